@@ -34,8 +34,8 @@ type FollowEvent struct {
 	Restarted bool   // with Back: the gateway was restarted; changes in between are unknown
 }
 
-// Follower reports catalog changes of the gateway with an admin socket. It reconnects when its stream is lost, without a limit. Each Follower
-// serves one call of Follow.
+// Follower reports catalog changes of the gateway with an admin socket. Whenever its stream is lost, it reconnects, without limit. A Follower
+// supports a single call of Follow.
 type Follower struct {
 	Path string
 	Past bool                    // start with the stored changes
@@ -132,7 +132,7 @@ func (f *Follower) read(body io.Reader, alive func()) error {
 			data = value
 		case "":
 			if lines.Text() != "" || name == "" {
-				continue // a comment, or the end of one
+				continue // a comment, or the blank line after one
 			}
 			e, ok, err := f.event(name, data)
 			if err != nil {

@@ -96,7 +96,7 @@ func forViewers(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// healthz answers if the process is alive and its listener works. It does not contact the gateway's actors.
+// healthz answers 200 whenever the process is alive and its listener works. It does not contact the gateway's actors.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok\n"))

@@ -15,12 +15,12 @@ const maxUseBytes = 4 << 20
 
 // Use is a call or a read by the socket's owner, under the public name of the item.
 type Use struct {
-	Tool      string          `json:"tool"`      // call
-	Arguments json.RawMessage `json:"arguments"` // call: an object; nil = none
-	URI       string          `json:"uri"`       // read
+	Tool      string          `json:"tool"`      // for a call: public name of the tool
+	Arguments json.RawMessage `json:"arguments"` // for a call: an object; nil = none
+	URI       string          `json:"uri"`       // for a read: public URI of the resource
 }
 
-// Answer is the result of a Use: either field, as the gateway answers its clients.
+// Answer is the result of a Use, as an MCP client would receive it. Exactly one field is set.
 type Answer struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  json.RawMessage `json:"error,omitempty"` // {code, message, data}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A log stays valid, and is continued, although its process is killed repeatedly while writing.
+// A log stays valid, and can be continued, even if its process is killed repeatedly while writing.
 func TestLogSurvivesKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	opens := 0 // expected EventOpen lines: a process that finds a first line writes one; otherwise it starts the next file
@@ -59,7 +59,7 @@ func TestLogSurvivesKilledProcess(t *testing.T) {
 	t.Logf("%d files, reopened %d times", files, opens)
 }
 
-// A process that is killed during a rotation leaves the renamed file, and of the new one nothing, an empty file, or part of its first line.
+// A process that is killed during a rotation leaves the renamed file. The new file is then missing, empty, or contains part of its first line.
 // The next process starts the new file and continues the chain.
 func TestKilledDuringRotation(t *testing.T) {
 	for _, c := range []struct {

@@ -1,5 +1,5 @@
-// Package audit writes the audit log: a file of JSON lines, one for each call, denial, login and change. It imports no other room of the
-// gateway; callers build a Record and pass it to a Sink.
+// Package audit writes the audit log: a file of JSON lines, one for each call, denial, login and change. It does not depend on the rest of the
+// gateway: callers build a Record and pass it to a Sink.
 //
 // Each line holds the SHA-256 of the previous line, across all files of a rotated log, so that a changed or removed line is detected.
 // At least every 1000 lines, and every minute with new lines, a signed checkpoint (Ed25519) is written, so that the log cannot be forged
@@ -8,7 +8,7 @@
 //
 // Log owns the file, and one goroutine writes it. Record never waits for that goroutine: a record that does not fit into the queue is dropped and
 // counted, and the log says so. While a required log cannot be written, new calls are refused (Refusing). Invariants: line numbers rise by one,
-// or a line says why not; the callback passed to Commit is called exactly once; two processes never write the same file.
+// or a line explains the gap; the callback passed to Commit is called exactly once; two processes never write the same file.
 //
 //	log, err := audit.Open(audit.Settings{File: "audit.jsonl"}, audit.Options{Keys: keys, Log: slog})
 //	log.Record(audit.Record{Event: audit.EventCall, Who: "key:ci", Server: "files", Item: "read_file", Outcome: "ok"})

@@ -40,7 +40,7 @@ func (f *faulty) Sync() error {
 	return f.file.Sync()
 }
 
-// openFaulty opens a log whose file has the faults that with defines.
+// openFaulty opens a log whose file has the faults of with.
 func openFaulty(t *testing.T, s Settings, with faulty) *Log {
 	t.Helper()
 	l := New(options(t))
@@ -333,7 +333,7 @@ func TestMissingLinesAreRecorded(t *testing.T) {
 	}
 }
 
-// A clock that was set back causes only a note.
+// A clock that was set back is noted, and has no other effect.
 func TestClockSetBackIsNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := Open(settings(path), options(t))

@@ -205,7 +205,7 @@ func create(path string, o opened, wrap func(file) file) (opened, error) {
 	return begin(f, o, wrap), nil
 }
 
-// begin makes f, an empty file, the file of o.
+// begin makes the empty file f the current file of o.
 func begin(f *os.File, o opened, wrap func(file) file) opened {
 	o.began, o.size = time.Now(), 0
 	o.first = []Record{{Event: EventFile, Time: o.began, Count: o.number}}
@@ -279,7 +279,7 @@ func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
 	return ParseKey(line.Key)
 }
 
-// lastLine returns the last whole line in the end of a file, and the number of bytes after it. last is nil if there is none.
+// lastLine returns the last whole line of tail, the end of a file, and the number of bytes after it. last is nil if there is none.
 func lastLine(tail []byte) (last []byte, torn int) {
 	end := bytes.LastIndexByte(tail, '\n')
 	for end >= 0 {

@@ -13,7 +13,7 @@ import (
 // followInterval is the interval between polls of a followed file.
 const followInterval = 250 * time.Millisecond
 
-// Follow calls each for every line after the place from that the filter admits, and for new lines as they are written. It continues across rotations.
+// Follow calls each for every line after from that the filter admits, including lines written while it runs. It continues across rotations.
 // It returns when ctx ends or each returns an error.
 func Follow(ctx context.Context, path string, from Position, f Filter, each func(Entry) error) error {
 	r := follower{path: path, filter: f, each: each}

@@ -55,7 +55,7 @@ func TestVerifyNotesClock(t *testing.T) {
 	}
 }
 
-// The log must reach the mark, and have the mark's sum in the mark's line.
+// The log must reach the line of the mark, and that line must have the mark's sum.
 func TestVerifyMark(t *testing.T) {
 	records := callsAt(now, 3) // lines 1 to 4
 	c := newChain(testKeys)
@@ -105,7 +105,7 @@ func TestFilterComparesEachField(t *testing.T) {
 	}
 }
 
-// Denials are equal if peer, principal and outcome are; each by itself tells them apart.
+// Denials are equal if peer, principal and outcome are equal. A difference in any one of them makes them distinct.
 func TestDenialsDifferInEachField(t *testing.T) {
 	base := Record{Event: EventDenied, Time: now, Peer: "10.0.0.1", Who: "key:a", Outcome: "UNAUTHENTICATED"}
 	other := func(change func(*Record)) Record { r := base; change(&r); return r }
@@ -129,7 +129,7 @@ func TestDenialsDifferInEachField(t *testing.T) {
 	}
 }
 
-// A window of denials ends exactly at its end, when it must, and when the clock was set back by more than a window.
+// A window of denials closes exactly at its end, when forced, and when the clock was set back by more than a window.
 func TestDenialWindow(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
@@ -146,7 +146,7 @@ func TestDenialWindow(t *testing.T) {
 	}
 }
 
-// maxDenials kinds of denials of unknown clients are told apart, and maxNamed of principals; all others are counted together.
+// Up to maxDenials kinds of denials of unknown clients, and maxNamed of principals, are counted separately. All others are counted together.
 func TestDenialKindsAreLimited(t *testing.T) {
 	for who, limit := range map[string]int{"": maxDenials, "key:%d": maxNamed} {
 		var d denials
@@ -167,7 +167,7 @@ func TestDenialKindsAreLimited(t *testing.T) {
 	}
 }
 
-// A file is rotated once it has exactly the size or the age.
+// A file is rotated as soon as it reaches the configured size or age.
 func TestRotationThresholds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -221,7 +221,7 @@ func TestRotationThresholds(t *testing.T) {
 	})
 }
 
-// Keep rotated files remain, the newest ones.
+// Pruning leaves the newest Keep rotated files.
 func TestPruneKeepsNewest(t *testing.T) {
 	for keep, want := range map[int][]string{0: {"1", "2", "3"}, 1: {"3"}, 2: {"2", "3"}, 3: {"1", "2", "3"}, 4: {"1", "2", "3"}} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -242,7 +242,7 @@ func TestPruneKeepsNewest(t *testing.T) {
 	}
 }
 
-// Rotated files are ordered by number, whatever its digits, and files with other names do not count.
+// Rotated files are ordered numerically, whatever their number of digits. Files with other names are ignored.
 func TestRotatedOrder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")
@@ -322,7 +322,7 @@ func TestBatchIsWrittenAtOnce(t *testing.T) {
 	})
 }
 
-// A required log refuses calls exactly from half of its backlog on.
+// A required log starts to refuse calls when exactly half of its backlog is used.
 func TestRefusingThreshold(t *testing.T) {
 	l := New(options(t))
 	l.flags.Store(uint32(On) | required)
@@ -350,11 +350,11 @@ func TestFlagsHas(t *testing.T) {
 	}
 }
 
-// A known line beyond the end of the log, and only such a line of the same file, makes the log record what is missing.
+// The log records missing lines if a known line of the same file is beyond its end, and in no other case.
 func TestCheckMark(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		more  int64 // lines of the mark beyond the log's
+		more  int64 // number of lines between the end of the log and the mark
 		other bool  // the mark belongs to another file
 		want  int
 	}{{"the last line", 0, false, 0}, {"one line more", 1, false, 1}, {"one line less", -1, false, 0}, {"another file", 5, true, 0}} {

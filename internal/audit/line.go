@@ -29,7 +29,7 @@ type chain struct {
 	prev    [sha256.Size]byte // hash of the last line
 	first   bool              // there is no line yet
 	pending int               // lines since the last signature
-	signed  Mark              // last line that this process signed: only N and Sum
+	signed  Mark              // last line that this process signed; only N and Sum are set
 
 	keys *Keys
 	mac  hash.Hash

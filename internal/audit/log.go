@@ -72,7 +72,7 @@ type Log struct {
 	closed      bool
 
 	applying          sync.Mutex
-	wakeSoon, wakeNow chan struct{} // wake the writer: within lag; immediately
+	wakeSoon, wakeNow chan struct{} // wake the writer: wakeSoon within lag, wakeNow immediately
 	control           chan request
 	ended             chan struct{}   // closed when the writer's goroutine ends
 	wrap              func(file) file // wraps the file in tests; nil = not at all
@@ -212,7 +212,7 @@ func (l *Log) Apply(s Settings) error {
 	return l.ask(request{settings: &s})
 }
 
-// CheckMark passes a line that is known to have been in the log. If the log ends before it, the log records that lines are missing.
+// CheckMark compares the log with a line that it is known to have had. If the log ends before that line, it records that lines are missing.
 func (l *Log) CheckMark(m Mark) {
 	l.mu.Lock()
 	running := l.running && !l.closed

@@ -23,7 +23,7 @@ const (
 	EventOpen       = "open"       // an existing file was reopened after a restart
 	EventRepair     = "repair"     // an incomplete line was removed
 	EventDropped    = "dropped"    // count records were dropped
-	EventMissing    = "missing"    // lines that the log once had, up to number count, are missing
+	EventMissing    = "missing"    // lines up to number count, which the log once had, are missing
 )
 
 // Values of Record.Decision.

@@ -10,7 +10,7 @@ const (
 	checkpointDue   = time.Minute // maximum age of an unsigned line
 	chunk           = 1 << 20     // bytes per write
 	maxSpare        = 4 << 20     // a larger buffer is released after use
-	rotateRetry     = time.Minute // between attempts to rotate that failed
+	rotateRetry     = time.Minute // delay before a failed rotation is retried
 	markLogInterval = time.Minute // between checkpoint lines in the gateway's log
 )
 
@@ -119,7 +119,7 @@ func (w *writer) take() {
 	defer w.l.mu.Unlock()
 	w.lost += w.l.lost
 	w.l.lost = 0
-	if len(w.batch) >= maxBacklog { // only a required log that cannot be written gets there
+	if len(w.batch) >= maxBacklog { // happens only if a required log cannot be written
 		return
 	}
 	waiting := w.l.waiting
@@ -239,7 +239,7 @@ func (w *writer) append(r *Record) {
 	}
 }
 
-// out writes the buffer. On an error the file contains nothing of it, and the chain is restored to before.
+// out writes the buffer. On an error, none of the buffer remains in the file, and the chain is reset to before.
 func (w *writer) out(before chain) error {
 	if len(w.buf) == 0 {
 		return nil

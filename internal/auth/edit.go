@@ -65,7 +65,7 @@ func edit(path string, create bool, with func(keys []Key, text []byte) ([]byte, 
 	case errors.Is(err, fs.ErrNotExist) && create:
 		text = []byte(fileHead)
 	case err != nil:
-		_, err = Load(path) // for its hint
+		_, err = Load(path) // Load adds a hint to the error
 		return err
 	}
 	keys, err := Parse(text)

@@ -20,7 +20,8 @@ type Settings struct {
 	MaxCalls   int // concurrent requests per principal; 0 = no limit
 	MaxStreams int // concurrent streams per principal; 0 = no limit
 
-	// Rights returns the rights of a key, or of unauthenticated clients (local), in the encoding of identity.Principal. nil = "" for all.
+	// Rights returns the rights of a key, or of unauthenticated clients (local), in the encoding of identity.Principal. If it is nil, all
+	// rights are "".
 	Rights func(roles []string, key string, local bool) string
 	Policy identity.Policy                                // the policy that interprets the rights
 	Admin  func(rights string, local bool) identity.Admin // the admin operations that rights permit; nil = none for keys, all for unauthenticated clients
@@ -132,7 +133,7 @@ func (g *Gate) install(s Settings) error {
 	if s.Keys != "" {
 		var keys []Key
 		if keys, err = Load(s.Keys); err != nil && was.keys != nil && was.Keys == s.Keys {
-			keys = was.keys.keys // they get the rights of the new settings
+			keys = was.keys.keys // the keys stay, with the rights of the new settings
 		}
 		next.keys = newKeySet(keys, &s, was.keys)
 	}

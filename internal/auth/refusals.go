@@ -32,7 +32,7 @@ func refuse(status int, challenge string, name protocol.FaultName, message strin
 	return &downstream.Refusal{Status: status, Challenge: challenge, Fault: &protocol.Fault{Name: name, Message: message}}
 }
 
-// rateLimited returns the response to a client that sends too many failing, or too many, requests.
+// rateLimited returns the response to a client that sends too many requests, or too many that fail.
 func rateLimited(message string, after time.Duration) *downstream.Refusal {
 	return &downstream.Refusal{Status: http.StatusTooManyRequests, Fault: &protocol.Fault{
 		Name: protocol.RateLimited, Message: message, Retryable: true, RetryAfter: max(after, time.Second)}}

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	bridgeMaxOut  = 16 << 20        // bytes buffered for the client; beyond that, the gateway is not read
-	bridgeGrace   = 3 * time.Second // for the last messages to the client and for closing the links
+	bridgeMaxOut  = 16 << 20        // bytes buffered for the client; beyond that, the bridge stops reading from the gateway
+	bridgeGrace   = 3 * time.Second // time limit for the last messages to the client and for closing the links
 	bridgeMaxLine = 256 << 20       // maximum size of a message in either direction
 )
 
@@ -26,8 +26,8 @@ const (
 // changed. Requests that had been sent get BACKEND_DISCONNECTED; others wait up to 20 s for the next gateway. key is the API key, or "".
 // Messages pass unchanged in both directions.
 //
-// The client's first message selects the era. A client of MCP 2026-07-28 has no session. Its subscriptions/listen streams are reopened after a
-// restart.
+// The client's first message selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session. Its
+// subscriptions/listen streams are reopened after a restart.
 //
 // Bridge blocks until the client closes in (running calls then have five seconds), ctx ends, or writing to out fails. It does not close in and
 // out, and does not wait for a blocked Read.

@@ -60,7 +60,7 @@ func (s *bridgeState) clientAnswer(f protocol.Frame) {
 	s.send(a.gen, bridgeItem{kind: bridgeNote, frame: f})
 }
 
-// notified forwards a notification. If it cancels a request of the gateway, it gets the id that the client knows.
+// notified forwards a notification. If it cancels a request of the gateway, the id is replaced by the one that the client knows.
 func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
 	var p protocol.Params
 	if f.Method != protocol.NotificationCancelled || p.Scan(&f) != nil {

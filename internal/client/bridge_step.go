@@ -19,7 +19,7 @@ const (
 	bridgeMin     = 100 * time.Millisecond // first delay between connection attempts; it doubles each time
 	bridgeMax     = 2 * time.Second        // longest delay
 	bridgeLong    = 5 * time.Second        // after a session of this length, the first attempt is immediate
-	bridgeSettle  = 20 * time.Second       // after a restart, unknown items are retried this long, because servers start
+	bridgeSettle  = 20 * time.Second       // after a restart, unknown items are retried this long, because servers may still be starting
 	bridgeAgainIn = 250 * time.Millisecond // interval of these retries
 	bridgeLeave   = 5 * time.Second        // how long calls may continue after the client closed its input
 
@@ -55,7 +55,7 @@ type bridgeItem struct {
 	kind  bridgeKind
 	frame protocol.Frame
 	gen   uint64    // link it was sent on; 0 while it waits
-	until time.Time // how long it may wait
+	until time.Time // deadline for sending it
 	over  bool      // canceled by the client: no response, no retry
 }
 

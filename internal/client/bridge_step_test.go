@@ -98,7 +98,7 @@ func TestBridgePasses(t *testing.T) {
 	b.say(`"id":9,"method":"initialize"`)
 	b.want(`tell "id":9,"error":{"code":-32600`)
 
-	// One after the other: the next goes when the one before is written, or accepted.
+	// Messages are sent one after the other: each waits until the previous request is written, or the previous notification accepted.
 	b.say(`"id":1,"method":"tools/call","params":{"name":"a" , "x":1}`)
 	b.say(`"method":"notifications/cancelled","params":{"requestId":7}`)
 	b.say(`"id":2,"method":"x/y"`)
@@ -112,19 +112,19 @@ func TestBridgePasses(t *testing.T) {
 	b.say(`"id":1,"method":"tools/list"`)
 	b.want(`tell "id":1,"error":{"code":-32600,"message":"the id is already in use"`)
 	b.hear(1, 3, `"method":"notifications/progress","params":{"progressToken":1}`)
-	b.hear(1, 0, `"id":2,"result":{"a" : 1}`) // on another stream
+	b.hear(1, 0, `"id":2,"result":{"a" : 1}`) // the response arrives on a different stream
 	b.hear(1, 3, `"id":1,"error":{"code":-1,"message":"no"}`)
-	b.hear(1, 3, `"id":1,"result":{}`) // twice
+	b.hear(1, 3, `"id":1,"result":{}`) // a second response is dropped
 	b.hear(1, 0, `"id":77,"result":{}`)
 	b.want(`tell "method":"notifications/progress"`, `tell "id":2,"result":{"a" : 1}}`, `tell "id":1,"error":{"code":-1`)
 
-	// What the gateway would not read has no id in its refusal; it came to one request all the same.
+	// An error response to a request that the gateway did not parse has no id. The HTTP exchange shows which request it belongs to.
 	b.say(`"id":3,"method":"tools/call"`)
 	b.want(`send 1 #6`)
 	b.link(1, upstream.Received{Ticket: 6, Last: true, Status: 413, Frame: b.frame(`"id":null,"error":{"code":-32600,"message":"Message too large"}`)})
 	b.want(`tell "id":3,"error":{"code":-32600,"message":"Message too large"}}`)
 
-	// Questions and answers.
+	// Requests of the server, and the client's responses.
 	b.hear(1, 0, `"id":1,"method":"roots/list"`)
 	b.want(`tell "id":1,"method":"roots/list"`)
 	b.say(`"id":1,"result":{"roots":[]}`)
@@ -171,7 +171,7 @@ func TestBridgeRejoins(t *testing.T) {
 	b.want(`send 2 #14 "id":5,"method":"tools/call"`)
 	b.hear(2, 14, `"id":5,"result":{}`)
 	b.want(`tell "id":5,"result":{}`, `send 2 #15 "id":6`)
-	// The server is not there yet: again, until it is.
+	// The server is still starting, so the bridge retries.
 	b.hear(2, 13, `"id":"goblin-bridge-10","error":{"code":-32002,"message":"no"}`)
 	b.want()
 	b.after(bridgeAgainIn - 1)
@@ -218,7 +218,7 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.want("OpenUp{2}", "send 2 #8")
 	b.link(2, upstream.NotSent{Ticket: 8, Err: errors.New("refused")})
 	b.want("Drop{2}")
-	b.link(1, upstream.Ended{Ticket: 4, Err: upstream.ErrNoAnswer}) // the older link lived for it
+	b.link(1, upstream.Ended{Ticket: 4, Err: upstream.ErrNoAnswer}) // the older link was kept open for it
 	b.want(`tell "id":2,"error":{"code":-31003`, `tell "method":"notifications/cancelled","params":{"requestId":1,"reason":"the connection to the gateway was lost"}`, "Drop{1}")
 	if left := b.next().Sub(b.now); left != bridgeMin {
 		t.Errorf("next attempt in %v", left)
@@ -227,7 +227,7 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.want()
 	b.after(1)
 	b.want("OpenUp{3}", "send 3 #9")
-	b.say(`"id":1,"result":{"action":"accept"}`) // to a question of the dead one
+	b.say(`"id":1,"result":{"action":"accept"}`) // answers a request of the dead gateway
 	b.want()
 	b.after(bridgeHold - bridgeMin)
 	b.want(`tell "id":3,"error":{"code":-31001,"message":"the gateway is not reachable, so the request was not sent: refused","data":{"code":"SERVER_UNAVAILABLE","server":null,"retryable":true}}`)
@@ -257,7 +257,7 @@ func TestBridgeDrain(t *testing.T) {
 	b.hear(1, 3, `"id":1,"result":{}`)
 	b.link(1, upstream.Ended{Ticket: 6})
 	b.want(`tell "id":1,"result":{}`, "Drop{1}")
-	b.say(`"method":"notifications/cancelled","params":{"requestId":2}`) // taken back while it waits
+	b.say(`"method":"notifications/cancelled","params":{"requestId":2}`) // canceled while it waits
 	b.after(bridgeMin)
 	b.want("OpenUp{3}", "send 3 #7")
 	b.hear(3, 7, `"id":0,"result":{"protocolVersion":"2024-11-05"}`)
@@ -295,8 +295,8 @@ func TestBridgeQuestionIDs(t *testing.T) {
 	b.hear(2, 0, `"id":2,"method":"roots/list"`)
 	b.hear(2, 0, `"method":"notifications/cancelled","params":{"requestId":2}`)
 	b.want(`tell "id":2`, `tell "method":"notifications/cancelled","params":{"requestId":2}`)
-	b.say(`"id":1,"result":{}`) // to the one of the old session
-	b.say(`"id":2,"result":{}`) // to the one withdrawn
+	b.say(`"id":1,"result":{}`) // answers the request of the old session
+	b.say(`"id":2,"result":{}`) // answers the withdrawn request
 	b.want()
 	b.say(`"id":"goblin-bridge-1","error":{"code":-1,"message":"no"}`)
 	b.want(`send 2 #5 "id":1,"error":{"code":-1,"message":"no"}`)

@@ -97,7 +97,7 @@ func TestBridgeOverRestart(t *testing.T) {
 	b.await(`"id":1,"result"`)
 	b.await("resources/updated")
 	stop()
-	b.send(`"id":2,"method":"tools/call","params":{"name":"now"}`) // waits for the next one
+	b.send(`"id":2,"method":"tools/call","params":{"name":"now"}`) // waits for the next server
 	_, stop = listen(t, demo.NewClock(), addr)
 	defer stop()
 	if line := b.await(`"id":2,`); !strings.Contains(line, "result") && !strings.Contains(line, "BACKEND_DISCONNECTED") {
@@ -135,7 +135,7 @@ func TestBridgeLines(t *testing.T) {
 		t.Errorf("ask = %s", line)
 	}
 	b.end()
-	stop() // with it the connections the bridge had
+	stop() // also closes the bridge's connections
 	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 64<<10)
@@ -162,7 +162,7 @@ func TestBridgeEnds(t *testing.T) {
 		t.Error("an invalid address was accepted")
 	}
 
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	if err != nil {
 		t.Fatal(err)
 	}

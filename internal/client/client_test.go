@@ -192,7 +192,7 @@ func TestEnd(t *testing.T) {
 func TestBadServers(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		says []string // its answer to each line it reads; then it hangs up
+		says []string // one response for each line that it reads; then it closes the connection
 		want string
 	}{
 		{"hangs up", nil, "not reachable"},
@@ -220,7 +220,7 @@ func TestBadServers(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("OverPipe = %v, %v, want %q", client, err, c.want)
 				}
-				time.Sleep(2 * time.Second) // until the server has gone
+				time.Sleep(2 * time.Second) // until the server has closed the connection
 			})
 		})
 	}

@@ -86,7 +86,7 @@ func TestDialFails(t *testing.T) {
 		t.Errorf("a web server: %v", err)
 	}
 
-	// Refusals without an id, as a request gets them that was not read.
+	// Error responses without an id, which the gateway sends for a request that it did not parse.
 	status := http.StatusNotFound
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -112,7 +112,7 @@ func TestDialFails(t *testing.T) {
 	_, stop = listen(t, demo.NewClock(), addr)
 	defer stop()
 	_, err = c.List(t.Context(), protocol.Tools)
-	if errors.Is(err, io.ErrUnexpectedEOF) { // written to the old connection in the millisecond it is trusted unseen
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the request was written to the old connection before its end was noticed
 		_, err = c.List(t.Context(), protocol.Tools)
 	}
 	if !errors.Is(err, ErrSessionLost) {

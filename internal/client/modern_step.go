@@ -15,7 +15,7 @@ const modernMaxAway = 4096
 // modernItem is a message to the gateway, waiting or sent.
 type modernItem struct {
 	frame   protocol.Frame
-	until   time.Time // how long it may wait for a gateway; zero for no limit
+	until   time.Time // deadline for sending it; zero for none
 	refetch bool      // its headers have been looked up
 	listen  bool      // subscriptions/listen
 	acked   bool      // listen: the client has received the acknowledgment

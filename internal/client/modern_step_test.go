@@ -159,7 +159,7 @@ func TestModernHeaderLookup(t *testing.T) {
 	m.want("send #5 tools/list")
 	m.hear(5, true, `"id":"goblin-bridge-4","result":{"tools":[{"name":"where","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}`)
 	m.want("send #6 tools/call where Mcp-Param-Region=eu")
-	m.hear(6, true, mismatch) // once is enough
+	m.hear(6, true, mismatch) // the call is repeated only once
 	m.want(`tell "id":1,"error"`)
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	watchPing = 30 * time.Second       // interval of pings
+	watchPing = 30 * time.Second       // interval between pings
 	watchMin  = 250 * time.Millisecond // first delay before reconnecting
 	watchMax  = 5 * time.Second        // longest delay
 )

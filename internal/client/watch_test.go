@@ -19,7 +19,7 @@ import (
 type house struct {
 	make func() *demo.Server
 	shut atomic.Bool
-	stop context.CancelFunc // of the run that goes on
+	stop context.CancelFunc // ends the newest server
 }
 
 func (h *house) dial(ctx context.Context, o Options) (*Client, error) {
@@ -99,7 +99,7 @@ func TestWatch(t *testing.T) {
 		h.stop()
 		want(`lost`)
 		time.Sleep(watchMin)
-		want(`back`) // nothing new
+		want(`back`) // the contents have not changed
 		h.shut.Store(true)
 		h.stop()
 		want(`lost`)

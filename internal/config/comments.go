@@ -20,7 +20,7 @@ func blankComments(text string) string {
 		switch {
 		case b[i] == '"' || b[i] == '\'':
 			i = quoteEnd(text, i)
-		case b[i] == '#' && (i == 0 || strings.IndexByte(" \t\n", b[i-1]) >= 0): // YAML's own
+		case b[i] == '#' && (i == 0 || strings.IndexByte(" \t\n", b[i-1]) >= 0): // a YAML comment
 			i = lineEnd(text, i)
 		case commentStarts(text, i):
 			end := commentEnd(text, i)

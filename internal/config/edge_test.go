@@ -57,7 +57,7 @@ func TestAddressAndIdentityChecks(t *testing.T) {
 func TestBeside(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	t.Setenv("USERPROFILE", home) // where Windows looks
+	t.Setenv("USERPROFILE", home) // the home directory on Windows
 	for _, c := range []struct{ config, file, want string }{
 		{"", "keys.yaml", "keys.yaml"},
 		{"goblin.yaml", "keys.yaml", "keys.yaml"},

@@ -93,7 +93,7 @@ func TestEditErrors(t *testing.T) {
 		{"mcpServers:\n  a: {command: x, disabled: true}\n", "disable a", ErrSame},
 		{"mcpServers:\n  a: {command: x, tools: {disabled: [b]}}\n", "disable a/b", ErrSame},
 		{"x: &x {command: x}\nmcpServers:\n  a: *x\n", "disable a", nil},                      // x is not a key of the configuration
-		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable a", ErrByHand},              // b would be too
+		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable a", ErrByHand},              // b would be disabled too
 		{"mcpServers:\n  a: &x\n    command: x\n  b: *x\n", "disable a", ErrByHand},           // likewise
 		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable b", ErrByHand},              //
 		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "remove a", ErrByHand},               // the alias would dangle

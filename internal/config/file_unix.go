@@ -23,5 +23,5 @@ func keepOwner(f *os.File, info fs.FileInfo) error {
 	if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil && os.Geteuid() == 0 {
 		return err
 	}
-	return nil // other users cannot give files away; a different group is lost
+	return nil // only root can change the owner; for other users, the error is ignored and a different group is lost
 }

@@ -47,7 +47,7 @@ func TestPipes(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		time.Sleep(50 * time.Millisecond) // it comes later than the reader
+		time.Sleep(50 * time.Millisecond) // the writer opens the pipe after the reader
 		w, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err == nil {
 			_, err = w.WriteString("listen: 127.0.0.1:1\n")

@@ -112,7 +112,7 @@ func usedFields(t *testing.T) map[string]bool {
 	return used
 }
 
-// sampleValues replaces the sample of a key that does not take just any value of its type.
+// sampleValues are the samples for keys that accept only some values of their type.
 var sampleValues = map[string]string{
 	"limits.maxBufferedBytes":               `"2GiB"`,
 	"mcpServers.s.command":                  `"y"`,
@@ -202,7 +202,7 @@ func TestKeysAreReadShownAndCompared(t *testing.T) {
 	}
 }
 
-// testFile returns a file with what the key needs, and the key itself if with.
+// testFile returns a file with the values that the key needs and, if with is true, the key itself.
 func testFile(t *testing.T, k declaredKey, with bool) []byte {
 	t.Helper()
 	file := map[string]any{}

@@ -57,7 +57,7 @@ func FuzzSplitWords(f *testing.F) {
 	})
 }
 
-// FuzzExpand checks that only written references are resolved, and that text without a dollar sign is unchanged.
+// FuzzExpand checks that only references in the input are resolved, and that text without a dollar sign is unchanged.
 func FuzzExpand(f *testing.F) {
 	for _, seed := range []string{"${A:-b}", "$${A}", "${file:x}${keyring:y}${command:z 'a b'}", "${env:A}$", "${", "x"} {
 		f.Add(seed)
@@ -129,7 +129,7 @@ mcpServers:
 	if !slices.Contains(cfg.Files, filepath.Join(dir, "token.txt")) {
 		t.Errorf("watched files %q do not include the secret file", cfg.Files)
 	}
-	if want := (secret.Values{"file-secret-1", "ring-secret-1", "variable-secret"}); !slices.Equal(cfg.Secrets, want) { // one two is too short
+	if want := (secret.Values{"file-secret-1", "ring-secret-1", "variable-secret"}); !slices.Equal(cfg.Secrets, want) { // "one two" is too short to hide
 		t.Errorf("secrets %q, want %q", []string(cfg.Secrets), []string(want))
 	}
 	var b strings.Builder

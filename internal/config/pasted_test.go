@@ -26,7 +26,7 @@ func TestCorrected(t *testing.T) {
 		{"linux", CommandLine{`tool "two words"`, []string{"more"}}, CommandLine{"tool", []string{"two words", "more"}}},
 		{"linux", CommandLine{"uvx mcp-server-time", nil}, CommandLine{"uvx", []string{"mcp-server-time"}}}, // not installed, but known
 		{"linux", CommandLine{"/opt/My Tools/run", nil}, CommandLine{}},
-		{"linux", CommandLine{"/opt/No Tools/run", nil}, CommandLine{}}, // not there, but no command line either
+		{"linux", CommandLine{"/opt/No Tools/run", nil}, CommandLine{}}, // does not exist, but is not a command line either
 		{"linux", CommandLine{`npx "open`, nil}, CommandLine{}},
 		{"linux", CommandLine{"npx", []string{"-y", "x"}}, CommandLine{}},
 		{"linux", CommandLine{"cmd", []string{"/c", "npx", "-y", "x"}}, CommandLine{"npx", []string{"-y", "x"}}},

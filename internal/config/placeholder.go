@@ -14,11 +14,11 @@ var secretWords = []string{"key", "apikey", "token", "secret", "password", "pass
 	"credentials", "authorization", "bearer", "cookie", "jwt"}
 
 var (
-	// anyPlaceholder is what stands for a value under whatever name: <YOUR_API_KEY>, YOUR_TOKEN_HERE, your-org, /path/to/dir.
+	// anyPlaceholder matches placeholders for values of any kind: <YOUR_API_KEY>, YOUR_TOKEN_HERE, your-org, /path/to/dir.
 	anyPlaceholder = pattern.Lazy(`(?i)^<[a-z][a-z0-9 _.:-]*>$|^\[?(?:(?:insert|enter|put|add|paste|replace)[ _-](?:with[ _-])?)?your[_-][a-z0-9_-]+\]?$|` +
 		`^[a-z0-9]+[_-]([a-z0-9]+[_-])*here$|^/path/to(?:/|$)|^[a-z]:\\path\\to|^(?:change|replace)[ _-]?(?:me|this|it)[!.]?$|^x{4,}$`)
 
-	// secretPlaceholder is what stands for a secret only: sk-xxxx, ghp_…, {{token}}, your secret key, ****.
+	// secretPlaceholder matches placeholders for secrets: sk-xxxx, ghp_…, {{token}}, your secret key, ****.
 	secretPlaceholder = pattern.Lazy(`(?i)^(?:[a-z0-9]{1,10}[_-]){0,3}x{3,}(?:[_-]?x{3,})*(?:\.{3}|…)?$|(?:\.{3}|…|\*{3,})$|` +
 		`^(?:\{\{?|\[|%|__)[a-z][a-z0-9 _.-]*(?:\}\}?|\]|%|__)$|your[ _-]?(?:[a-z]+[ _-]?){0,3}(?:key|token|secret|password|credential|pat)|` +
 		`^(?:placeholder|todo|tbd|fixme|insert[ _-].*|replace[ _-]with.*)$`)
@@ -28,7 +28,7 @@ var (
 	flagWord     = pattern.Lazy(`^--?[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// namesSecret reports whether name is called like a secret.
+// namesSecret reports whether a name suggests a secret value.
 func namesSecret(name string) bool {
 	var b strings.Builder
 	lower := false

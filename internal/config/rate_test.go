@@ -19,7 +19,7 @@ func TestParseRate(t *testing.T) {
 }
 
 func TestRateLess(t *testing.T) {
-	order := []string{"", "1/h", "1000/h", "1/s", "60/min", "2/s", "120/min", "1000000/s"} // of two that are as often, the one with less at once
+	order := []string{"", "1/h", "1000/h", "1/s", "60/min", "2/s", "120/min", "1000000/s"} // equal rates are ordered by burst, smallest first
 	for i, a := range order {
 		for j, b := range order {
 			x, _ := ParseRate(a)

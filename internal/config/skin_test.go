@@ -18,7 +18,7 @@ func TestParseSkin(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		want     Skin
-		faults   []string // each with its hint behind " | "
+		faults   []string // each followed by " | " and its hint
 	}{
 		{"nothing", "", Skin{}, nil},
 		{"a color alone", "good: Green\nbad: \"#FF5555\"\n", Skin{"good": {Foreground: "green"}, "bad": {Foreground: "#ff5555"}}, nil},

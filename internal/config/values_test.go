@@ -159,7 +159,7 @@ func TestExpand(t *testing.T) {
 		{"$${A}", "${A}", "", ""},
 		{"$$$", "$$", "", ""},
 		{"$A $ {A} $", "$A $ {A} $", "", ""},
-		{"${REF}", "${A}$$", "", ""}, // what a variable holds is not looked at again
+		{"${REF}", "${A}$$", "", ""}, // the value of a variable is not expanded again
 		{"${NO}-${OTHER}-${NO}", "--", "NO OTHER", ""},
 		{"${", "", "", "${ without }"},
 		{"${}", "", "", `"" is not a variable name`},
@@ -171,7 +171,7 @@ func TestExpand(t *testing.T) {
 		{"${input:A}", "", "", `"input:A" is not a variable name`},
 		{"${file:}", "", "", `"file:" is not a variable name`},
 		{"${command:echo ${A}}", "", "", "a ${…} inside another"},
-		{"${file:a}${keyring:b}${command:c d}", "${file:a}${keyring:b}${command:c d}", "", ""}, // references are not read here
+		{"${file:a}${keyring:b}${command:c d}", "${file:a}${keyring:b}${command:c d}", "", ""}, // Parse does not resolve these references
 	} {
 		e := expand(c.in, sources{env: env})
 		if e.fault != c.fault || strings.Join(e.missing, " ") != c.missing || c.fault == "" && e.text != c.want {
@@ -237,7 +237,7 @@ func TestFind(t *testing.T) {
 	find("", "")
 	write(home)
 	find("", home)
-	env["XDG_CONFIG_HOME"] = "relative" // does not count
+	env["XDG_CONFIG_HOME"] = "relative" // relative paths are ignored
 	find("", home)
 	env["XDG_CONFIG_HOME"] = filepath.Join(dir, "xdg")
 	find("", "")

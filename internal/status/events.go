@@ -165,7 +165,7 @@ func (e *Events) shown(s string) string {
 
 func cut(s string) string { return Cut(s, maxEventText) }
 
-// Cut truncates s to limit bytes and appends an ellipsis. A filter for secrets recognizes by the ellipsis that a secret may be cut there.
+// Cut truncates s to limit bytes and appends an ellipsis, which tells the filter for secrets that a secret may be truncated there.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -48,7 +48,7 @@ func weight(event Event) int { return len(event.Message) + len(event.Fields) + l
 // ownLine returns the event level for a log record with a server's own line, and "" for other records.
 func ownLine(record *slog.Record) string {
 	switch {
-	case record.Level > slog.LevelDebug: // cheap for most
+	case record.Level > slog.LevelDebug: // excludes most records without comparing texts
 	case record.Message == MessageStderr:
 		return LevelStderr
 	case record.Message == MessageLogged:

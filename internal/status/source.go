@@ -28,7 +28,7 @@ type Source interface {
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
-	// Act starts an operator's action. It returns when the action has started; only a Reload has ended then.
+	// Act starts an operator's action. It returns once the action has started or, for Reload, once it has ended.
 	Act(ctx context.Context, a Action) error
 }
 

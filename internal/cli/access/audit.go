@@ -116,7 +116,7 @@ audit verify checks that they are unchanged.`,
 	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "number of lines to print")
 	out.AddFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(new(string))) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(new(string))) // cannot fail: the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("who", completeWho(&configFlag))
 	return cmd
 }

@@ -25,7 +25,7 @@ type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
 
-	path  string // of the log; "" = the files are listed
+	path  string // of the log; "" = the files were given as arguments
 	files []string
 	trust audit.Trust
 	from  string // source of the key, for the output
@@ -168,7 +168,7 @@ func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 	}
 	if r.Fault != nil {
 		hint := "no line is verified"
-		if r.Signed > 0 { // later lines up to the fault may have been changed together
+		if r.Signed > 0 { // an attacker may have changed the lines between the last signature and the fault consistently
 			hint = fmt.Sprintf("the lines up to n=%d, the last valid signature, are unchanged", r.Signed)
 		}
 		return command.Fail(command.ExitFailed, fmt.Errorf("%s", terminal.OneLine(r.Fault.String(), 0)), hint)

@@ -102,7 +102,7 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "restrict the key to this project (repeatable)")
 	cmd.Flags().StringVar(&expires, "expires", "", "expiry (default: never)")
 	of.add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // cannot fail: the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("project", completeProjects(&of.config))
 	return cmd
 }

@@ -90,7 +90,7 @@ func (f *loginFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `with "as: principal": the login for listing the catalog instead of your own`)
 }
 
-// loginGateway is a gateway with which to log in: running or in this process.
+// loginGateway is the gateway that performs the login: a running one, or one in this process.
 type loginGateway interface {
 	Begin(ctx context.Context, w login.Request) (login.Started, error)
 	Finish(ctx context.Context, a login.Answer) error

@@ -75,7 +75,7 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 	cmd.ValidArgsFunction = target.CompleteItems(func(i *status.Items) []status.Item {
 		return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
 	})
-	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // cannot fail: the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&flags.config))
 	return cmd
 }

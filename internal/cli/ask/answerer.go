@@ -32,14 +32,14 @@ type answerer struct {
 
 	fields map[string]json.RawMessage // --answer @FILE, by field
 	texts  map[string]string          // --answer KEY=VALUE
-	about  string                     // what is being called, for people
+	about  string                     // describes the call in messages
 	ctx    context.Context            // of the command; it ends the dialogue too
 	person *questioner                // nil = there is no terminal
 	errOut io.Writer
 	bar    *terminal.ProgressBar
 
 	mu   sync.Mutex
-	said int // how many of say were used
+	said int // number of elements of say that were used
 }
 
 // canAnswerAll is the declared client capabilities: everything except sampling with tools.

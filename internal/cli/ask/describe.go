@@ -61,7 +61,7 @@ type described struct {
 	item protocol.Item
 }
 
-// public is the name, URI or template text that clients use.
+// public returns the name, URI or template text that clients use.
 func (d described) public() string {
 	switch d.kind {
 	case protocol.Resources:
@@ -128,7 +128,7 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 		}
 	}
 	if found := cmp.Or(len(best[2]), -len(best[1])); found > 0 {
-		return best[2][0], nil // if a tool and a prompt have the same name, the tool
+		return best[2][0], nil // the tool, if a tool and a prompt have the same name
 	} else if found == -1 {
 		return best[1][0], nil
 	} else if found < 0 {

@@ -38,7 +38,7 @@ func failed(err error) error {
 	return err
 }
 
-// unreachableHint returns the hint for a gateway that cannot be reached. After a TLS error the gateway is running.
+// unreachableHint returns the hint for a gateway that cannot be reached. A TLS error shows that a gateway is running.
 func unreachableHint(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "use the name in its certificate: --connect https://NAME:PORT"

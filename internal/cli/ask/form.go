@@ -44,7 +44,7 @@ type formField struct {
 	MaxItems    *float64        `json:"maxItems"`
 	Default     json.RawMessage `json:"default"`
 	Enum        []string        `json:"enum"`
-	EnumNames   []string        `json:"enumNames"` // older versions
+	EnumNames   []string        `json:"enumNames"` // used by older protocol versions
 	OneOf       []option        `json:"oneOf"`
 	Items       struct {
 		Enum  []string `json:"enum"`

@@ -21,7 +21,7 @@ type gatewayFlags struct {
 	project string // --project; "" = all items
 	address string // of the running gateway; set by check
 	shown   target.KeyFlag
-	key     string // of shown; set by check
+	key     string // the key that shown selects; set by check
 
 	asked *answerer // nil = the command does not answer requests of servers
 }

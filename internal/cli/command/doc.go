@@ -1,2 +1,2 @@
-// Package command holds what every command follows: exit codes, errors with hints, argument checks and interruption by signals.
+// Package command holds what all commands share: exit codes, errors with hints, argument checks and interruption by signals.
 package command

@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Open opens the configuration file of the flag, or the one that the search order finds. With create, a missing file is started:
-// ./goblin.yaml unless the flag names another.
+// Open opens the configuration file of the flag, or the one that the search order finds. With create, a missing file is not an error: Open
+// returns a new file, by default ./goblin.yaml.
 func Open(flag string, create bool) (*config.File, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {

@@ -151,7 +151,7 @@ func (f *rolloutFlags) apply(ctx context.Context, g *target.Gateway, prefix stri
 	return err
 }
 
-// gatewayError gives an error of a gateway that does not answer its exit code. An interruption stays what it is.
+// gatewayError gives an error of a gateway that does not answer its exit code. After an interruption, it returns the interruption.
 func gatewayError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -23,7 +23,7 @@ type envTarget struct {
 	known   bool              // the configuration has an envFile
 	has     map[string]string // variables of the file
 	added   []config.Variable
-	lookup  func(string) (string, bool) // a variable of the resulting configuration
+	lookup  func(string) (string, bool) // looks up a variable as the resulting configuration will
 }
 
 // openVariables opens the env file of a configuration: the first of its envFile, otherwise secrets.env next to it.

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/tui"
 )
 
-// Prepare reads the skin that skin or the environment names, and refuses to go on without a terminal.
+// Prepare reads the skin that the argument skin or $GOBLIN_SKIN names. It returns an error if there is no terminal.
 func Prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
 	if err := skinned(look, skin, cmd.ErrOrStderr()); err != nil {
 		return err
@@ -22,7 +22,7 @@ func Prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
 	return needTerminal(cmd)
 }
 
-// needTerminal refuses to draw into a file.
+// needTerminal returns an error unless input and output are terminals.
 func needTerminal(cmd *cobra.Command) error {
 	if !terminal.IsTerminal(cmd.OutOrStdout()) || !terminal.IsTerminal(cmd.InOrStdin()) {
 		return command.UsageError("goblin-actor status prints the same once, as text", "the console needs a terminal")
@@ -38,7 +38,7 @@ func Show(ctx context.Context, source status.Source, o tui.Options) error {
 	return nil
 }
 
-// Start runs the console of "serve --tui". left is closed when the user has left it; stop ends it and waits for that.
+// Start runs the console of "serve --tui". left is closed when the user leaves the console. stop ends the console and waits for its end.
 func Start(ctx context.Context, source status.Source, look tui.Options, log *slog.Logger) (left <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

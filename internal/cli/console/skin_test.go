@@ -12,7 +12,7 @@ import (
 	"goblin-actor/tui"
 )
 
-// The skin in docs/tui.md is one, and paints every part there is.
+// The skin in docs/tui.md is valid and has a style for every part.
 func TestSkinInTheDocs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "tui.md"))
 	if err != nil {
@@ -34,7 +34,7 @@ func TestSkinInTheDocs(t *testing.T) {
 	}
 }
 
-// The flag comes before the variable, and what is built in before files.
+// The flag takes precedence over the variable, and built-in skins take precedence over files.
 func TestSkinned(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)

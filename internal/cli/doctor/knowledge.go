@@ -57,7 +57,7 @@ func written(when, example, cause, fix string) rule {
 //	{path}      how the program's relative paths are resolved
 //	{endpoint}  where the MCP endpoint of the URL may be
 //
-// The test of the table says what is missing.
+// TestKnowledge reports what a new rule lacks.
 var knowledge = []rule{
 	on(anyServer, `could not be listed`, `its tools could not be listed: timeout`,
 		"the server runs, but did not answer a list request",

@@ -114,7 +114,7 @@ func alternatives(pattern string) []string {
 	return append(list, pattern[start:])
 }
 
-// libraryErrors returns errors of Go's library that a test cannot provoke, or not soon, and texts for starts that take long.
+// libraryErrors returns errors of Go's library that a test cannot provoke, or not quickly, and texts for slow starts.
 func libraryErrors(t *testing.T) []string {
 	t.Helper()
 	site := httptest.NewServer(http.NotFoundHandler())
@@ -149,7 +149,7 @@ func TestReportShowsPreviousFailure(t *testing.T) {
 // site serves MCP endpoints that fail, each at its own path.
 type site struct{ mux *http.ServeMux }
 
-// answer serves a response without a body, or with one for POST only, as a server without event streams does.
+// answer serves a response at path. With a body, it responds to POST only, like a server without event streams.
 func (s site) answer(path string, status int, body string, header ...string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < len(header); i += 2 {
@@ -163,7 +163,7 @@ func (s site) answer(path string, status int, body string, header ...string) {
 	})
 }
 
-// methods answers requests with a result or error by method, "" = with the answer for "". A method with the answer "hang" gets none.
+// methods answers each request with the result or error for its method, or with that for "" if there is none. For "hang" it sends no response.
 func (s site) methods(path string, answers map[string]string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		var m struct {
@@ -215,7 +215,7 @@ func remoteFailures(t *testing.T) []failure {
 	plain := httptest.NewServer(s.mux)
 	t.Cleanup(plain.Close)
 	secure := httptest.NewUnstartedServer(s.mux)
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // of the refused certificate
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // silences the error about the refused certificate
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -261,7 +261,7 @@ func remoteFailures(t *testing.T) []failure {
 	}
 }
 
-// peer listens on TCP and answers each request with a text and the end of the connection, or with a reset.
+// peer listens on TCP. It answers each request with text and closes the connection; with the text "reset", it resets the connection.
 func peer(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -277,7 +277,7 @@ func peer(t *testing.T, text string) string {
 			}
 			go func() {
 				defer func() { _ = c.Close() }()
-				_, _ = c.Read(make([]byte, 64<<10)) // all of it: unread bytes would turn the end into a reset
+				_, _ = c.Read(make([]byte, 64<<10)) // reads everything: unread bytes would turn the close into a reset
 				if text == "reset" {
 					_ = c.(*net.TCPConn).SetLinger(0)
 					return

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// ReadyTimeout is the maximum time for eager servers to start. npx may download a package in it.
+	// ReadyTimeout is the maximum time for eager servers to start. npx may need most of it to download a package.
 	ReadyTimeout = 60 * time.Second
 	readyStep    = 20 * time.Millisecond // interval between polls of the status
 )

@@ -53,7 +53,7 @@ the remaining time. -o json prints one object; with --follow, one per finished c
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print calls as they finish, until interrupted")
 	cmd.Flags().BoolVar(&failed, "failed", false, "print failed calls only")
 	cmd.Flags().StringVar(&server, "server", "", "print calls of this server only")
-	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // cannot fail: the flag exists
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd

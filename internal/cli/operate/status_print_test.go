@@ -58,7 +58,7 @@ func TestStatusNamesTheOldestCall(t *testing.T) {
 	}
 }
 
-// In the first minute nothing is signed yet, whatever stands in the file: n=0 would be no line.
+// Until the gateway has signed a line, the status does not name a signed line: there is no line n=0.
 func TestStatusOfTheAuditLog(t *testing.T) {
 	for signed, want := range map[uint64]string{0: "nothing signed since the start yet, later with KEY", 7: "signed up to n=7 with KEY"} {
 		var b strings.Builder

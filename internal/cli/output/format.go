@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// Format is how a command prints what it was asked for.
+// Format is the format in which a command prints its result.
 type Format string
 
 // The output formats.
@@ -28,13 +28,13 @@ func (f *Format) AddFlag(cmd *cobra.Command) {
 	cmd.Flags().VarP(f, "output", "o", "output format: table, json or yaml")
 }
 
-// String, Set and Type make format a flag.
+// String, Set and Type implement pflag.Value.
 func (f *Format) String() string { return string(*f) }
 
 // Type names the flag's value in the help.
 func (*Format) Type() string { return "format" }
 
-// Set takes one of the three words.
+// Set accepts table, json or yaml.
 func (f *Format) Set(s string) error {
 	switch Format(s) {
 	case Table, JSON, YAML:
@@ -46,7 +46,7 @@ func (f *Format) Set(s string) error {
 
 var errNotJSON = errors.New("the answer is not valid JSON")
 
-// Write prints JSON as JSON or YAML. The values are as they came; characters that could steer a terminal are escaped.
+// Write prints JSON as JSON or YAML. It does not change the values, except that characters that could control a terminal are escaped.
 func (f Format) Write(w io.Writer, value []byte) error {
 	if f == YAML {
 		return writeYAML(w, value)

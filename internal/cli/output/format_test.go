@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What foreign JSON says must survive being printed, and must not steer the terminal.
+// JSON from outside keeps its content when it is printed, and cannot control the terminal.
 func TestRawIsHarmless(t *testing.T) {
 	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e\",\"num\":12345678901234567890.10}")
 	for f, want := range map[Format]string{

@@ -8,11 +8,11 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// MaxCell is how many characters of a description a table shows.
+// MaxCell is the maximum number of characters of a description in a table.
 const MaxCell = 72
 
-// PrintTable prints rows in columns under a head; columns that are empty in every row are left out.
-// Cells must be clean. Each row has as many cells as the head.
+// PrintTable prints rows in columns under a header. It omits columns that are empty in every row. Cells must have been escaped by
+// terminal.Clean or OneLine. Each row has as many cells as head.
 func PrintTable(w io.Writer, head []string, rows [][]string) error {
 	var out strings.Builder
 	if width := terminal.Width(w); width > 0 {
@@ -23,10 +23,10 @@ func PrintTable(w io.Writer, head []string, rows [][]string) error {
 	return err
 }
 
-// minLastColumn is what a table leaves of its last column on the narrowest terminal.
+// minLastColumn is the minimum width of a table's last column, however narrow the terminal is.
 const minLastColumn = 24
 
-// narrow cuts the cells of the last column so that the table fits, if that leaves enough of them.
+// narrow truncates the cells of the last column so that the table fits the width, but not below minLastColumn.
 func narrow(head []string, rows [][]string, width int) {
 	last := len(head) - 1
 	for column := range last {

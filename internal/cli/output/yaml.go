@@ -12,11 +12,10 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// writeYAML prints JSON as YAML 1.2: members in their order, numbers with the digits they have (a YAML library
-// would round them), long texts as blocks. Of members with one name the last counts, as for most readers of JSON: YAML
-// takes a name once.
+// writeYAML prints JSON as YAML 1.2. Members keep their order, numbers keep their digits (a YAML library would round them), and texts of several
+// lines become blocks. Of several members with the same name, the last is used, as by most readers of JSON: YAML does not allow duplicates.
 func writeYAML(w io.Writer, value []byte) error {
-	if !json.Valid(value) { // which also bounds how deep it is
+	if !json.Valid(value) { // this also limits the depth
 		return errNotJSON
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
@@ -31,7 +30,7 @@ func writeYAML(w io.Writer, value []byte) error {
 	return err
 }
 
-// jsonValue is one value: a scalar, or an object or array with what is in it.
+// jsonValue is a scalar, or an object or array with its members.
 type jsonValue struct {
 	scalar json.Token
 	open   json.Delim // '{', '[', or 0 = a scalar
@@ -39,7 +38,7 @@ type jsonValue struct {
 	inside []*jsonValue
 }
 
-// readValue reads the next value whole.
+// readValue reads the next complete value.
 func readValue(d *json.Decoder) (*jsonValue, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -51,7 +50,7 @@ func readValue(d *json.Decoder) (*jsonValue, error) {
 		return n, nil
 	}
 	n.open = open
-	at := map[string]int{} // of keys, in inside
+	at := map[string]int{} // index into inside, by key
 	for d.More() {
 		key := ""
 		if open == '{' {
@@ -81,8 +80,8 @@ func readValue(d *json.Decoder) (*jsonValue, error) {
 
 type yamlWriter struct{ out bytes.Buffer }
 
-// value writes n. after: it follows "key:", so that a collection starts on the next line; otherwise the cursor stands
-// where its first member goes.
+// value writes n. after means that n follows "key:", so a collection starts on the next line. Otherwise its first member is written at the
+// current position.
 func (y *yamlWriter) value(n *jsonValue, indent int, after bool) {
 	switch scalar := n.scalar.(type) {
 	case json.Delim:
@@ -127,18 +126,18 @@ func (y *yamlWriter) collection(n *jsonValue, indent int, after bool) {
 	}
 }
 
-// yamlPlain is what needs no quotes: nothing that could be read as a number, a comment or a mapping.
+// yamlPlain matches text that needs no quotes, because it cannot be read as a number, a comment or a mapping.
 var yamlPlain = pattern.Lazy(`^[A-Za-z_/][A-Za-z0-9_./@+-]*(?:[ :][A-Za-z0-9_./@+-]+)*$`)
 
-// yamlReserved are words a YAML reader, of 1.1 too, takes for something else than text.
+// yamlReserved are words that YAML readers, including those for YAML 1.1, may not read as text.
 var yamlReserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
-// yamlText renders a text: several lines as a block, everything else as a word.
+// yamlText formats a text: as a block if it has several lines, otherwise as a word.
 func yamlText(s string, indent int) string {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	if len(lines) < 2 || visible.Contains(s) || lines[0] == "" || lines[len(lines)-1] == "" || strings.ContainsAny(s[:1], " \t") ||
 		slices.ContainsFunc(lines, func(l string) bool { return strings.TrimRight(l, " \t") != l }) {
-		return yamlWord(s) // what readers disagree about in blocks
+		return yamlWord(s) // YAML readers disagree about such texts in blocks
 	}
 	head := "|"
 	if !strings.HasSuffix(s, "\n") {
@@ -154,7 +153,7 @@ func yamlText(s string, indent int) string {
 	return head
 }
 
-// yamlWord renders a text of one line: bare if that is safe, else as a JSON string, which is YAML too.
+// yamlWord formats a text of one line: unquoted if that is safe, otherwise as a JSON string, which is also valid YAML.
 func yamlWord(s string) string {
 	if yamlPlain().MatchString(s) && !slices.Contains(yamlReserved, strings.ToLower(s)) {
 		return s
@@ -163,7 +162,7 @@ func yamlWord(s string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {
-		return `""` // a string cannot fail
+		return `""` // cannot happen: a string can always be encoded
 	}
 	return visible.JSON(strings.TrimSuffix(b.String(), "\n"))
 }

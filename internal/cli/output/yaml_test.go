@@ -35,7 +35,7 @@ nothing: null
 	}
 }
 
-// Whatever is printed as YAML is read back as what it was.
+// Reading the printed YAML returns the original value.
 func FuzzWriteYAML(f *testing.F) {
 	for _, s := range []string{`"a: b"`, `{"a":["- x","#c","1","0x1f","1e3",".5","~"]}`, `["x\ny\n\n","\nx\ny"," a\nb","a\n\tb","a \nb"]`, `{"<<":"=","":"a\u2028b"}`, `["\u0085a\nb","null","2001-01-01","12:30"]`,
 		`{"a":{"b":"c"},"d":"e","a":["f"]}`, `{"":"","":""}`} {
@@ -57,7 +57,8 @@ func FuzzWriteYAML(f *testing.F) {
 	})
 }
 
-// onlyText reports whether v holds texts, lists and maps only: numbers have several Go types.
+// onlyText reports whether v holds only texts, booleans, null, and lists and maps of them. Numbers are excluded, because they have several Go
+// types.
 func onlyText(v any) bool {
 	switch v := v.(type) {
 	case string, nil, bool:
@@ -71,7 +72,7 @@ func onlyText(v any) bool {
 		return len(v) > 0
 	case map[string]any:
 		for k, e := range v {
-			if k == "<<" || !onlyText(e) { // the merge key is the reader's business
+			if k == "<<" || !onlyText(e) { // the merge key: readers interpret it differently
 				return false
 			}
 		}

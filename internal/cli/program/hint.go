@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// CommandNames are the commands that hints may name. A test holds the list against the tree of commands.
+// CommandNames are the commands that hints may name. A test compares the list with the tree of commands.
 var CommandNames = []string{
 	"add", "audit", "bench", "call", "calls", "config", "demo", "describe", "disable", "doctor", "drain", "enable", "key", "lint", "list", "login", "logout",
 	"logs", "migrate", "policy", "prompt", "read", "remove", "restart", "serve", "status", "stdio", "tui", "version", "watch",
@@ -39,16 +39,16 @@ func namedAs(hint, program string) string {
 	return commandLine().ReplaceAllString(hint, strings.ReplaceAll(program, "$", "$$")+" $1")
 }
 
-// nameForTests is what programName returns instead, if a test has set it.
+// nameForTests is what Name returns instead, if a test has set it.
 var nameForTests atomic.Pointer[string]
 
-// SetName makes programName return name until restore is called. For tests.
+// SetName makes Name return name until restore is called. For tests.
 func SetName(name string) (restore func()) {
 	before := nameForTests.Swap(&name)
 	return func() { nameForTests.Store(before) }
 }
 
-// Name is the word that starts this program in the user's shell.
+// Name returns the word that starts this program in the user's shell.
 func Name() string {
 	if name := nameForTests.Load(); name != nil {
 		return *name

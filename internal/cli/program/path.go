@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Path is this program as the user runs it: a link that an update moves stays a link.
+// Path returns the path of this program as the user runs it. It does not resolve a symbolic link, because an update may change its target.
 func Path() (string, error) {
 	executable, err := os.Executable()
 	if err != nil {

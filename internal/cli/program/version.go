@@ -8,7 +8,7 @@ import (
 // information is used.
 var version string
 
-// Version is the version the linker was told, else the module's, else "devel".
+// Version returns the version set by the linker, otherwise the module's version, otherwise "devel".
 func Version() string {
 	if version != "" {
 		return version
@@ -19,7 +19,7 @@ func Version() string {
 	return "devel"
 }
 
-// Commit is the revision this binary was built from, with "+dirty" when files differed from it; "" if unknown.
+// Commit returns the revision from which this binary was built, with "+dirty" if files differed from it, or "" if it is unknown.
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -17,7 +17,7 @@ import (
 type bridgeFlags struct {
 	connect, project string
 	shown            target.KeyFlag
-	key              string // of shown; check reads it
+	key              string // the key that shown selects; set by check
 }
 
 func (f *bridgeFlags) add(cmd *cobra.Command) {

@@ -36,7 +36,7 @@ type terminalLog struct {
 	attrs []slog.Attr
 }
 
-// terminalLines is the output that the loggers of a process share. Safe from any goroutine.
+// terminalLines is the output that the loggers of a process share. It is safe for concurrent use.
 type terminalLines struct {
 	level slog.Leveler
 	w     io.Writer

@@ -58,7 +58,7 @@ func Endpoint(connect string, getenv func(string) string) (string, error) {
 	live, err := LiveSockets(getenv)
 	switch {
 	case err != nil || len(live) == 0:
-		return client.DefaultAddress, nil // a gateway without a socket, or none; then the error contains the address
+		return client.DefaultAddress, nil // the gateway has no socket, or none is running; in that case the error names the address
 	case len(live) > 1:
 		return "", several(live)
 	}

@@ -21,7 +21,7 @@ func FitHelp(root *cobra.Command) {
 		cmd.SetOut(&page)
 		help(cmd, args)
 		cmd.SetOut(w)
-		_, _ = io.WriteString(w, fitted(page.String(), width)) // as in cobra
+		_, _ = io.WriteString(w, fitted(page.String(), width)) // the error is ignored, as cobra does
 	})
 }
 
