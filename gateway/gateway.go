@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	stopGrace = 5 * time.Second       // for actors and servers to end after the drain
-	lookStep  = 20 * time.Millisecond // interval of status checks while waiting for servers
+	stopGrace = 5 * time.Second       // time for actors and servers to end after the drain
+	lookStep  = 20 * time.Millisecond // interval between status checks while waiting for servers
 )
 
 // Gateway is a running gateway. Its methods may be called concurrently.

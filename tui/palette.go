@@ -19,7 +19,7 @@ const (
 	Warn                  // degraded, but working
 	Bad                   // needs attention
 	Quiet                 // not in use
-	healths               // how many there are
+	healths               // number of values
 )
 
 // Palette holds all styles of the console, by meaning.

@@ -12,7 +12,7 @@ const (
 	minPause = 100 * time.Millisecond // at most 10 pictures a second
 	calm     = 250 * time.Millisecond // usual interval between pictures
 	maxPause = 3 * time.Second
-	retry    = time.Second // interval of attempts to reach a gateway that does not answer
+	retry    = time.Second // interval between attempts to reach a gateway that does not answer
 	costs    = 50          // a pause is this many times as long as the request took, so that the console costs the gateway less than 2 %
 
 	maxLog = 2000 // events kept

@@ -53,7 +53,7 @@ type Kind struct {
 	Tail    bool                     // new rows are appended, and the view follows the end
 }
 
-// kinds lists all views in the order of the contract.
+// kinds lists all views in their display order.
 var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, callsKind, toolsKind, promptsKind, resourcesKind,
 	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind}
 

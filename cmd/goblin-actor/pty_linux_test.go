@@ -26,7 +26,7 @@ type pty struct {
 
 	mu    sync.Mutex
 	shown bytes.Buffer
-	from  int           // output before it was awaited already
+	from  int           // offset in shown from which await searches
 	more  chan struct{} // capacity 1
 }
 

@@ -126,7 +126,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// daemons has the running daemons by directory and name; ended waits for one to end.
+// daemons holds a function for each running daemon, by directory and name, that waits for the daemon to end.
 var daemons sync.Map
 
 func ended(ts *testscript.TestScript, _ bool, args []string) {

@@ -22,8 +22,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// planted is a configuration with a secret, sworDfish, wherever users put one: in fields with a telling name, and in
-// places where only its form tells.
+// planted is a configuration with a secret, sworDfish, wherever users put one: in fields whose names suggest a secret, and in
+// places where only the form of the value does.
 const planted = `listen: 127.0.0.1:0
 mcpServers:
   leaky:

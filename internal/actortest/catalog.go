@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// View returns the catalog as clients see it that have access to all the given servers.
+// View returns the catalog as seen by clients that have access to all the given servers.
 func View(t *testing.T, servers ...catalog.Server) *catalog.View {
 	t.Helper()
 	var sources []catalog.Source

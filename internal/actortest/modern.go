@@ -133,7 +133,6 @@ func (s *Modern) Last() *pipe.Peer {
 }
 
 // First returns the server's end of the oldest connection.
-// First returns the oldest connection's server end.
 func (s *Modern) First() *pipe.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

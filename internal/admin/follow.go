@@ -29,7 +29,7 @@ var ErrNoStream = errors.New("the gateway does not report catalog changes")
 type FollowEvent struct {
 	Change    *status.CatalogChange
 	Missed    uint64 // number of changes that were lost
-	Lost      error  // the stream was lost and is being reopened
+	Lost      error  // why the stream was lost; it is being reopened
 	Back      bool   // the stream is open again and continues where it ended, unless Restarted
 	Restarted bool   // with Back: the gateway was restarted; changes in between are unknown
 }

@@ -147,7 +147,7 @@ func restart(path string, f *os.File, size int64, keys *Keys, wrap func(file) fi
 	return o, nil
 }
 
-// repair cuts an incomplete line off, and makes the file readable by its owner only.
+// repair removes an incomplete last line, and makes the file readable by its owner only.
 func repair(f *os.File, info fs.FileInfo, o opened) error {
 	if o.size < info.Size() {
 		if err := f.Truncate(o.size); err != nil {
@@ -196,7 +196,7 @@ func continueRotated(path string, keys *Keys) (opened, error) {
 	return o, nil
 }
 
-// create creates the file of o. The file must not exist.
+// create creates the file that o describes. The file must not exist.
 func create(path string, o opened, wrap func(file) file) (opened, error) {
 	f, err := openLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {

@@ -37,7 +37,7 @@ func callsAt(at time.Time, n int) []Record {
 	return records
 }
 
-// maxUnsigned lines may be unsigned, and not one more.
+// At most maxUnsigned lines may be unsigned.
 func TestVerifyLimitsUnsignedLines(t *testing.T) {
 	for n, fault := range map[int]bool{maxUnsigned: false, maxUnsigned + 1: true} {
 		if r := verifyLines(t, Trust{}, callsAt(now, n)...); (r.Fault != nil) != fault {
@@ -280,7 +280,7 @@ func TestTextLimit(t *testing.T) {
 	}
 }
 
-// A line may have maxLine bytes.
+// A line may have at most maxLine bytes.
 func TestParseLineLimit(t *testing.T) {
 	line := `{"n":1,"time":"2026-11-25T12:00:00Z","event":"call","prev":""}`
 	for n, ok := range map[int]bool{len(line): true, maxLine: true, maxLine + 1: false} {
@@ -295,7 +295,7 @@ func TestParseLineLimit(t *testing.T) {
 	}
 }
 
-// batchSize records are written at once; fewer wait for flushDelay.
+// batchSize records are written immediately. Fewer records wait for flushDelay.
 func TestBatchIsWrittenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for n, written := range map[int]bool{batchSize - 1: false, batchSize: true} {

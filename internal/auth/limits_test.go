@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// Load refuses a key file that group or others may access in any way. Each permission is tried by itself.
+// Load refuses a key file that group or others may access in any way. Each permission is tested separately.
 func TestLoadRequiresPrivateFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("mode bits do not control access on Windows")
@@ -128,7 +128,7 @@ func TestNetworksAreLimited(t *testing.T) {
 	}
 }
 
-// maxLogLines lines may be logged in each second.
+// At most maxLogLines lines are logged per second.
 func TestLogLimiter(t *testing.T) {
 	var l logLimiter
 	for second := range int64(2) {
@@ -140,7 +140,7 @@ func TestLogLimiter(t *testing.T) {
 	}
 }
 
-// A limit of 0 is no limit, and a released lease can be taken again.
+// A limit of 0 means no limit, and a released lease can be taken again.
 func TestLeaseLimits(t *testing.T) {
 	for most, want := range map[int]int{0: 10, 1: 1, 3: 3, 10: 10} {
 		use, taken := new(usage), 0
@@ -159,7 +159,7 @@ func TestLeaseLimits(t *testing.T) {
 	}
 }
 
-// expiring reports keys that expired after one time and until another, and the next expiry.
+// expiring reports the keys that expired between two times, and the time of the next expiry.
 func TestExpiring(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
 	set := newKeySet([]Key{{Name: "a", Sum: Sum{1}, Expires: at(10)}, {Name: "b", Sum: Sum{2}, Expires: at(20)}, {Name: "c", Sum: Sum{3}, Expires: at(30)}, {Name: "never", Sum: Sum{4}}}, &Settings{}, nil)
@@ -195,7 +195,7 @@ func TestHopsAreLimited(t *testing.T) {
 	}
 }
 
-// A refused principal is logged once a second.
+// Refusals of a principal are logged at most once a second.
 func TestRefusedPrincipalIsLoggedOncePerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTestGate(t)

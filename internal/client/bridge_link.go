@@ -153,7 +153,7 @@ func isNotBegun(f *protocol.Frame) bool {
 	return json.Unmarshal(e.Data, &data) == nil && data.Retryable
 }
 
-// notSent handles a message that did not reach the gateway. It is sent to the next one.
+// notSent handles a message that did not reach the gateway. It is sent to the next gateway.
 func (s *bridgeState) notSent(gen uint64, i *bridgeItem, err error) {
 	if i == nil {
 		return
@@ -162,7 +162,7 @@ func (s *bridgeState) notSent(gen uint64, i *bridgeItem, err error) {
 	s.lostOn(gen, err)
 }
 
-// putBack queues a message that was not executed again.
+// putBack requeues a message that was not executed.
 func (s *bridgeState) putBack(i *bridgeItem) {
 	note := i.kind == bridgeNote && i.frame.Kind == protocol.KindNotification && i.gen == s.gen
 	if !i.over && (i.kind == bridgeRequest || note) {

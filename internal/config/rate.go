@@ -53,5 +53,5 @@ func (r Rate) Less(other Rate) bool {
 	if a != b {
 		return a < b
 	}
-	return r.Requests < other.Requests // the same rate, but a larger burst
+	return r.Requests < other.Requests // equal rates: the one with fewer requests has the smaller burst
 }

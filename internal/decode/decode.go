@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// Error says why a text could not be decoded. It holds no error of encoding/json.
+// Error describes why an input could not be decoded. It does not wrap the error of encoding/json.
 type Error struct{ text string }
 
 func (e *Error) Error() string { return e.text }
 
-// JSON decodes raw into v. Errors call raw by the name what, such as "the result".
+// JSON decodes raw into v. what is the name of raw in errors, such as "the result".
 func JSON(raw []byte, what string, v any) error {
 	return decode(raw, what, v, false)
 }
 
-// Strict is JSON that refuses members v does not have.
+// Strict is like JSON, but rejects members that v does not have.
 func Strict(raw []byte, what string, v any) error {
 	return decode(raw, what, v, true)
 }
 
-// Own is JSON for input that the user has written: an error of its syntax also says where it is.
+// Own is like JSON, for input that the user has written: a syntax error includes its position.
 func Own(raw []byte, what string, v any) error {
 	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
 		return &Error{what + " is not valid JSON" + position(raw, err)}
@@ -34,7 +34,7 @@ func Own(raw []byte, what string, v any) error {
 	return decode(raw, what, v, false)
 }
 
-// Reader is JSON for all of r. Errors of r itself are returned as they are. The caller bounds the size of r.
+// Reader is like JSON for the whole content of r. Errors of r are returned unchanged. The caller must limit the size of r.
 func Reader(r io.Reader, what string, v any) error {
 	raw, err := io.ReadAll(r)
 	if limit, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -69,7 +69,7 @@ func decode(raw []byte, what string, v any, strict bool) error {
 	return nil
 }
 
-// explain words an error of encoding/json.
+// explain converts an error of encoding/json to an Error.
 func explain(raw []byte, what string, t reflect.Type, err error) error {
 	if !json.Valid(raw) {
 		return &Error{what + " is not valid JSON"}
@@ -90,7 +90,7 @@ func explain(raw []byte, what string, t reflect.Type, err error) error {
 	return &Error{what + " is " + m.got + "; " + m.want + " was expected"}
 }
 
-// position says where the syntax of a text is wrong.
+// position describes the position of a syntax error.
 func position(raw []byte, err error) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok || syntax.Offset < 1 || syntax.Offset > int64(len(raw)) || strings.Contains(err.Error(), "unexpected end") {

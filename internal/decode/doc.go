@@ -1,4 +1,4 @@
-// Package decode decodes JSON and words its errors for people. The errors of encoding/json name Go types; an error of this
+// Package decode decodes JSON with errors that users understand. The errors of encoding/json name Go types; an error of this
 // package names the input, the member that is wrong, and what was expected there:
 //
 //	err := decode.JSON(raw, "the result", &result)

@@ -16,7 +16,7 @@ import (
 type mismatch struct {
 	path string // such as content[0].text; "" = the whole input
 	got  string // such as "a number"
-	want string // such as "a string"; "" = something that has no short name
+	want string // such as "a string"; "" = a type without a short name
 }
 
 // maxKey is the maximum number of characters of a foreign member name in an error.
@@ -28,8 +28,8 @@ var (
 	number      = reflect.TypeFor[json.Number]()
 )
 
-// mismatchOf looks for the value in raw, which is valid JSON, that a t cannot hold. It runs only after decoding has failed. It
-// descends as far as t does, so the depth of raw does not matter.
+// mismatchOf finds the first value in raw, which is valid JSON, that does not fit type t. It is called only after decoding has failed. It
+// descends only as far as t does, so the depth of raw does not matter.
 func mismatchOf(raw json.RawMessage, t reflect.Type, path string) (mismatch, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -148,7 +148,7 @@ func kindOf(raw json.RawMessage) string {
 	return "a number"
 }
 
-// expected names the JSON type that a t holds. The object of a whole input is named by its first member.
+// expected returns the name of the JSON type for t. If t is an object and whole is true, the name includes its first member.
 func expected(t reflect.Type, whole bool) string {
 	if t == number {
 		return "a number"

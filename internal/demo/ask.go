@@ -21,8 +21,8 @@ type reply struct {
 	Err    error
 }
 
-// askAll asks the client all questions at once and waits until each has a reply. Replies have the order
-// of the questions. It blocks until then or until the call ends.
+// askAll asks the client all questions at once. It blocks until each has a reply or the call ends. The replies are in the order of the
+// questions.
 //
 // A handler is written sequentially: it asks, evaluates the replies, asks again. It must return errors
 // of askAll unchanged, must not have side effects before its last question, and must ask the same questions

@@ -43,8 +43,8 @@ func addConformanceModern(s *Server) {
 	})
 }
 
-// needModel requires the client's model. A modern client without the capability is refused. A legacy client is asked
-// regardless of its capabilities, so that it refuses itself.
+// needModel requires the client's model. A modern client without the capability gets an error. A legacy client is asked regardless of its
+// capabilities, so that the client itself refuses.
 func needModel(c *Call) (any, error) {
 	q := sample("completion", "Say something.", 100)
 	if c.modern() && !c.canAnswer(q.needs) {

@@ -94,7 +94,7 @@ func rounds(done func(map[string]json.RawMessage) any, sets ...[]question) Handl
 	}
 }
 
-// filledIn returns a value of a form, or what happened to the form instead.
+// filledIn returns the value of a field of the form, or the user's action if the form was not filled in.
 func filledIn(answer json.RawMessage, name string) string {
 	var content map[string]any
 	action, ok, err := reply{Result: answer}.filled(&content)

@@ -231,7 +231,7 @@ func TestPages(t *testing.T) {
 				uris = append(uris, r.Name)
 			}
 			if pages++; pages == 1 {
-				d.ask("tools/call", `{"name":"delete_note","arguments":{"slug":"n0"}}`) // the key in the cursor
+				d.ask("tools/call", `{"name":"delete_note","arguments":{"slug":"n0"}}`) // the note that the cursor refers to
 			}
 			if cursor = answer.Result.NextCursor; cursor == "" {
 				break

@@ -1,6 +1,6 @@
 // Package demo contains the built-in MCP servers. They demonstrate goblin-actor without any configured server, and
-// serve its tests and measurements. They are small servers on the project's own frames, so that
-// any protocol version can be forced.
+// serve its tests and measurements. They are small servers built directly on package protocol, not on an SDK, so that they can be
+// forced to any protocol version.
 //
 //	notes         tools that change a notebook, a resource per note, a template, a prompt, completion
 //	clock         a resource that changes every second, and a slow tool with progress that can be canceled

@@ -33,7 +33,7 @@ func (f *front) Post(x *downstream.Exchange) {
 	if downstream.RouteMessages.Ends(x.Origin.Path) && !f.redirect(x) {
 		return
 	}
-	if f.stdio && x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled { // a cancellation does not tell its era; over HTTP modern clients close the stream instead
+	if f.stdio && x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled { // a cancellation does not show its era; over HTTP, modern clients close the stream instead
 		f.cancelModern(string(x.Params.RequestID.Of(x.Frame.Raw)))
 	}
 	if f.isModern(x) {

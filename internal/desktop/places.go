@@ -14,7 +14,7 @@ import (
 // ErrNotInstalled is returned by Find if the directory of the client's file does not exist.
 var ErrNotInstalled = errors.New("it does not seem to be installed")
 
-// Host is what the locations of files depend on.
+// Host describes a machine: the locations of clients' files depend on it.
 type Host struct {
 	OS     string // a value of runtime.GOOS
 	Home   string

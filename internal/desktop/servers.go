@@ -170,8 +170,8 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	return f
 }
 
-// envFile returns the path of an entry's envFile for the gateway, or "" if it cannot be used. ignored reports whether there is one then.
-// An envFile that only the client can resolve does not skip the server.
+// envFile returns the path of an entry's envFile for the gateway, or "" if there is none or it cannot be used. ignored reports the latter.
+// An envFile that only the client can resolve does not mark the server as Skipped.
 func (c Client) envFile(text, program string, h Host) (path string, ignored bool) {
 	var aside Found
 	path = (&translator{dialect: c.vars, host: h, found: &aside}).text(text)

@@ -20,7 +20,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("Glob(%q, %q) = %v", tt.pattern, tt.s, got)
 		}
 	}
-	Glob(strings.Repeat("*a", 200)+"b", strings.Repeat("a", 5000)) // would not end if every * were taken back
+	Glob(strings.Repeat("*a", 200)+"b", strings.Repeat("a", 5000)) // would not end if Glob backtracked to every *
 }
 
 // FuzzGlob compares Glob with the equivalent regular expression.

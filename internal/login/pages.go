@@ -17,7 +17,7 @@ const (
 	prefix         = "/login/"
 	callback       = "callback"
 	cookie         = "goblin-login"
-	maxFlows       = 256 // logins in progress in browsers; the oldest is dropped for a further one
+	maxFlows       = 256 // maximum number of logins in progress in browsers; beyond it, the oldest is dropped
 	maxAnswer      = 4 << 10
 	gatewayTimeout = 30 * time.Second // limit for a request to the authorization server
 )

@@ -18,7 +18,7 @@ import (
 type ring struct {
 	mu      sync.Mutex
 	entries map[string]string
-	err     error // of everything
+	err     error // returned by every method; nil = none
 }
 
 func (r *ring) Get(name string) (string, error) {
@@ -126,7 +126,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyring checks that a key stays in the keyring. It is not replaced while the keyring is locked, but if the entry is lost.
+// TestKeyring checks that a key stays in the keyring. It is replaced if its entry is lost, but not while the keyring is locked.
 func TestKeyring(t *testing.T) {
 	dir, keys := t.TempDir(), newRing()
 	inFile := mustLoad(t, Options{Dir: dir, Keyring: keys})

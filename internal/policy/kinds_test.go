@@ -50,7 +50,7 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// Visibility of servers and projects for each kind of restriction, alone.
+// Each kind of restriction, by itself, has the expected effect on the visibility of servers and projects.
 func TestShowsTrustsAndCounts(t *testing.T) {
 	all, some := config.Filter{Deny: []string{"*"}}, config.Filter{Allow: []string{"a"}}
 	for _, c := range []struct {

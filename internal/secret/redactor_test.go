@@ -48,14 +48,14 @@ func TestCut(t *testing.T) {
 			t.Errorf("Write(%q): %d, %v, %q", c.in, n, err, b.String())
 		}
 	}
-	for i := range 3 { // with something before it, as in Basic
+	for i := range 3 { // preceded by other text, as in Basic authentication
 		text := base64.StdEncoding.EncodeToString([]byte("user:"[i:] + s))
 		if got := known.Cut(text); strings.Contains(got, base64.StdEncoding.EncodeToString([]byte(s[3:9]))[:6]) || len(got) > 24 {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
 	known.Replace("configuration", "abcdefgh", "efghijklmnop")
-	if got := known.Cut("abcdefghijklmnop-abcdefgh"); got != Hidden+"-"+Hidden { // one begins in the other
+	if got := known.Cut("abcdefghijklmnop-abcdefgh"); got != Hidden+"-"+Hidden { // the values overlap
 		t.Error(got)
 	}
 	known.Add("another secret")

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/login"
 )
 
-// LoginPages returns the pages with which a browser on this machine logs in to servers. There are none while clients must authenticate,
-// which a reload can change, since a browser has no key.
+// LoginPages returns the pages with which a browser on this machine logs in to servers. They are unavailable while clients must
+// authenticate, since a browser has no API key. A reload can change that.
 func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 	return login.New(func() string {
 		if e.gate.Locked() {

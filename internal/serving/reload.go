@@ -46,7 +46,7 @@ func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server 
 	return r
 }
 
-// DrainTime returns shutdown.drain of the configuration in force. Safe from any goroutine.
+// DrainTime returns shutdown.drain of the configuration in force. It is safe for concurrent use.
 func (r *Reloader) DrainTime() time.Duration { return time.Duration(r.drain.Load()) }
 
 // reload reads and applies the file. An invalid file changes nothing and returns an error.
@@ -92,8 +92,8 @@ func (r *Reloader) reload(ctx context.Context) error {
 	return errors.Join(err, edgeErr)
 }
 
-// load reads the file once it has settled, and again if it was written meanwhile, when it may be empty or incomplete. After a
-// number of attempts it uses a file that keeps changing. It also waits before the first read, since reading may run programs.
+// load reads the file once it has settled. It reads it again if the file was written meanwhile, because it may have been empty or incomplete.
+// After a number of attempts it uses a file that keeps changing. It also waits before the first read, since reading may run programs.
 func (r *Reloader) load(ctx context.Context) (next *config.Config, report config.Report) {
 	awaitSettled(ctx, r.cfg.Files)
 	for look := range looks {

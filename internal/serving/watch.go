@@ -24,7 +24,7 @@ const looks = 10
 // watchedFiles watches the files of the configuration and, for a gateway that listens, the keys and the certificate.
 type watchedFiles struct {
 	config, credentials <-chan struct{}
-	files               []string // of both
+	files               []string // files of the configuration, the keys and the certificate
 	names               []string // their paths, and the symbolic links on the way to them
 	again               bool     // they may have changed while they were not watched
 	stop                func()

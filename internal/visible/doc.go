@@ -1,4 +1,4 @@
-// Package visible makes foreign text safe to show to a person. Characters that a terminal obeys (control characters), that
+// Package visible makes text from outside safe to display. Characters that a terminal interprets (control characters), that
 // reorder text (bidirectional controls) or that have no appearance of their own (format characters, Unicode tags, fillers,
 // variation selectors) become escapes such as \x1b, \u202e or \U000e0041. A person then sees every character that a model
 // or a program would read.

@@ -26,8 +26,8 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, hidden...)
 }
 
-// stays reports whether a hidden character belongs to the writing around it. before is the character in front of it, or 0 if
-// that was escaped or does not exist; after is the next one, or 0.
+// stays reports whether a hidden character is kept: a newline, a tab, or a character that the text around it needs. before is the character
+// in front of it, or 0 if that was escaped or does not exist; after is the next one, or 0.
 func stays(r, before, after rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

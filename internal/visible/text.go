@@ -18,7 +18,7 @@ func Text(s string) string {
 	for i, r := range s {
 		rest := s[i+min(utf8.RuneLen(r), len(s)-i):]
 		if r == utf8.RuneError {
-			rest = "" // only stays looks at it, and this character always stays
+			rest = "" // not needed: this character is never hidden
 		}
 		switch {
 		case r == '\r' && strings.HasPrefix(rest, "\n"):
@@ -60,7 +60,7 @@ func JSON(s string) string {
 // Contains reports whether Text would change a line of s.
 func Contains(s string) bool { return strings.ContainsFunc(s, suspect) && Text(s) != s }
 
-// Cut returns at most limit characters of s, which is visible. The last one is "…" if there were more.
+// Cut returns at most limit characters of s, which must have no hidden characters. The last one is "…" if there were more.
 func Cut(s string, limit int) string {
 	if limit <= 0 || len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
@@ -69,7 +69,7 @@ func Cut(s string, limit int) string {
 	return strings.TrimRight(kept, string([]rune{joiner, nonJoiner})) + "…"
 }
 
-// suspect reports whether r makes a text worth looking at closely.
+// suspect reports whether a text with r may need to be escaped.
 func suspect(r rune) bool { return r != '\n' && r != '\t' && Hidden(r) }
 
 func first(s string) rune {
@@ -91,7 +91,7 @@ func escape(b *strings.Builder, r rune) {
 	}
 }
 
-// hex writes r behind a prefix, in so many digits.
+// hex writes prefix and the last digits hexadecimal digits of r.
 func hex(b *strings.Builder, prefix string, r rune, digits int) {
 	b.WriteString(prefix)
 	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
@@ -99,8 +99,8 @@ func hex(b *strings.Builder, prefix string, r rune, digits int) {
 	}
 }
 
-// Writer returns a writer that passes JSON on to w as JSON returns it. Each Write must hold whole characters; the slog
-// handlers write one whole line.
+// Writer returns a writer that writes JSON to w, escaped by JSON. Each Write must contain whole characters, which the slog
+// handlers ensure by writing whole lines.
 func Writer(w io.Writer) io.Writer { return jsonWriter{w} }
 
 type jsonWriter struct{ w io.Writer }

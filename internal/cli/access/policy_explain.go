@@ -148,7 +148,7 @@ type roleVerdict struct {
 	ruleRef
 }
 
-// explain decides as the gateway does.
+// explain evaluates the policy in the same way as the gateway.
 func (k *inspection) explain(who *identity.Principal, project, name string) (*explanation, error) {
 	found, err := k.resolve(name)
 	if err != nil {

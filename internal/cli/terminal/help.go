@@ -25,8 +25,8 @@ func FitHelp(root *cobra.Command) {
 	})
 }
 
-// fitted wraps text that exceeds the width: paragraphs as a whole, lines of lists below their text. It does not change examples, since
-// users copy them.
+// fitted wraps text that exceeds the width. It wraps whole paragraphs, and gives list items a hanging indent. It does not change examples,
+// since users copy them.
 func fitted(page string, width int) string {
 	var b strings.Builder
 	var paragraph []string
