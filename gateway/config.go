@@ -48,7 +48,7 @@ type Server struct {
 	Env     map[string]string // environment variables, in addition to PATH, HOME, USER, LANG, TERM and TMPDIR
 	Dir     string            // working directory; "" = the current one
 
-	URL     string            // of a server reached over HTTP
+	URL     string            // address of a server reached over HTTP
 	Headers map[string]string // sent with every request
 
 	// Settings holds other settings of an entry of mcpServers, as in a file (docs/config.md): "timeout": "1m",

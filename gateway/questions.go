@@ -26,14 +26,14 @@ type Questions struct {
 // Elicitation is a request for input from the user.
 type Elicitation struct {
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"` // of the form; nil if the user is to visit a page
-	URL     string          `json:"url"`             // of the page; "" if there is a form
+	Schema  json.RawMessage `json:"requestedSchema"` // schema of the form; nil if the user is to visit a page
+	URL     string          `json:"url"`             // address of the page; "" if there is a form
 }
 
 // Answer is the user's response.
 type Answer struct {
 	Action  string `json:"action"`            // accept, decline or cancel
-	Content any    `json:"content,omitempty"` // of an accepted form; encoding/json must encode it as an object
+	Content any    `json:"content,omitempty"` // content of an accepted form; encoding/json must encode it as an object
 }
 
 // Root is a directory or other resource that servers may work in.

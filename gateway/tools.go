@@ -98,7 +98,7 @@ type Result struct {
 type Content struct {
 	Type     string `json:"type"` // text, image, audio, resource or resource_link
 	Text     string `json:"text"`
-	Data     []byte `json:"data"` // of images and audio
+	Data     []byte `json:"data"` // content of images and audio
 	MIMEType string `json:"mimeType"`
 
 	Raw json.RawMessage `json:"-"` // the whole part

@@ -13,8 +13,8 @@ import (
 
 // action binds a key to what it does. The hint bar, the help, dispatch and docs/tui.md are all generated from this table.
 type action struct {
-	key       string // as shown to people
-	label     string // in the hint bar
+	key       string // name of the key as shown to users
+	label     string // label in the hint bar
 	help      string
 	is        func(*tcell.EventKey) bool
 	do        func(a *App, e *tcell.EventKey)

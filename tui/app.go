@@ -45,7 +45,7 @@ type App struct {
 	screen *tview.Application
 	source status.Source
 	pump   *pump
-	ctx    context.Context // of the pump and of actions
+	ctx    context.Context // context of the pump and of actions
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the pump has ended
 

@@ -44,7 +44,7 @@ type trendKey struct {
 type trend struct {
 	last float64
 	up   bool
-	at   time.Time // of the last change; zero = none
+	at   time.Time // time of the last change; zero = none
 }
 
 func newTable(k *Kind) *table {

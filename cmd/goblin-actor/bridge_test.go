@@ -164,7 +164,7 @@ func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 				} else if round == 0 {
 					draining := g.cmd.Process
 					draining.Signal(os.Interrupt)
-					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // otherwise the call would last for the whole drain time
+					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // otherwise the call would continue for the whole drain time
 					g.cmd.Wait()
 					impatient.Stop()
 				} else {

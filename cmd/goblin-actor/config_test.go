@@ -30,7 +30,7 @@ func TestConfigCommands(t *testing.T) {
 	for _, c := range []struct {
 		args    string
 		code    int
-		out     []string // in stdout
+		out     []string // parts of stdout
 		errText string   // all of stderr
 	}{
 		{"config check bad.yaml", command.ExitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key

@@ -35,8 +35,8 @@ var mayImport = map[string][]string{
 	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
-	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it starts backends
-	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
+	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // starts backends
+	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // does not see clients' exchanges
 	"actors/admission":    append([]string{"protocol/toolschema", "protocol/downstream"}, actorMayImport...),
 	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"actors/meta":         actorMayImport,
 	"actors/monitor":      actorMayImport,
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
-	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // it never sees a message
+	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // does not see messages
 
 	"protocol":                   {"protocol/rawjson"},
 	"protocol/rawjson":           {},

@@ -46,7 +46,7 @@ func TestPublicRoutes(t *testing.T) {
 		name, method, path string
 		src                told
 		code               int
-		want               string // in the body
+		want               string // part of the body
 	}{
 		{"alive", "GET", "/healthz", told{err: errors.New("stuck")}, 200, "ok"},
 		{"ready, one failed", "GET", "/readyz", told{s: ready}, 200, `"failed":["broken"]`},

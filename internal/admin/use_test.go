@@ -27,7 +27,7 @@ func TestUse(t *testing.T) {
 	for _, c := range []struct {
 		verb, body string
 		code       int
-		want       string // in the answer
+		want       string // part of the response
 		args       string
 	}{
 		{"call", `{"tool":"a","arguments":{"n":12345678901234567890}}`, 200, `{"result":{"n":1e400}}`, `{"n":12345678901234567890}`},

@@ -35,7 +35,7 @@ func benchRecord(b *testing.B, size int) {
 	if err := l.Close(); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op") // of all threads: callers, the writer and the system
+	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op") // CPU time of all threads: callers, the writer and the system
 	if n := l.dropped.Load(); n > 0 {
 		b.Errorf("%d records dropped", n)
 	}

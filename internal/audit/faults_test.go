@@ -125,7 +125,7 @@ func TestRequiredLogRefusesAndKeepsRecords(t *testing.T) {
 		var answered atomic.Int32
 		l.Commit(callRecord(1), func() { answered.Add(1) })
 		eventually(t, "calls are refused", func() bool { return l.Flags().Has(Refusing) })
-		l.Commit(callRecord(2), func() { answered.Add(1) }) // of a call that was already running
+		l.Commit(callRecord(2), func() { answered.Add(1) }) // belongs to a call that was already running
 		time.Sleep(20 * time.Millisecond)
 		if n := answered.Load(); n != 0 {
 			t.Errorf("%d calls were answered without a record", n)
@@ -151,7 +151,7 @@ func TestBacklogRefusesThenDrops(t *testing.T) {
 		for _, required := range []bool{true, false} {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
 			gate := make(chan struct{}, 1)
-			gate <- struct{}{} // for the sync of the first line
+			gate <- struct{}{} // lets the first line be synced
 			s := settings(path)
 			s.Required, s.Sync = required, SyncEach
 			l := openFaulty(t, s, faulty{gate: gate})

@@ -65,7 +65,7 @@ func TestVerifyMark(t *testing.T) {
 	}
 	for _, x := range []struct {
 		mark Mark
-		line int // of the fault; -1 = none
+		line int // line of the fault; -1 = none
 	}{
 		{Mark{N: 4, Sum: sums[4]}, -1}, {Mark{N: 3, Sum: sums[3]}, -1}, {Mark{N: 4}, -1}, {Mark{N: 1, Sum: sums[1]}, -1},
 		{Mark{N: 5, Sum: sums[4]}, 0}, {Mark{N: 4, Sum: sums[3]}, 4}, {Mark{N: 1, Sum: sums[4]}, 1},
@@ -171,7 +171,7 @@ func TestDenialKindsAreLimited(t *testing.T) {
 func TestRotationThresholds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			age  time.Duration // of the file when the record is written
+			age  time.Duration // age of the file when the record is written
 			want int
 		}{{time.Hour - time.Nanosecond, 1}, {time.Hour, 2}} {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -30,7 +30,7 @@ func (w *writer) rotate(now time.Time) error {
 		w.l.o.Log.Error("rotating the audit log failed; the file keeps growing", "file", w.s.File, "err", err)
 		return nil
 	}
-	_ = w.f.Close() // it is synced
+	_ = w.f.Close() // already synced
 	w.f = nil
 	o, err := create(w.s.File, opened{number: number + 1, chain: w.chain}, w.l.wrap)
 	if err != nil {

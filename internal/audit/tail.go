@@ -102,7 +102,7 @@ func newestInFile(path string, f *Filter, n int, found *[]Entry) (enough bool, e
 	if err != nil {
 		return false, end, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // opened for reading
 	if end.file, err = file.Stat(); err != nil {
 		return false, end, err
 	}

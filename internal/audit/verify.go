@@ -86,7 +86,7 @@ func (v *verifier) read(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading
 	return v.readFrom(filepath.Base(path), f)
 }
 

@@ -28,11 +28,11 @@ type writer struct {
 	openedAt      uint64 // number of the last line when the file was opened
 	unsynced      bool
 	failing       bool
-	signedAt      time.Time // of the last signature
+	signedAt      time.Time // time of the last signature
 	rotateNext    time.Time // earliest next attempt to rotate
 	mark          Mark      // last signed line
 	publishedMark uint64    // number of the last published mark
-	logged        time.Time // of the last checkpoint line in the gateway's log
+	logged        time.Time // time of the last checkpoint line in the gateway's log
 }
 
 func newWriter(l *Log) *writer { return &writer{l: l} }

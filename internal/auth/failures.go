@@ -51,7 +51,7 @@ type networkFailures struct {
 // failure is the result of counting one failure.
 type failure struct {
 	tooMany   bool
-	remaining time.Duration // until the window ends
+	remaining time.Duration // time until the window ends
 	log       bool          // log this failure
 }
 

@@ -10,7 +10,7 @@ import (
 
 const (
 	summaryNetworks = 20          // networks that get a line of their own: those with the most failures
-	summaryInterval = time.Minute // from an unlogged failure to its summary
+	summaryInterval = time.Minute // time from an unlogged failure to its summary
 )
 
 // summary holds the state of the next summary of unlogged failures. failures owns it and guards it with its mutex.

@@ -68,7 +68,7 @@ type Gate struct {
 	options      Options
 	state        atomic.Pointer[state]
 	failures     failures
-	anonymousUse usage      // of unauthenticated clients; only refusals are counted in it
+	anonymousUse usage      // usage of unauthenticated clients; only refusals are counted
 	logLimit     logLimiter // limits log lines
 
 	mu      sync.Mutex

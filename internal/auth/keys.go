@@ -12,8 +12,8 @@ import (
 // keySet is a set of keys. It is immutable, except for the counters of its entries.
 type keySet struct {
 	keys  []Key             // the keys it was built from
-	bySum map[uint64]*entry // by the first 8 bytes of their sums
-	list  []*entry          // in the order of the file
+	bySum map[uint64]*entry // entries by the first 8 bytes of their sums
+	list  []*entry          // entries in the order of the file
 }
 
 // entry is a key and its principal.

@@ -60,10 +60,10 @@ type Issuer struct {
 	faults Faults
 	extra  map[string]any // additional metadata
 	codes  map[string]*code
-	tokens map[string]*issued // by access token
-	fresh  map[string]*issued // by refresh token, including used ones
+	tokens map[string]*issued // grants by access token
+	fresh  map[string]*issued // grants by refresh token, including used ones
 	seen   []Request
-	device map[string]*code  // by device_code
+	device map[string]*code  // device logins by device_code
 	known  map[string]string // secrets by client id
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	bridgeHold    = 20 * time.Second       // how long client messages wait for a gateway
+	bridgeHold    = 20 * time.Second       // maximum time that client messages wait for a gateway
 	bridgeOpen    = 60 * time.Second       // limit for the handshake: a starting gateway waits for its servers
 	bridgeProbe   = 15 * time.Second       // limit for the response to a ping
 	bridgeQuiet   = 60 * time.Second       // silence after which the gateway is pinged
@@ -21,10 +21,10 @@ const (
 	bridgeLong    = 5 * time.Second        // after a session of this length, the first attempt is immediate
 	bridgeSettle  = 20 * time.Second       // after a restart, unknown items are retried this long, because servers may still be starting
 	bridgeAgainIn = 250 * time.Millisecond // interval of these retries
-	bridgeLeave   = 5 * time.Second        // how long calls may continue after the client closed its input
+	bridgeLeave   = 5 * time.Second        // maximum time that calls may continue after the client closed its input
 
 	bridgeMaxQueue = 1024     // waiting messages of the client
-	bridgeMaxBytes = 64 << 20 // likewise, in bytes
+	bridgeMaxBytes = 64 << 20 // maximum size of these messages in bytes
 	bridgeMaxAsks  = 4096     // requests of the server that the client has not answered
 )
 
@@ -90,13 +90,13 @@ type bridgeState struct {
 	byID   map[string]uint64      // tickets of the client's sent requests, by raw id
 	gen    uint64                 // newest link
 	links  map[uint64]int         // number of sent messages per open link
-	asks   map[string]*bridgeAsk  // by the id the client knows
+	asks   map[string]*bridgeAsk  // requests of the server, by the id that the client knows
 	askers uint64
 }
 
 // Effects of a step.
 type (
-	bridgeTell   struct{ frame []byte } // to the client
+	bridgeTell   struct{ frame []byte } // send a frame to the client
 	bridgeOpenUp struct{ gen uint64 }   // open a link
 	bridgeSend   struct {
 		gen uint64

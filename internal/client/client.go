@@ -24,7 +24,7 @@ const (
 
 // Options configures a client. The zero value is usable.
 type Options struct {
-	Name, Version string // of the program; defaults to goblin-actor and devel
+	Name, Version string // name and version of the program; the defaults are goblin-actor and devel
 	Project       string // project to use; "" for all servers
 	Key           string // API key; "" for none. Errors never contain it
 	// OnNotification receives notifications outside requests: list_changed, updated, log lines. The link's goroutines call it in the order of
@@ -50,7 +50,7 @@ type Client struct {
 	linkMu sync.Mutex // serializes calls of link
 
 	mu        sync.Mutex
-	pending   map[uint64]*pending                // by id, which is also the link's ticket
+	pending   map[uint64]*pending                // requests by id, which is also the link's ticket
 	questions map[string]context.CancelCauseFunc // open requests of the server, by raw id
 	lastID    uint64
 	over      error         // why the link ended; nil while it is open

@@ -17,7 +17,7 @@ const (
 // headerLookup collects which tool arguments must be repeated in HTTP headers, which a client on a pipe does not do. It learns them from tool
 // lists that the client requests. If a call is refused because of missing headers, the bridge requests the list itself.
 type headerLookup struct {
-	known   map[string]*protocol.Bindings // by tool, for tools with such arguments
+	known   map[string]*protocol.Bindings // bindings by tool, for tools with such arguments
 	waiting []modernItem                  // refused calls that wait for the list
 	pages   int                           // pages of the list requested so far; 0 if no request is in progress
 }

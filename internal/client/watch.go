@@ -30,7 +30,7 @@ const (
 // WatchEvent is an event of a Watcher.
 type WatchEvent struct {
 	Kind   WatchKind
-	Result json.RawMessage // of resources/read
+	Result json.RawMessage // result of resources/read
 	Err    error
 }
 

@@ -14,7 +14,7 @@ import (
 
 const (
 	commandTime  = 10 * time.Second
-	commandGrace = time.Second // how long children that hold stdout may outlive the program
+	commandGrace = time.Second // maximum time that children that hold stdout may outlive the program
 )
 
 // runCommand runs a command line without a shell and with empty stdin, and returns its stdout. A program that takes too long or writes too

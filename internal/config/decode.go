@@ -170,7 +170,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	root := at.schema == ""
 	foreign := foreignKeys[strings.TrimSuffix(at.schema, ".*")]
 	switch {
-	case root && m.key == "$schema": // for editors
+	case root && m.key == "$schema": // read by editors only
 		return
 	case root && slices.Contains(laterSections, m.key):
 		d.warn(m.line, m.column, path, "accepted, but without effect yet", "the gateway ignores this section")

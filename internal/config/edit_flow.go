@@ -8,7 +8,7 @@ import (
 
 // flow is a list or mapping in brackets, with offsets into the text.
 type flow struct {
-	open, close int // of the brackets
+	open, close int // offsets of the brackets
 	items       []flowItem
 }
 

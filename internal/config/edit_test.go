@@ -94,14 +94,14 @@ func TestEditErrors(t *testing.T) {
 		{"mcpServers:\n  a: {command: x, tools: {disabled: [b]}}\n", "disable a/b", ErrSame},
 		{"x: &x {command: x}\nmcpServers:\n  a: *x\n", "disable a", nil},                      // x is not a key of the configuration
 		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable a", ErrByHand},              // b would be disabled too
-		{"mcpServers:\n  a: &x\n    command: x\n  b: *x\n", "disable a", ErrByHand},           // likewise
+		{"mcpServers:\n  a: &x\n    command: x\n  b: *x\n", "disable a", ErrByHand},           // b would be disabled too
 		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable b", ErrByHand},              //
 		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "remove a", ErrByHand},               // the alias would dangle
 		{"? mcpServers\n: a: {command: x}\n", "disable a", ErrByHand},                         //
 		{"mcpServers:\n  a: {comand: x}\n", "disable a", nil},                                 // invalid before
 		{"mcpServers:\n  a: {command: x}\n", "add b http://", nil},                            // invalid afterwards
 		{"mcpServers:\n  A: {command: x}\n", "add a x", nil},                                  // the same name
-		{"mcpServers:\n  a:\n    command: x\n    disabled: |\n      true\n", "enable a", nil}, // no boolean
+		{"mcpServers:\n  a:\n    command: x\n    disabled: |\n      true\n", "enable a", nil}, // not a boolean
 	} {
 		got, err := change(c.text, c.line)
 		if err == nil || got != "" || c.want != nil && !errors.Is(err, c.want) {

@@ -12,7 +12,7 @@ import (
 // editor changes a configuration by replacing parts of its text. It takes line numbers from the library's syntax tree, whose columns and
 // offsets are not always right, and positions inside brackets from scanFlow. The function edit verifies each result.
 type editor struct {
-	text    string // as given
+	text    string // the text as given
 	lf      string // text with LF line ends; all offsets refer to it
 	starts  []int  // offset of each line in lf
 	tree    *node
@@ -58,7 +58,7 @@ func (d *editor) apply() string {
 	}
 	slices.SortStableFunc(d.splices, func(a, b splice) int { return cmp.Compare(a.from, b.from) })
 	var b strings.Builder
-	at, given := 0, 0 // in lf and in text
+	at, given := 0, 0 // the same position in lf and in text
 	copyTo := func(to int, write bool) {
 		from := given
 		for ; at < to; at++ {

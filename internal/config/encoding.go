@@ -9,7 +9,7 @@ import (
 
 // encoding is the encoding of a text file: UTF-8 or UTF-16, with or without byte order mark.
 type encoding struct {
-	order binary.ByteOrder // of UTF-16; nil for UTF-8
+	order binary.ByteOrder // byte order of UTF-16; nil for UTF-8
 	bom   string
 }
 

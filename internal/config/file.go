@@ -91,7 +91,7 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	if int64(len(data)) > limit {
 		size := int64(len(data))
 		if info, statErr := f.Stat(); statErr == nil {
-			size = max(size, info.Size()) // only the limit was read
+			size = max(size, info.Size()) // only the bytes up to the limit were read
 		}
 		return nil, tooLarge(size, limit)
 	}

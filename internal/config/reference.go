@@ -29,7 +29,7 @@ type Section struct {
 // Key documents one key.
 type Key struct {
 	Name    string // such as timeout or shutdown.drain; a key with a second spelling has both
-	Value   string // what the key takes: its type, words or bounds
+	Value   string // values that the key takes: its type, words or bounds
 	Default string
 	Meaning string
 }

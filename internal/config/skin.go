@@ -16,7 +16,7 @@ type Skin map[string]Paint
 // Paint is the style of one part. It replaces the default style entirely.
 type Paint struct {
 	Foreground string // name of a color, "default" or "#rrggbb"; "" for the terminal's default
-	Background string // likewise; "" for the background of part "plain"
+	Background string // like Foreground; "" for the background of part "plain"
 	Bold       bool
 	Dim        bool
 	Italic     bool

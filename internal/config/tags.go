@@ -9,7 +9,7 @@ import (
 
 // field describes a key by the tags of its struct field (see keys.go).
 type field struct {
-	index      []int // for reflect.Value.FieldByIndex; longer than 1 for fields of embedded structs
+	index      []int // index for reflect.Value.FieldByIndex; longer than 1 for fields of embedded structs
 	key        string
 	in         string // the section around the key; "" if there is none
 	also       string // a second key that takes one value instead of a list; "" if there is none

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxDepth    = 64      // of the tree; the deepest config has six levels
+	maxDepth    = 64      // maximum depth of the tree; the deepest config has six levels
 	maxExpanded = 200_000 // nodes that aliases and merge keys may add
 )
 
@@ -35,11 +35,11 @@ const (
 // node is one value of the file. Aliases share the node of their anchor.
 type node struct {
 	kind         nodeKind
-	text         string // of a scalar, without quotes
+	text         string // text of a scalar, without quotes
 	plain        bool   // the scalar is written without quotes
 	line, column int
-	items        []*node  // of a list
-	members      []member // of a mapping, without duplicates
+	items        []*node  // items of a list
+	members      []member // members of a mapping, without duplicates
 	size         int      // number of nodes in it, with aliases expanded
 }
 

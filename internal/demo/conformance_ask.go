@@ -22,7 +22,7 @@ type question struct {
 // result.
 type asker struct {
 	questions func(args map[string]string) []question
-	done      func(answers map[string]json.RawMessage) any // by key
+	done      func(answers map[string]json.RawMessage) any // answers by key
 }
 
 // handle asks all questions at once. If the client lacks a capability or refuses, the tool fails, not the request.

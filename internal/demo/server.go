@@ -35,12 +35,12 @@ type Server struct {
 	Background func(ctx context.Context)
 
 	templates map[string]Template
-	sealer    *seal.Sealer // for requestState
+	sealer    *seal.Sealer // seals requestState
 
 	mu        sync.Mutex
 	tools     map[string]Tool
 	prompts   map[string]Prompt
-	resources map[string]Resource                // by URI
+	resources map[string]Resource                // resources by URI
 	sessions  map[string]*session                // by id; stdio: ""
 	stdout    *downstream.EventStream            // stdio: the stream, which exists before the session
 	events    map[string]*downstream.EventStream // HTTP+SSE: the streams of sessions, by session id

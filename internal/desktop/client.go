@@ -4,7 +4,7 @@ package desktop
 type Client struct {
 	ID    string // as typed by users, for example claude-desktop
 	Title string
-	After string // what to do after a change of the file
+	After string // what the user must do after the file has changed
 
 	key   string  // key of the servers in the file
 	url   string  // key of an address in an entry; "" if only programs are supported

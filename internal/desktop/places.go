@@ -25,7 +25,7 @@ type Host struct {
 
 // ThisHost returns the Host of this process.
 func ThisHost() Host {
-	home, _ := os.UserHomeDir() // with "", the paths do not exist
+	home, _ := os.UserHomeDir() // on error home is "", and the paths do not exist
 	return Host{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, IsProgram: config.ProgramFinder(os.Getenv("PATH"))}
 }
 

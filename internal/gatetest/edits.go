@@ -158,7 +158,7 @@ func Overlay(t *testing.T, root, dir string, edits []Edit) (file string) {
 // codeLine is a line that is neither empty nor a comment.
 type codeLine struct {
 	code       string // without indentation and trailing comment
-	start, end int    // its bytes in the text, line feed included
+	start, end int    // offsets of the line in the text, line feed included
 }
 
 func codeLines(text string) []codeLine {

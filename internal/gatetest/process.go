@@ -82,10 +82,10 @@ func (o *Output) String() string {
 
 // Process is a gateway or a demo server that is reachable over HTTP.
 type Process struct {
-	URL    string // its MCP endpoint
+	URL    string // URL of the MCP endpoint
 	Base   string // http://host:port
 	Cmd    *exec.Cmd
-	Log    *Output       // its stderr
+	Log    *Output       // the process's stderr
 	Exited chan struct{} // closed after the process has ended
 	Err    error         // the error of Wait, valid once Exited is closed
 }

@@ -30,7 +30,7 @@ type Pages struct {
 
 	mu      sync.Mutex
 	gateway Gateway
-	flows   map[string]flow // by state
+	flows   map[string]flow // logins in progress by state
 }
 
 // flow is a login in progress in a browser.

@@ -17,7 +17,7 @@ const maxAnswer = 8 << 10
 
 // Login is a user's login in progress. It is never stored.
 type Login struct {
-	URL      string // for the user's browser
+	URL      string // URL to open in the user's browser
 	State    string // returned with the response; unguessable
 	Redirect string // redirect URI of the response
 	Site     *AuthServer

@@ -27,7 +27,7 @@ type Rates struct {
 	Reported func(principal string)
 
 	mu      sync.Mutex
-	told    time.Time // of the last call of Reported
+	told    time.Time // time of the last call of Reported
 	policy  *Policy
 	limits  map[string]config.Rate // rate by rights, under policy
 	buckets Buckets[string]

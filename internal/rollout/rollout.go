@@ -63,7 +63,7 @@ func (c Change) Await(ctx context.Context, source status.Source, limit time.Dura
 	if !c.Runs {
 		limit = min(limit, leavingLimit)
 	}
-	var ready time.Time // since when; the server's items are published a moment later
+	var ready time.Time // time since when the server is ready; its items are published a moment later
 	tick := time.NewTicker(pollStep)
 	defer tick.Stop()
 	for {

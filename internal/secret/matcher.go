@@ -10,7 +10,7 @@ import (
 // the shortest string, and skips as many bytes as no string can match. So it does not read most of the text. Strings are added and removed one by
 // one: the cost of a renewed token depends on its length, not on the size of the set.
 type matcher struct {
-	shift [1 << 16]uint8      // by two bytes: how far the window may move; 0 if a string may match here
+	shift [1 << 16]uint8      // distance that the window may move, by its last two bytes; 0 if a string may match here
 	texts map[uint16][]wanted // strings by the last two bytes of the window, longest first
 	count int                 // number of strings
 	gone  int                 // strings removed since shift was computed, so the window could move further

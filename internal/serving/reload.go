@@ -21,7 +21,7 @@ const applyTime = 3 * time.Second
 
 // Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request and DrainTime may be called from any.
 type Reloader struct {
-	cfg      *config.Config // in force
+	cfg      *config.Config // configuration in force
 	listen   []string       // addresses of the command line, which override the file's; empty = none
 	g        *actors.Gateway
 	server   *downstream.Server // nil = no listener
@@ -194,7 +194,7 @@ func (r *Reloader) follow(ctx context.Context) {
 		files = files.renewed(r.cfg, listens, r.log)
 		if files.again {
 			awaitSettled(ctx, files.files)
-			if files.again = false; r.reload(ctx) != nil { // it did not read the keys
+			if files.again = false; r.reload(ctx) != nil { // a failed reload does not read the keys
 				r.reloadCredentials()
 			}
 			continue

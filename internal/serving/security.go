@@ -39,13 +39,13 @@ type Security struct {
 	gate      *auth.Gate
 	policy    *policy.Policy
 	written   config.Policy // the configuration that policy was compiled from
-	rates     policy.Rates  // of authenticated principals
+	rates     policy.Rates  // rates of authenticated principals
 	listens   bool          // false: the only client is on stdin and needs no authentication
 	Secure    bool          // listeners use TLS; fixed at the start
 	pair      atomic.Pointer[tls.Certificate]
 	gateway   atomic.Pointer[actors.Gateway] // gets changes of principals; nil = not started
 	keys      string                         // the last configured key file
-	publicURL atomic.Pointer[string]         // the current one, for the login pages
+	publicURL atomic.Pointer[string]         // the configured publicUrl, for the login pages
 	hangUp    func()                         // closes all connections; nil = there are none
 	log       *slog.Logger
 }

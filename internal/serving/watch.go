@@ -114,7 +114,7 @@ func unsettled(files []string, look int) (left time.Duration) {
 		if err != nil {
 			continue
 		}
-		if age := time.Since(info.ModTime()); age >= 0 { // otherwise the file has another clock
+		if age := time.Since(info.ModTime()); age >= 0 { // otherwise the file's time comes from a different clock
 			left = max(left, settle-age)
 		}
 		if info.Size() == 0 && look == 0 {

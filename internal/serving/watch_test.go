@@ -56,7 +56,7 @@ func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	const step = settle / 2
 	for name, test := range map[string]struct {
 		text   string
-		writes []time.Duration // since the start
+		writes []time.Duration // times of the writes, since the start
 		want   time.Duration   // wait
 	}{
 		"long ago":         {"a", []time.Duration{-time.Hour}, 0},

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	requestTimeout = 10 * time.Second // for a request, with its redirects and the response body
+	requestTimeout = 10 * time.Second // time limit for a request, with its redirects and the response body
 	dialTimeout    = 5 * time.Second
 	maxRedirects   = 3
 	maxHeaderBytes = 64 << 10

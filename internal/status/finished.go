@@ -29,7 +29,7 @@ type FinishedCall struct {
 	Public  string    `json:"public,omitempty"` // the public name; empty = unknown
 	Outcome string    `json:"outcome"`          // label of goblin_calls_total
 	Began   time.Time `json:"began"`
-	Seconds float64   `json:"seconds"` // from arrival to answer
+	Seconds float64   `json:"seconds"` // time from arrival to answer
 }
 
 // Failed reports whether the caller got an error, or a result with isError.

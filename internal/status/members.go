@@ -17,7 +17,7 @@ func (s *Snapshot) Members(server string) []Server {
 			continue
 		}
 		if b.State == "draining" || b.State == "stopped" {
-			continue // its replacement counts
+			continue // its replacement is listed instead
 		}
 		if len(list) == 0 || list[len(list)-1].Name != b.Member {
 			list = append(list, Server{Name: b.Member, State: b.State, Reason: b.Reason, NextAttempt: b.NextAttempt, Settled: group.Settled,

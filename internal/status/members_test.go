@@ -8,7 +8,7 @@ func TestMembers(t *testing.T) {
 		Servers: []Server{{Name: "forge", Tools: 4, Settled: true}, {Name: "solo"}},
 		Backends: []Backend{
 			{Server: "forge", Member: "a", Replica: 0, Catalog: true, State: "ready"},
-			{Server: "forge", Member: "a", Replica: 0, State: "ready"}, // only carries calls
+			{Server: "forge", Member: "a", Replica: 0, State: "ready"}, // carries calls only
 			{Server: "forge", Member: "a", Replica: 1, Catalog: true, State: "waiting", Reason: "gone"},
 			{Server: "forge", Member: "b", Replica: 2, Catalog: true, State: "draining"},
 			{Server: "forge", Member: "b", Replica: 2, Catalog: true, State: "waiting", Reason: "no such file"},

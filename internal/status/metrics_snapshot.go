@@ -87,7 +87,7 @@ func writeBackendStates(b *strings.Builder, backends []Backend) {
 		up, ready, others int
 		restarts          uint64
 	}
-	replicas := map[string]*replica{} // by labels
+	replicas := map[string]*replica{} // replicas by labels
 	for _, x := range backends {
 		labels := fmt.Sprintf("server=%q,replica=\"%d\"", x.Server, x.Replica)
 		r := replicas[labels]

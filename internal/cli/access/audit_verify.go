@@ -25,7 +25,7 @@ type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
 
-	path  string // of the log; "" = the files were given as arguments
+	path  string // path of the log; "" = the files were given as arguments
 	files []string
 	trust audit.Trust
 	from  string // source of the key, for the output

@@ -254,7 +254,7 @@ type shownKey struct {
 	Projects []string `json:"projects,omitempty"`
 	Created  string   `json:"created,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
-	Sum      string   `json:"sha256"` // its first bytes
+	Sum      string   `json:"sha256"` // first bytes of the hash
 }
 
 func printKeys(w io.Writer, out output.Format, keys []auth.Key, rules *policy.Policy, now time.Time) error {

@@ -17,11 +17,11 @@ import (
 // policyTarget is what a name on the command line refers to: an item, or a URI that no server lists.
 type policyTarget struct {
 	policy.Item
-	called   string       // its name for clients
+	called   string       // name of the item for clients
 	what     string       // tool, prompt, resource, resource template, unlisted resource
 	template string       // for an unlisted URI: the matching template, as clients see it; "" = none
 	uris     []string     // for an unlisted URI: its spellings; nil = the item is listed
-	promise  *policy.Item // that template; nil = none
+	promise  *policy.Item // the matching template as an item; nil = none
 }
 
 var whatKinds = [...]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "resource template"}

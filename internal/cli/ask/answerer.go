@@ -33,7 +33,7 @@ type answerer struct {
 	fields map[string]json.RawMessage // --answer @FILE, by field
 	texts  map[string]string          // --answer KEY=VALUE
 	about  string                     // describes the call in messages
-	ctx    context.Context            // of the command; it ends the dialogue too
+	ctx    context.Context            // the command's context; its end also ends the dialogue
 	person *questioner                // nil = there is no terminal
 	errOut io.Writer
 	bar    *terminal.ProgressBar

@@ -19,7 +19,7 @@ type gatewayFlags struct {
 	connect string // --connect
 	config  string // --config: start a gateway in this process
 	project string // --project; "" = all items
-	address string // of the running gateway; set by check
+	address string // address of the running gateway; set by check
 	shown   target.KeyFlag
 	key     string // the key that shown selects; set by check
 

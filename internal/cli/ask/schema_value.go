@@ -45,11 +45,11 @@ func (s schema) value(property schema, text string) (json.RawMessage, error) {
 // kinds collects the types that a property may have, through references and unions. Each reference is followed once.
 type kinds struct {
 	whole    schema
-	types    []string          // of kindNames, each once
-	enum     []json.RawMessage // of the property itself
+	types    []string          // subset of kindNames, without duplicates
+	enum     []json.RawMessage // enum of the property itself
 	anything bool
 	seen     map[string]bool // references followed
-	left     int             // steps
+	left     int             // steps left
 }
 
 // add collects the types of p. top means that p is the property itself and not an alternative.

@@ -185,7 +185,7 @@ func serverReason(v status.Server, now time.Time) string {
 func hints(servers []status.Server) []string {
 	type group struct {
 		names []string
-		text  string // with NAME for the server's name
+		text  string // the hint with NAME in place of the server's name
 		first string // the hint of the first server
 	}
 	var groups []*group

@@ -17,7 +17,7 @@ type Format string
 
 // The output formats.
 const (
-	Table Format = "table" // for people
+	Table Format = "table" // for users
 	JSON  Format = "json"  // the raw result, indented
 	YAML  Format = "yaml"
 )

@@ -34,7 +34,7 @@ func writeYAML(w io.Writer, value []byte) error {
 type jsonValue struct {
 	scalar json.Token
 	open   json.Delim // '{', '[', or 0 = a scalar
-	keys   []string   // of an object, each once
+	keys   []string   // keys of an object, without duplicates
 	inside []*jsonValue
 }
 
