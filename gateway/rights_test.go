@@ -30,7 +30,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// A program counts as a client without authentication: the policy hides what no role permits, and the audit log records
+// A program is treated as a client without authentication: the policy hides what no role permits, and the audit log records
 // its calls. Settings of listeners have no effect.
 func TestPolicyAndAudit(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -89,7 +89,7 @@ type Progress struct {
 // Result is the result of a tool call.
 type Result struct {
 	IsError    bool            // the tool ran and failed; Content says why
-	Content    []Content       // for models and people
+	Content    []Content       // for models and users
 	Structured json.RawMessage // structuredContent; nil if there is none
 	Raw        json.RawMessage // the whole result as received
 }

@@ -83,7 +83,7 @@ type outcome struct {
 	health Health
 }
 
-// Run shows the console and blocks until the user quits or ctx ends. It owns the terminal meanwhile.
+// Run shows the console and blocks until the user quits or ctx ends. It owns the terminal during that time.
 func Run(ctx context.Context, source status.Source, o Options) error {
 	a := newApp(ctx, source, o)
 	if o.Screen != nil {

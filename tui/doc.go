@@ -1,6 +1,6 @@
 // Package tui is the console: it shows on a terminal what a gateway is doing.
 //
-// It has five layers. Each knows only the one above it in this list:
+// It has five layers. Each depends only on the one above it in this list:
 //
 //	Picture   the gateway's state at one moment; immutable, created by the pump
 //	render    Picture → columns and rows; pure, one file per kind (render_servers.go, …)
@@ -9,7 +9,7 @@
 //	App       keys, prompt, trail of views, panels, and the screen's goroutine
 //
 // The screen's goroutine owns the App and all views and tables. The pump owns only its timer and hands over Pictures.
-// All foreign text passes through plain or lines (text.go) before it becomes a cell, so that escape sequences, color
+// All text from outside passes through plain or lines (text.go) before it becomes a cell, so that escape sequences, color
 // tags and bidirectional controls are displayed, never interpreted.
 //
 //	err := tui.Run(ctx, source, tui.Options{})   // until the user quits or ctx ends

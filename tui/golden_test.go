@@ -79,7 +79,7 @@ func TestBeforeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// If the gateway stops answering, the console says so and keeps showing its last state.
+// If the gateway stops answering, the console reports it and keeps showing its last state.
 func TestLostGateway(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	p := *samplePicture()

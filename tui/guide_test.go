@@ -86,7 +86,7 @@ func TestOverviewShowsRejectedConfiguration(t *testing.T) {
 	s.has("goblin.yaml:3:5: unknown key")
 }
 
-// The side panel says how many lines did not fit.
+// The side panel shows how many lines did not fit.
 func TestPanelCountsHiddenLines(t *testing.T) {
 	s := sit(t, 80, 16, Options{})
 	s.press(":servers<enter><down><down>d")
@@ -96,7 +96,7 @@ func TestPanelCountsHiddenLines(t *testing.T) {
 	s.has("offers: 0 tools")
 }
 
-// The help says how many lines did not fit.
+// The help shows how many lines did not fit.
 func TestHelpCountsHiddenLines(t *testing.T) {
 	s := sit(t, 80, 24, Options{})
 	s.press("?")

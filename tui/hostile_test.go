@@ -26,7 +26,7 @@ var nasty = []string{
 	" ",
 }
 
-// nastyPicture returns a Picture with such a text in every foreign field.
+// nastyPicture returns a Picture with such a text in every field that comes from outside.
 func nastyPicture(pick func() string) *Picture {
 	s := &status.Snapshot{Version: pick(), Now: noon, Started: noon, Listen: []string{pick()}, Waiting: []string{pick()}, Failed: []string{pick()}}
 	items := &status.Items{Version: 1}
@@ -47,7 +47,7 @@ func nastyPicture(pick func() string) *Picture {
 	return p
 }
 
-// Every cell of the screen is safe and nothing crashes, whatever the texts, keys and terminal sizes are.
+// Every cell of the screen is safe and nothing crashes, for any texts, keys and terminal sizes.
 func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func() string { return nasty[rng.IntN(len(nasty))] }

@@ -9,7 +9,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Health is the state of a thing. It determines its color.
+// Health is the state of a row or value. It determines the color.
 type Health uint8
 
 // A palette has a style for each of these.

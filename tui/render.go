@@ -29,7 +29,7 @@ type Cell struct {
 
 // Row is one row of a view.
 type Row struct {
-	ID      string // identifies the thing across Pictures
+	ID      string // identifies the row across Pictures
 	Cells   []Cell
 	Health  Health
 	Server  string // the server it belongs to; "" = none

@@ -17,7 +17,7 @@ const (
 	maxCluster = 8   // maximum runes of a character with its combining marks
 )
 
-// plain converts foreign text for a cell: one line, at most maxPlain runes, without terminal control sequences.
+// plain converts text from outside for a cell: one line, at most maxPlain runes, without terminal control sequences.
 func plain(s string) string {
 	if len(s) > maxPlain*utf8.UTFMax {
 		s = s[:maxPlain*utf8.UTFMax]
@@ -28,7 +28,7 @@ func plain(s string) string {
 	return visible.Cut(visible.Text(strings.Join(strings.Fields(s), " ")), maxPlain)
 }
 
-// lines converts foreign text for a paragraph. It keeps line breaks and replaces tabs by spaces.
+// lines converts text from outside for a paragraph. It keeps line breaks and replaces tabs by spaces.
 func lines(s string) []string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
 	out := strings.Split(strings.TrimRight(s, "\n"), "\n")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// install shows the changes and asks for confirmation. It does not overwrite a file that changes meanwhile.
+// install shows the changes and asks for confirmation. It does not overwrite a file that is changed by another program in the meantime.
 func TestInstallConfirmation(t *testing.T) {
 	config := oracleConfig(t)
 	for _, c := range []struct {

@@ -163,7 +163,7 @@ var foreign = map[string][]string{
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
 	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                                           // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth"},                                                                                                                                                                                                                                                           // a foreign peer in tests
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth"},                                                                                                                                                                                                                                                           // an independent peer in tests
 	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo and protocol/upstream use only the names of statuses
 	"golang.org/x/perf":                       {"bench/report"},
 	"golang.org/x/time":                       {"internal/policy"},

@@ -122,7 +122,7 @@ func TestConsoleExplainsOddServers(t *testing.T) {
 	}
 }
 
-// An attached console reports that its gateway is gone, and continues when a gateway answers again.
+// An attached console reports that its gateway has ended, and continues when a gateway answers again.
 func TestConsoleSurvivesGatewayRestart(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)

@@ -107,7 +107,7 @@ func (s *changeStream) follow(r *http.Request, changes *status.CatalogChanges) {
 	}
 }
 
-// tell writes changes, preceded by the number of lost ones.
+// tell writes the number of lost changes, if any, and then the changes.
 func (s *changeStream) tell(list []status.CatalogChange) {
 	for i := range list {
 		c := &list[i]

@@ -77,7 +77,7 @@ func TestVerifyMark(t *testing.T) {
 	}
 }
 
-// Each field of a Filter rejects a line by itself.
+// A line is rejected if any single field of a Filter does not match.
 func TestFilterComparesEachField(t *testing.T) {
 	line := Line{Event: EventCall, Who: "key:ci", Server: "files", Item: "read_file", Time: now}
 	for name, c := range map[string]struct {
@@ -146,7 +146,8 @@ func TestDenialWindow(t *testing.T) {
 	}
 }
 
-// Up to maxDenials kinds of denials of unknown clients, and maxNamed of principals, are counted separately. All others are counted together.
+// Up to maxDenials kinds of denials of unknown clients, and maxNamed of principals, are counted separately. All others are counted
+// together.
 func TestDenialKindsAreLimited(t *testing.T) {
 	for who, limit := range map[string]int{"": maxDenials, "key:%d": maxNamed} {
 		var d denials

@@ -16,7 +16,7 @@ const (
 	EventStop   = "stop"   // the gateway is stopping
 )
 
-// Events that the log writes by itself.
+// Events that the log writes itself.
 const (
 	EventFile       = "file"       // first line of each file; signed
 	EventCheckpoint = "checkpoint" // vouches for all previous lines; signed
@@ -61,7 +61,7 @@ type Record struct {
 // Sink accepts records. Record never blocks and is safe for concurrent use.
 type Sink interface{ Record(r Record) }
 
-// Flags say what callers must do for each call.
+// Flags are what callers must do for each call.
 type Flags uint32
 
 // Bits of Flags.

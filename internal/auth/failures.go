@@ -55,7 +55,7 @@ type failure struct {
 	log       bool          // log this failure
 }
 
-// add counts one failure of an address. A failure beyond the network's limit, or one that mayTell rejects, is not logged by itself but
+// add counts one failure of an address. A failure beyond the network's limit, or one that mayTell rejects, is not logged immediately but
 // counted for the next summary.
 func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Time) bool) failure {
 	network := networkOf(from)

@@ -84,7 +84,7 @@ type state struct {
 	anonymous *identity.Principal // the principal of unauthenticated clients
 }
 
-// NewGate returns a gate that requires no authentication until Configure says otherwise.
+// NewGate returns a gate that requires no authentication until Configure sets a key file.
 func NewGate(o Options) *Gate {
 	if o.Added == nil {
 		o.Added = o.Changed

@@ -47,7 +47,7 @@ type Faults struct {
 	TokenType     string        // token_type instead of Bearer
 	Polls         int           // polls of a device login before the user has logged in
 
-	RevokeWaits <-chan struct{} // revocations wait until it is closed or the client is gone; nil = no wait
+	RevokeWaits <-chan struct{} // revocations wait until it is closed or the client disconnects; nil = no wait
 	RevokeError string          // OAuth error of revocations; "" = normal
 }
 

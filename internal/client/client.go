@@ -32,7 +32,7 @@ type Options struct {
 	OnNotification func(method string, params json.RawMessage)
 	// Capabilities is the JSON object to declare in initialize; nil for none.
 	Capabilities json.RawMessage
-	// Answer answers requests of the server, as far as Capabilities declares them. If it is nil, all are refused.
+	// Answer answers requests of the server, if Capabilities declares them. If Answer is nil, all requests are refused.
 	Answer Answerer
 	// OnLost is called by the link's goroutines if the notification stream breaks (the link reopens it), the gateway no longer knows the
 	// session, or the connection ends. It may be nil.

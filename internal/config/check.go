@@ -68,7 +68,7 @@ var (
 )
 
 // CheckListen returns why the gateway may not listen on address, or nil. The address is host:port. A host other than localhost or a loopback
-// address needs auth, and TLS here or at a trusted proxy unless the file says `tls: off`. CheckListen does not resolve names.
+// address needs auth, and TLS here or at a trusted proxy unless the file has `tls: off`. CheckListen does not resolve names.
 func (c *Config) CheckListen(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

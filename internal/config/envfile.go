@@ -211,7 +211,7 @@ func Environment(path, text string) func(name string) (string, bool) {
 	return d.env
 }
 
-// Expand returns s with the variables that env knows expanded. Other references are not resolved.
+// Expand returns s with the variables that env defines expanded. Other references are not resolved.
 func Expand(s string, env func(string) (string, bool)) string {
 	return expand(s, sources{env: env}).text
 }

@@ -38,7 +38,7 @@ type resolved struct {
 }
 
 // expand replaces `${VAR}` or `${env:VAR}`, optionally with `:-default` for an unset or empty variable, `${file:PATH}`, `${keyring:NAME}`,
-// `${command:PROGRAM ARGS}` and `$$` (a dollar sign). Any other dollar sign stands for itself. Values are not expanded again.
+// `${command:PROGRAM ARGS}` and `$$` (a dollar sign). Any other dollar sign is literal. Values are not expanded again.
 func expand(s string, from sources) expansion {
 	e := expansion{text: s}
 	if !strings.Contains(s, "$") {

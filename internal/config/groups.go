@@ -56,7 +56,7 @@ func (d *decoder) warnOfDifferences(first, s *Server, path string) {
 	}
 }
 
-// says reports whether the entry at path has the key, or a key inside it.
+// says reports whether the entry at path sets the key or a key nested in it.
 func (d *decoder) says(path, key string) bool {
 	for written := range d.report.origins {
 		if rest, ok := strings.CutPrefix(written, path+"."+key); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -27,7 +27,7 @@ var (
 	errNotLookedUp      = errors.New("this reference is not resolved here")
 )
 
-// lookups says which sources a decoder may use besides the environment, and caches their values.
+// lookups selects the sources that a decoder may use besides the environment, and caches their values.
 type lookups struct {
 	files    bool // files may be read
 	others   bool // the keyring may be read, and commands may run

@@ -153,7 +153,7 @@ func isNamed(t reflect.Type) bool {
 	return false
 }
 
-// valueOf says what a key takes.
+// valueOf describes the values that a key takes.
 func valueOf(f field, t reflect.Type) string {
 	kind := "mapping"
 	switch {

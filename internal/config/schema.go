@@ -84,7 +84,7 @@ func (s *schemaWriter) object(t reflect.Type) object {
 	return o
 }
 
-// closed returns a schema for a mapping that takes only these keys. null stands for an empty mapping.
+// closed returns a schema for a mapping that takes only these keys. It also permits null, which means an empty mapping.
 func closed(properties object) object {
 	return object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }

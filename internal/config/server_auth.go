@@ -107,7 +107,7 @@ func (d *decoder) checkLanes(s *Server, at func(string) string) {
 	}
 }
 
-// isHTTPS reports whether text is an https URL. With local, an http URL of this machine is allowed, too.
+// isHTTPS reports whether text is an https URL. With local, an http URL of this machine is also allowed.
 func isHTTPS(text string, local bool) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" {

@@ -63,7 +63,7 @@ func checkCharacters(data []byte) *sourceFault {
 	return nil
 }
 
-// checkShape rejects input that the parser would need too long for. It does not distinguish structure from strings and comments, so the
+// checkShape rejects input that would take the parser too long. It does not distinguish structure from strings and comments, so the
 // limits are generous.
 func checkShape(data []byte) *sourceFault {
 	open, tokens, lines := 0, 0, 0

@@ -19,7 +19,7 @@ type mismatch struct {
 	want string // such as "a string"; "" = a type without a short name
 }
 
-// maxKey is the maximum number of characters of a foreign member name in an error.
+// maxKey is the maximum number of characters of an unknown member's name in an error.
 const maxKey = 60
 
 var (

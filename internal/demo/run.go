@@ -16,7 +16,7 @@ import (
 // maxMessageBytes limits the size of a message.
 const maxMessageBytes = 4 << 20
 
-// drainTime limits how long HTTP requests may continue after the server was told to stop.
+// drainTime limits how long HTTP requests may continue after the server was asked to stop.
 const drainTime = 2 * time.Second
 
 // ServeStdio serves one client on in and out until in or ctx ends. It returns nil at the end of in, after canceling

@@ -1,5 +1,5 @@
-// Package desktop reads and edits the files in which desktop clients keep their MCP servers. It knows their locations and formats, lists their
-// servers, and adds an entry for this gateway.
+// Package desktop reads and edits the files in which desktop clients keep their MCP servers. It finds the files, supports their formats,
+// lists their servers, and adds an entry for this gateway.
 //
 //	client, _ := desktop.ByID("cursor")
 //	path, err := client.Find(desktop.ThisHost())

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Patience limits every wait that has no limit of its own, to detect hangs. It is long because on a busy machine starting a process has
-// taken half a minute.
+// Patience limits every wait that has no limit of its own, to detect hangs. It is long because starting a process has taken half a minute
+// on a busy machine.
 const Patience = 5 * time.Minute
 
 // WaitFor polls until done returns true. It fails the test with detail after Patience.

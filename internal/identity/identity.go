@@ -1,5 +1,5 @@
-// Package identity describes clients that have been identified. It imports no other package of the gateway: transports attach a Principal to
-// requests and actors compare it, and neither depends on how it was authenticated (internal/auth).
+// Package identity describes clients that have been identified. It imports no other package of the gateway: transports attach a Principal
+// to requests and actors compare it, and neither depends on how it was authenticated (internal/auth).
 package identity
 
 import (

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrNotBack is returned by Wait if the browser does not come back in time.
+// ErrNotBack is returned by Wait if the browser is not redirected in time.
 var ErrNotBack = errors.New("the browser did not come back from the login page in time")
 
 // CallbackListener is a local listener for the redirect at the end of one login by browser.

@@ -50,7 +50,7 @@ type Keyring interface {
 // ErrNotFound is returned by Keyring.Get for a missing entry.
 var ErrNotFound = errors.New("the keyring has no such entry")
 
-// Options says where the key may be.
+// Options select the places where the key may be stored.
 type Options struct {
 	Dir     string              // directory of the state file
 	Getenv  func(string) string // nil for os.Getenv

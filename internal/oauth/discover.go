@@ -180,7 +180,7 @@ func canonical(u *url.URL) string {
 	return s
 }
 
-// shorten truncates foreign text and removes control characters, for display.
+// shorten truncates text from outside and removes control characters, for display.
 func shorten(s string) string {
 	if len(s) > 200 {
 		s = s[:200] + "…"

@@ -124,8 +124,8 @@ func deniesAny(items []Item, kind protocol.ItemKind) func(string) bool {
 	}
 }
 
-// meansAny returns a function that reports whether a pattern matches a resource or the text of a template, or may match a URI of a template,
-// because both start with the same literal text.
+// meansAny returns a function that reports whether a pattern matches a resource or the text of a template, or may match a URI of a
+// template, because both start with the same literal text.
 func meansAny(items []Item) func(string) bool {
 	return func(pattern string) bool {
 		return slices.ContainsFunc(items, func(it Item) bool {

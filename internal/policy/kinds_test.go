@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The highest admin access of the roles counts, whatever their order.
+// The highest admin access of the roles applies, regardless of their order.
 func TestAdminIsTheHighest(t *testing.T) {
 	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "a", Admin: "act"}, {Name: "b", Admin: "view"}, {Name: "c", Admin: "none"}, {Name: "d"}, {Name: "e", Admin: "act"}}})
 	for rights, want := range map[string]identity.Admin{
@@ -50,7 +50,7 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// Each kind of restriction, by itself, has the expected effect on the visibility of servers and projects.
+// Each kind of restriction is tested alone for its effect on the visibility of servers and projects.
 func TestShowsTrustsAndCounts(t *testing.T) {
 	all, some := config.Filter{Deny: []string{"*"}}, config.Filter{Allow: []string{"a"}}
 	for _, c := range []struct {

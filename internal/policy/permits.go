@@ -50,8 +50,8 @@ func (p *Policy) Admits(set Set, server string, internal bool, template string, 
 	})
 }
 
-// Rate returns the rate of requests that rights permit; zero = unlimited. The highest rate of the roles applies. Roles without a rate do not count, and projects
-// do not matter.
+// Rate returns the rate of requests that rights permit; zero = unlimited. The highest rate of the roles applies. Roles without a rate are
+// ignored, and projects do not matter.
 func (p *Policy) Rate(rights string) (most config.Rate) {
 	if p == nil {
 		return most

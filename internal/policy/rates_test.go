@@ -24,7 +24,7 @@ func having(id, rights string) *identity.Principal {
 	return &identity.Principal{ID: id, Rights: rights}
 }
 
-// The highest rate of the roles applies. A role without a rate does not count.
+// The highest rate of the roles applies. A role without a rate is ignored.
 func TestRatesOfRoles(t *testing.T) {
 	p := rated(map[string]string{"slow": "10/min", "fast": "2/s", "same": "120/min", "none": ""})
 	for rights, want := range map[string]string{"slow": "10/min", "fast": "2/s", "fast,slow": "2/s", "none": "", "none,slow": "10/min", "-": "", "fast,same": "120/min"} {
@@ -37,7 +37,8 @@ func TestRatesOfRoles(t *testing.T) {
 	}
 }
 
-// S5.2.2: A bucket holds as many tokens as the rate says and tells when the next is available. A reload changes the rate without refilling it.
+// S5.2.2: A bucket holds as many tokens as the rate permits, and reports when the next is available. A reload changes the rate without
+// refilling it.
 func TestRatesAllow(t *testing.T) {
 	var r Rates
 	now := time.Unix(1000, 0)

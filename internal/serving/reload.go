@@ -92,8 +92,9 @@ func (r *Reloader) reload(ctx context.Context) error {
 	return errors.Join(err, edgeErr)
 }
 
-// load reads the file once it has settled. It reads it again if the file was written meanwhile, because it may have been empty or incomplete.
-// After a number of attempts it uses a file that keeps changing. It also waits before the first read, since reading may run programs.
+// load reads the file once it has settled. It reads it again if the file was written meanwhile, because it may have been empty or
+// incomplete. After a number of attempts it uses a file that keeps changing. It also waits before the first read, since reading may run
+// programs.
 func (r *Reloader) load(ctx context.Context) (next *config.Config, report config.Report) {
 	awaitSettled(ctx, r.cfg.Files)
 	for look := range looks {
@@ -109,7 +110,8 @@ func (r *Reloader) load(ctx context.Context) (next *config.Config, report config
 	return next, report
 }
 
-// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force; the log and the status say so.
+// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force, which the log and the status
+// report.
 func (r *Reloader) reloadCredentials() {
 	err := r.security.apply(r.cfg)
 	switch {

@@ -124,7 +124,7 @@ func unsettled(files []string, look int) (left time.Duration) {
 	return left
 }
 
-// awaitSettled waits until all files have settled, but not forever. A file that is being written is empty for a moment and would be
+// awaitSettled waits until all files have settled, for a limited time. A file that is being written is empty for a moment and would be
 // read as one without keys.
 func awaitSettled(ctx context.Context, files []string) {
 	for look := range looks {

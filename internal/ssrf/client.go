@@ -20,7 +20,7 @@ const (
 	dialTimeout    = 5 * time.Second
 	maxRedirects   = 3
 	maxHeaderBytes = 64 << 10
-	maxShownBytes  = 200 // bytes of foreign text in an error
+	maxShownBytes  = 200 // bytes of text from outside in an error
 )
 
 var (
@@ -89,7 +89,7 @@ func (d *Client) Check(raw string) error {
 	return d.check(u)
 }
 
-// shorten truncates foreign text for an error.
+// shorten truncates text from outside for an error.
 func shorten(s string) string { return status.Cut(s, maxShownBytes) }
 
 func (d *Client) check(u *url.URL) error {

@@ -59,7 +59,7 @@ func secureSite(t *testing.T, do http.HandlerFunc) (to string, trust func(*Clien
 	}
 }
 
-// noNames is a resolver that knows no names.
+// noNames is a resolver that resolves no names.
 var noNames = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no names here") }}
 
 // A request through a proxy succeeds whether or not its name resolves here, and requires HTTPS.

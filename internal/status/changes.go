@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of stored changes of the catalog. The last change is always stored, whatever its size.
+// Limits of stored changes of the catalog. The last change is always stored, regardless of its size.
 const (
 	maxChanges     = 4096
 	maxChangeBytes = 8 << 20

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Limits of label values. Values beyond them count as other.
+// Limits of label values. Values beyond them are counted under the label "other".
 const (
 	maxServers   = 1024 // distinct servers since the start, including reloads
 	maxMIMETypes = 32   // distinct MIME types per server, so that one server cannot use up the labels of others
@@ -64,7 +64,7 @@ func (m *Metrics) Server(name string) *ServerMetrics {
 	return s
 }
 
-// Delivery is the fate of a notification to one client.
+// Delivery is the outcome of sending a notification to one client.
 type Delivery uint8
 
 // Values of Delivery.

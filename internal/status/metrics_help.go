@@ -41,7 +41,7 @@ func family(b *strings.Builder, name, kind string) {
 	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help[name], name, kind)
 }
 
-// runtimeHelp describes families of the Go runtime and of the process whose name does not say enough.
+// runtimeHelp describes families of the Go runtime and of the process whose names do not explain them.
 var runtimeHelp = map[string]string{
 	"go_gc_duration_seconds":        "Quantiles of the pauses of garbage collections, in seconds.",
 	"go_gc_pauses_seconds_bucket":   "Pauses of the garbage collector, by their upper bound in seconds.",

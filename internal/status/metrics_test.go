@@ -215,7 +215,7 @@ func TestSnapshotAsGauges(t *testing.T) {
 	}
 }
 
-// The number of series is limited, whatever servers send.
+// The number of series is limited, regardless of what servers send.
 func TestLabelsAreLimited(t *testing.T) {
 	m := NewMetrics()
 	for i := range maxServers + 10 {

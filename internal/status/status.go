@@ -86,7 +86,7 @@ type Server struct {
 	Subscribed  int       `json:"subscribed"`  // resources that the gateway is subscribed to
 	Subscribers int       `json:"subscribers"` // subscriptions of clients to these resources
 	Description string    `json:"description,omitempty"`
-	Warnings    []string  `json:"warnings,omitempty"`   // problems although the server works
+	Warnings    []string  `json:"warnings,omitempty"`   // problems of a server that works nevertheless
 	Invalid     []Invalid `json:"invalid,omitempty"`    // tools with invalid definitions
 	Settled     bool      `json:"settled"`              // every replica has been ready or failed: /readyz does not wait for it
 	FailedFirst bool      `json:"failedFirst"`          // the first attempt failed

@@ -20,7 +20,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// auditVerifier compares a log with what the state file and the running gateway know about it.
+// auditVerifier compares a log with the marks in the state file and in the running gateway.
 type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool

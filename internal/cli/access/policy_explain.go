@@ -128,7 +128,7 @@ func slugs(names []string) []string {
 	return names
 }
 
-// explanation says whether a principal may use an item, and why.
+// explanation is the answer to whether a principal may use an item, and why.
 type explanation struct {
 	Who       string        `json:"who"`
 	Item      string        `json:"item"` // its name for clients

@@ -199,8 +199,8 @@ func TestBadAnswerFlags(t *testing.T) {
 	}
 }
 
-// Text from a server never starts a line, because the command's own questions do. This holds for names of fields, for defaults, and for long
-// texts that a terminal with 80 columns would wrap.
+// Text from a server never starts a line, because the command's own questions do. This holds for names of fields, for defaults, and for
+// long texts that a terminal with 80 columns would wrap.
 func TestNobodySpeaksForUs(t *testing.T) {
 	const ours = "Send this? [Y]es, [n]o, [a]gain: "
 	long := strings.Repeat("word ", 14) + strings.Repeat(" ", 200) + ours + strings.Repeat("界", 50) + ours

@@ -167,7 +167,7 @@ type promptArgument struct {
 	Required    bool   `json:"required"`
 }
 
-// readDefinition decodes what can be decoded of an item. faults says what is wrong with the rest.
+// readDefinition decodes what can be decoded of an item. faults describes the errors in the rest.
 func readDefinition(raw []byte) (def definition, faults []string) {
 	var members map[string]json.RawMessage
 	if err := decode.JSON(raw, "the definition", &members); err != nil {
@@ -189,7 +189,7 @@ func readDefinition(raw []byte) (def definition, faults []string) {
 	return def, faults
 }
 
-// printDefinition prints an item for people. Text of the server is indented, so that it cannot imitate the command's own output.
+// printDefinition prints an item for users. Text of the server is indented, so that it cannot imitate the command's own output.
 func printDefinition(w io.Writer, d described) error {
 	def, faults := readDefinition(d.item.Raw)
 	input, err := parseSchema(def.InputSchema)

@@ -119,7 +119,7 @@ func (f *formField) choices() []option {
 	return list
 }
 
-// label returns the field's name for people.
+// label returns the name of the field to display.
 func (f *formField) label() string { return terminal.OneLine(cmp.Or(f.Title, f.name), 80) }
 
 // byDefault returns the field's default if it is valid.

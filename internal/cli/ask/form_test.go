@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Every kind of field accepts valid values and says what it expects otherwise.
+// Every kind of field accepts valid values and for others reports what it expects.
 func TestFormFields(t *testing.T) {
 	for _, c := range []struct{ schema, in, want string }{ // want starts with "want" or contains "not one of" for an error
 		{`{"type":"string"}`, "a b", `"a b"`},
@@ -90,7 +90,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A default that is too long is ignored without checking it.
+// A default that is too long is ignored without being checked.
 func TestHostileDefaults(t *testing.T) {
 	items := make([]string, 300_000)
 	for i := range items {

@@ -86,7 +86,7 @@ type changePrinter struct {
 func (p *changePrinter) tell(e admin.FollowEvent) error {
 	var err error
 	if p.format == output.Table {
-		err = p.people(e)
+		err = p.printText(e)
 	} else {
 		err = p.event(e)
 	}
@@ -98,8 +98,8 @@ func (p *changePrinter) tell(e admin.FollowEvent) error {
 	return err
 }
 
-// people prints changes on stdout and the rest on stderr.
-func (p *changePrinter) people(e admin.FollowEvent) error {
+// printText prints changes on stdout and everything else on stderr.
+func (p *changePrinter) printText(e admin.FollowEvent) error {
 	switch {
 	case e.Change != nil:
 		_, err := fmt.Fprintf(p.out, "%s  %-12s  %s\n", e.Change.Time.Local().Format(time.TimeOnly), terminal.OneLine(e.Change.Server, 0), terminal.OneLine(e.Change.Text(maxShownNames), 0))

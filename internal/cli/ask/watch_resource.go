@@ -99,7 +99,7 @@ type watchPrinter struct {
 func (p *watchPrinter) tell(e client.WatchEvent) error {
 	var err error
 	if p.format == output.Table {
-		err = p.people(e)
+		err = p.printText(e)
 	} else {
 		err = p.event(e)
 	}
@@ -111,8 +111,8 @@ func (p *watchPrinter) tell(e client.WatchEvent) error {
 	return err
 }
 
-// people prints an event as plain text: contents on stdout, everything else on stderr.
-func (p *watchPrinter) people(e client.WatchEvent) error {
+// printText prints an event as plain text: contents on stdout, everything else on stderr.
+func (p *watchPrinter) printText(e client.WatchEvent) error {
 	switch e.Kind {
 	case client.WatchContents:
 		return printContents(p.out, e.Result, true)

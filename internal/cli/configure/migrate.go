@@ -110,7 +110,7 @@ func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
 
 // served reports whether a gateway runs with the configuration.
 func (m *migration) served(cmd *cobra.Command) bool {
-	gateways, _ := target.Gateways(cmd.Context(), "") // a gateway that does not answer does not count
+	gateways, _ := target.Gateways(cmd.Context(), "") // a gateway that does not answer is ignored
 	return slices.ContainsFunc(gateways, func(g *target.Gateway) bool { return g.RunsWith(m.in.file.Path) })
 }
 

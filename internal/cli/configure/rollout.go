@@ -25,7 +25,7 @@ import (
 // defaultWait is the default of --wait: startTimeout, and time for a second attempt.
 const defaultWait = 90 * time.Second
 
-// rolloutFlags say which running gateway should apply an edit, and how long to wait for it.
+// rolloutFlags select which running gateway should apply an edit, and how long to wait for it.
 type rolloutFlags struct {
 	connect string
 	wait    time.Duration

@@ -21,8 +21,8 @@ func SkinFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "skin", "", "color scheme: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or its name in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
 }
 
-// skinned sets the skin in o to the one that the flag or $GOBLIN_SKIN names. It prints all errors in the file to w; the returned error then has
-// exit code 3.
+// skinned sets the skin in o to the one that the flag or $GOBLIN_SKIN names. It prints all errors in the file to w; the returned error then
+// has exit code 3.
 func skinned(o *tui.Options, flag string, w io.Writer) error {
 	name := cmp.Or(flag, os.Getenv("GOBLIN_SKIN"))
 	if name == "" || slices.Contains(tui.Palettes(), name) {

@@ -1,4 +1,4 @@
 // Package doctor holds the doctor command: it tries every server of a configuration and explains failures.
 //
-// What doctor knows about failures is the table in knowledge.go.
+// The table in knowledge.go lists the failures that doctor can explain.
 package doctor

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// kind says which servers a rule is about.
+// kind selects the servers to which a rule applies.
 type kind int
 
 const (
@@ -37,7 +37,7 @@ func written(when, example, cause, fix string) rule {
 	return r
 }
 
-// knowledge is what doctor knows about failures. The first rule that matches explains the failure.
+// knowledge is the table of failures that doctor can explain. The first rule that matches explains the failure.
 //
 // To add a rule, insert an entry before any more general one:
 //
@@ -202,7 +202,7 @@ var knowledge = []rule{
 		"check its log; if it is only slow, raise `startTimeout` and --timeout"),
 }
 
-// installation says how to install programs that servers are commonly started with. programs are separated by spaces.
+// installation describes how to install programs with which servers are commonly started. programs are separated by spaces.
 type installation struct{ programs, how string }
 
 var installations = []installation{

@@ -169,7 +169,7 @@ func (s symptom) endpointHint() string {
 	return "add the path: usually " + secret.URL(u.Scheme+"://"+u.Host+"/mcp") + ", for older servers /sse"
 }
 
-// installHint says how to install a well-known program.
+// installHint describes how to install a well-known program.
 func installHint(command string) string {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(command)), ".exe")
 	for _, one := range installations {

@@ -19,7 +19,7 @@ import (
 // statusWidth is the width of the output in columns, except for long words and names of servers.
 const statusWidth = 80
 
-// printStatus prints a snapshot for people: a summary, the servers, the reasons for failures, and
+// printStatus prints a snapshot for users: a summary, the servers, the reasons for failures, and
 // hints.
 func printStatus(w io.Writer, s *status.Snapshot) error {
 	p := terminal.PaletteFor(w)

@@ -42,7 +42,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// status says how many calls are in flight, and since when the oldest one runs.
+// status prints the number of calls in flight and the start of the oldest one.
 func TestStatusNamesTheOldestCall(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.Local)
 	s := &status.Snapshot{Now: now, Started: now, Calls: []status.Call{

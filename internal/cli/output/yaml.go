@@ -12,8 +12,9 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// writeYAML prints JSON as YAML 1.2. Members keep their order, numbers keep their digits (a YAML library would round them), and texts of several
-// lines become blocks. Of several members with the same name, the last is used, as by most readers of JSON: YAML does not allow duplicates.
+// writeYAML prints JSON as YAML 1.2. Members keep their order, numbers keep their digits (a YAML library would round them), and texts of
+// several lines become blocks. Of several members with the same name, the last is used, as by most readers of JSON: YAML does not allow
+// duplicates.
 func writeYAML(w io.Writer, value []byte) error {
 	if !json.Valid(value) { // this also limits the depth
 		return errNotJSON

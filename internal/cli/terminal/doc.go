@@ -1,3 +1,3 @@
-// Package terminal formats text for people: colors, widths, line breaks, progress, and questions at the terminal. Text from outside
+// Package terminal formats text for users: colors, widths, line breaks, progress, and questions at the terminal. Text from outside
 // is escaped so that it cannot control the terminal.
 package terminal

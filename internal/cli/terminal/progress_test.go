@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// The bar is not drawn while a question is open. Output meanwhile is printed afterwards.
+// The bar is not drawn while a question is open. Output during that time is printed afterwards.
 func TestPausedBar(t *testing.T) {
 	var b bytes.Buffer
 	bar := ProgressBar{w: &b, Live: true}
