@@ -31,7 +31,7 @@ type Config struct {
 	// Questions answers servers' requests during and outside calls. If it is nil, they are refused.
 	// CallOptions.Questions takes precedence.
 	Questions *Questions
-	// StateFile is the path of a file that keeps what the gateway learns about servers, or "" to learn it again at each
+	// StateFile is the path of a file in which the gateway stores what it learns about servers, or "" to learn it again at each
 	// start.
 	StateFile string
 	// Log receives the gateway's log messages. It may be nil.

@@ -14,7 +14,7 @@ import (
 
 const (
 	flashTime = 6 * time.Second
-	maxTrail  = 50 // views that esc can go back through
+	maxTrail  = 50 // maximum number of views that esc can go back through
 )
 
 // Options configures a console. The zero value suits a terminal.
@@ -206,7 +206,7 @@ func (a *App) say(text string, h Health) {
 	a.flash, a.flashHealth, a.flashed = plain(text), h, a.now()
 }
 
-// quit stops the pump and then the screen: in the other order the pump would block forever. It returns immediately.
+// quit stops the pump and then the screen: in the reverse order the pump would block forever. It returns immediately.
 func (a *App) quit() {
 	a.stop()
 	go func() {

@@ -9,10 +9,10 @@ import (
 
 // Minimum screen sizes for what is drawn besides the table.
 const (
-	headHeight = 8   // rows for the line about the gateway
-	hintHeight = 7   // rows for the hint bar
-	lastHeight = 5   // rows for the last line when it shows only help and quit
-	sideWidth  = 100 // columns for a panel at the side instead of below
+	headHeight = 8   // minimum rows to show the line about the gateway
+	hintHeight = 7   // minimum rows to show the hint bar
+	lastHeight = 5   // minimum rows to show the last line when it contains only help and quit
+	sideWidth  = 100 // minimum columns to show a panel at the side instead of below
 )
 
 // Draw implements tview.Primitive. It draws the whole screen and copes with any size.

@@ -9,13 +9,13 @@ import (
 
 const (
 	askTime  = 3 * time.Second        // timeout of a request to the gateway
-	minPause = 100 * time.Millisecond // at most 10 pictures a second
+	minPause = 100 * time.Millisecond // minimum interval between pictures
 	calm     = 250 * time.Millisecond // usual interval between pictures
 	maxPause = 3 * time.Second
 	retry    = time.Second // interval between attempts to reach a gateway that does not answer
-	costs    = 50          // a pause is this many times as long as the request took, so that the console costs the gateway less than 2 %
+	costs    = 50          // a pause is this many times as long as the request took, so that the console uses less than 2 % of the gateway's time
 
-	maxLog = 2000 // events kept
+	maxLog = 2000 // maximum number of events kept
 )
 
 // pump polls a gateway and hands over Pictures. It runs in one goroutine.

@@ -10,7 +10,7 @@ import (
 const (
 	gap     = 2   // spaces between two columns
 	minFlex = 16  // minimum width of a flexible column whose text is at least as wide
-	wide    = 100 // screens from this width on show the columns marked Wide
+	wide    = 100 // minimum screen width to show the columns marked Wide
 	maxText = 40  // maximum width of a column that is not flexible
 )
 

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// On a terminal, add shows what it waits for. Ctrl-C ends the wait silently, and the edited file stays.
+// On a terminal, add shows the server that it waits for. Ctrl-C ends the wait silently, and the edited file stays.
 func TestAddInterrupted(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)

@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 
 	"internal/config/docgen": {"internal/config"}, // for go generate
 
-	// The command line. Packages of commands do not import each other, except bench, which has a hidden form of serve.
+	// The packages of the command line. Packages of commands do not import each other, except bench, which has a hidden form of serve.
 	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
 	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
 	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),

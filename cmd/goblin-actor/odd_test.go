@@ -57,7 +57,7 @@ func (g *gatewayProcess) run(args ...string) string {
 	return string(out)
 }
 
-// Whatever the results and definitions of servers look like, no command prints errors of a JSON decoder.
+// No command prints errors of a JSON decoder, regardless of the results and definitions of the servers.
 func TestOddResultsAreExplained(t *testing.T) {
 	g := oddGateway(t, "items")
 	for _, c := range []struct{ command, item, want string }{
@@ -123,7 +123,7 @@ func TestOddListsAreExplained(t *testing.T) {
 	}
 }
 
-// keptError matches a line that keeps the error of a JSON decoder. Such errors name Go types.
+// keptError matches a line that stores or returns the error of a JSON decoder. Such errors name Go types.
 var keptError = regexp.MustCompile(`(err :?= |return )(json\.(Unmarshal|NewDecoder)|(d|in|dec|decoder)\.Decode)\(`)
 
 // Only package decode words such errors. Other code discards them, compares them with nil, or returns them from

@@ -49,7 +49,7 @@ func TestPolicyPage(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true, Cmds: map[string]func(*testscript.TestScript, bool, []string){
 		"run": func(ts *testscript.TestScript, _ bool, args []string) {
-			_ = ts.Exec("goblin-actor", args...) // a denied item gives an exit code
+			_ = ts.Exec("goblin-actor", args...) // the command exits with an error code if the item is denied
 		},
 	}})
 }

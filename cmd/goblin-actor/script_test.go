@@ -204,7 +204,7 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// retry waits for what a gateway does shortly after a file was written.
+// retry repeats a command until its output shows the effect of a file that was just written.
 func retry(ts *testscript.TestScript, _ bool, args []string) {
 	text, absent := strings.CutPrefix(args[0], "!")
 	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(50 * time.Millisecond) {

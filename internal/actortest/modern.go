@@ -27,7 +27,7 @@ type Modern struct {
 	Listen           func(Message)      // replaces the handling of subscriptions/listen
 	Refuse           error              // if set, every connection closes with this error
 	Discover         func(Message) bool // called first for server/discover; returns whether it answered
-	Handle           func(Message)      // handles tools/call, prompts/get, resources/read; nil = returns a text
+	Handle           func(Message)      // handles tools/call, prompts/get, resources/read; nil = responds with a text
 	HandleAnswer     func(Message)      // receives answers to its requests, which only legacy connections have
 	HandleOther      func(Message) bool // called for other requests such as initialize; returns whether it answered
 

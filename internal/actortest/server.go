@@ -29,7 +29,7 @@ type Server struct {
 	Logging          bool                                            // whether it declares logging
 	Tasks            bool                                            // whether it declares tasks for tools/call, which Handle must then implement
 	IgnoreInitialize bool                                            // whether it never answers initialize
-	Handle           func(p *pipe.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
+	Handle           func(p *pipe.Peer, f protocol.Frame, id []byte) // handles tools/call, prompts/get, resources/read …; nil = echo
 
 	HandleOther func(p *pipe.Peer, o upstream.Outgoing) // receives messages other than requests; over HTTP it must end their exchange
 

@@ -153,7 +153,7 @@ func metricsPage(src Source, m *status.Metrics) http.HandlerFunc {
 	}
 }
 
-// ask returns the Snapshot. If there is none, it responds with 503 and returns false.
+// ask returns the current Snapshot. If there is none, it responds with 503 and returns false.
 func ask(w http.ResponseWriter, r *http.Request, src Source) (*status.Snapshot, bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 	defer cancel()

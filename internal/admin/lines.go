@@ -23,7 +23,7 @@ func finishedz(src status.Source) http.HandlerFunc {
 	})
 }
 
-// remembered serves stored entries of a server. ?after skips entries. It does not wait for new ones.
+// remembered serves stored entries of a server. With ?after it skips earlier entries. It does not wait for new ones.
 func remembered[T any](ask func(ctx context.Context, server string, after uint64) ([]T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)

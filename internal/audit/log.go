@@ -105,7 +105,7 @@ func Open(s Settings, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Flags returns what callers must do for each call. A nil log needs nothing.
+// Flags returns what callers must do for each call. It returns 0 for a nil log.
 func (l *Log) Flags() Flags {
 	if l == nil {
 		return 0

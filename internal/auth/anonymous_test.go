@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// Without a key file, clients without credentials are the local principal with the rights that the policy gives it.
+// Without a key file, clients without credentials get the local principal with the rights that the policy gives it.
 func TestUnauthenticatedPrincipal(t *testing.T) {
 	d := newTestGate(t)
 	limited := Settings{

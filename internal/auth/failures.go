@@ -28,7 +28,7 @@ func (l *logLimiter) allow(now time.Time) bool {
 }
 
 const (
-	maxFailures   = 20          // per network within failureWindow; further ones are answered with HTTP 429
+	maxFailures   = 20          // maximum number of failures per network within failureWindow; further ones are answered with HTTP 429
 	failureWindow = time.Minute // starts at the network's first failure
 	maxNetworks   = 8192        // maximum number of networks to track
 )

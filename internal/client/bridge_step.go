@@ -23,9 +23,9 @@ const (
 	bridgeAgainIn = 250 * time.Millisecond // interval of these retries
 	bridgeLeave   = 5 * time.Second        // maximum time that calls may continue after the client closed its input
 
-	bridgeMaxQueue = 1024     // waiting messages of the client
+	bridgeMaxQueue = 1024     // maximum number of waiting messages of the client
 	bridgeMaxBytes = 64 << 20 // maximum size of these messages in bytes
-	bridgeMaxAsks  = 4096     // requests of the server that the client has not answered
+	bridgeMaxAsks  = 4096     // maximum number of requests of the server that the client has not answered
 )
 
 // bridgePhase is the state of the connection to the gateway.

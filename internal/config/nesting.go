@@ -26,7 +26,7 @@ func Nesting(getenv func(string) string) int {
 	return n
 }
 
-// CheckNesting returns an error that wraps ErrNested if there are too many.
+// CheckNesting returns an error that wraps ErrNested if gateways are nested too deeply.
 func CheckNesting(getenv func(string) string) error {
 	if n := Nesting(getenv); n > maxNesting {
 		return fmt.Errorf("%d nested gateways: %w", n, ErrNested)

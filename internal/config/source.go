@@ -11,8 +11,8 @@ import (
 // longer than a second; see TestBoundedTime.
 const (
 	maxFileBytes  = 4 << 20
-	maxBrackets   = 256    // open at the same time, including brackets in strings
-	maxBlockLines = 20_000 // outside brackets, without comments
+	maxBrackets   = 256    // brackets open at the same time, including those in strings
+	maxBlockLines = 20_000 // lines outside brackets, without comments
 	maxTokens     = 200_000
 	maxIndent     = 1000 // spaces and dashes before the first word of a line
 )

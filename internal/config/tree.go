@@ -15,7 +15,7 @@ import (
 
 const (
 	maxDepth    = 64      // maximum depth of the tree; the deepest config has six levels
-	maxExpanded = 200_000 // nodes that aliases and merge keys may add
+	maxExpanded = 200_000 // maximum number of nodes that aliases and merge keys may add
 )
 
 // nodeKind is the kind of a node, as named in messages.

@@ -16,7 +16,7 @@ import (
 const (
 	MaxFileBytes = 16 << 20 // maximum size of a client's file
 	maxDepth     = 500
-	maxMarks     = 1 << 20 // commas, colons and brackets
+	maxMarks     = 1 << 20 // maximum number of commas, colons and brackets
 )
 
 // ErrByHand is wrapped by errors about a file that is not clear enough to edit.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxFile = 1 << 10    // bytes
+	maxFile = 1 << 10    // maximum size of the file in bytes
 	inRing  = "keyring " // precedes the name of an entry in the file
 )
 

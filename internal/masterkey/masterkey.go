@@ -33,8 +33,8 @@ const (
 	File = "master.key"
 
 	keyLength     = 32
-	minCredential = 32      // bytes
-	maxCredential = 1 << 16 // bytes
+	minCredential = 32      // minimum size of a credential in bytes
+	maxCredential = 1 << 16 // maximum size of a credential in bytes
 	info          = "goblin-actor v1 "
 )
 

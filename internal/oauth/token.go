@@ -14,7 +14,7 @@ import (
 
 const (
 	maxToken = 24 << 10                  // bytes of an access or refresh token; servers accept no longer headers
-	maxLife  = 10 * 365 * 24 * time.Hour // lifetime of a token; a longer one is reduced to this
+	maxLife  = 10 * 365 * 24 * time.Hour // maximum lifetime of a token; a longer one is reduced to this
 )
 
 // Refresh exchanges a refresh token for a new access token, and keeps the old refresh token if the response has no new one. It sends the request once,

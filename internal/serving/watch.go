@@ -25,7 +25,7 @@ const looks = 10
 type watchedFiles struct {
 	config, credentials <-chan struct{}
 	files               []string // files of the configuration, the keys and the certificate
-	names               []string // their paths, and the symbolic links on the way to them
+	names               []string // their paths, and the symbolic links in those paths
 	again               bool     // they may have changed while they were not watched
 	stop                func()
 }
@@ -47,7 +47,7 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 	return w
 }
 
-// renewed returns w, or a new watch if the files of cfg are not those that w watches, or if a symbolic link on the way to one was replaced, which
+// renewed returns w, or a new watch if the files of cfg are not those that w watches, or if a symbolic link in the path of one was replaced, which
 // is how whole directories are exchanged at once. In the second case, again is set, since the files may have changed meanwhile.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
@@ -149,7 +149,7 @@ func waited(ctx context.Context, d time.Duration) bool {
 // maxLinks is the maximum number of symbolic links that are followed, about the same as in operating systems.
 const maxLinks = 40
 
-// namesOf returns the paths of all symbolic links on the way to a file, and of the file itself. The links before each are resolved, since
+// namesOf returns the paths of all symbolic links in a file's path, and of the file itself. The links before each are resolved, since
 // a directory must not be watched under two names. Path elements that do not exist are kept.
 func namesOf(file string) (names []string) {
 	path, err := filepath.Abs(file)

@@ -57,7 +57,7 @@ func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		text   string
 		writes []time.Duration // times of the writes, since the start
-		want   time.Duration   // wait
+		want   time.Duration   // expected time until the files are read
 	}{
 		"long ago":         {"a", []time.Duration{-time.Hour}, 0},
 		"another's clock":  {"a", []time.Duration{time.Hour}, 0},
@@ -114,7 +114,7 @@ func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	})
 }
 
-// Each time a symbolic link on the way to the keys is replaced, they are read again.
+// The keys are read again each time a symbolic link in their path is replaced.
 func TestAttack19RevokedBehindALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: links want privileges")

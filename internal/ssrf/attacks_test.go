@@ -38,7 +38,7 @@ func inside(t *testing.T) (port string, came *atomic.Int32) {
 	return port, came
 }
 
-// get requests a URL in the name of a server, with a timeout.
+// get requests a URL on behalf of a server, with a timeout.
 func get(t *testing.T, g *Guard, server, url string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

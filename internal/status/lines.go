@@ -34,7 +34,7 @@ type tail struct {
 }
 
 func (t *tail) add(event Event) {
-	t.lines = append(t.lines, event) // removing lines advances the slice, so append copies the rest from time to time
+	t.lines = append(t.lines, event) // removing lines advances the start of the slice, so append copies the remaining lines from time to time
 	t.bytes += weight(event)
 	for len(t.lines) > maxTailLines || t.bytes > maxTailBytes && len(t.lines) > 1 {
 		t.bytes -= weight(t.lines[0])

@@ -19,8 +19,8 @@ import (
 const (
 	symptomRunes = 300
 	stderrRunes  = 200
-	stderrShown  = 5 // lines of stderr in the table format
-	othersShown  = 3 // further causes in the table format
+	stderrShown  = 5 // maximum number of lines of stderr in the table format
+	othersShown  = 3 // maximum number of further causes in the table format
 )
 
 // diagnosisDoc is the output of doctor -o json. Fields are added, never changed.
