@@ -13,7 +13,7 @@ const (
 	calm     = 250 * time.Millisecond // usual interval between pictures
 	maxPause = 3 * time.Second
 	retry    = time.Second // interval between attempts to reach a gateway that does not answer
-	costs    = 50          // a pause is this many times as long as the request took, so that the console uses less than 2 % of the gateway's time
+	costs    = 50          // a pause is this many times as long as the request took: the console uses less than 2 % of the gateway's time
 
 	maxLog = 2000 // maximum number of events kept
 )

@@ -37,7 +37,7 @@ func (k *Keys) Public() ed25519.PublicKey { return k.public }
 // String keeps the keys out of logs.
 func (*Keys) String() string { return "[redacted]" }
 
-// GoString keeps the keys out of logs, too.
+// GoString also keeps the keys out of logs.
 func (*Keys) GoString() string { return "[redacted]" }
 
 // KeyText returns a public key in base64, as files store it and users see it.

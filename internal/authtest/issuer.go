@@ -157,7 +157,7 @@ func (i *Issuer) Revoke(logins bool) {
 	}
 }
 
-// Valid reports whether an access token is valid, and what it grants.
+// Valid reports whether an access token is valid, and returns what it grants.
 func (i *Issuer) Valid(access string) (resource string, scopes []string, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

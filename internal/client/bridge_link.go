@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// link handles an event of a link. Older links stay open for outstanding responses.
+// link handles an event of a link. Older links stay open until their outstanding responses have arrived.
 func (s *bridgeState) link(gen uint64, event upstream.Event) {
 	if _, open := s.links[gen]; !open {
 		return

@@ -37,7 +37,7 @@ func (s *bridgeState) lostOn(gen uint64, why error) {
 	}
 }
 
-// lost abandons the session. Its link stays open for outstanding responses.
+// lost abandons the session. Its link stays open until the outstanding responses have arrived.
 func (s *bridgeState) lost(why error) {
 	if s.phase == bridgeReady && s.now.Sub(s.since) >= bridgeLong {
 		s.retryAt, s.pause = s.now, bridgeMin

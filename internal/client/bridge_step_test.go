@@ -196,7 +196,7 @@ func TestBridgeRejoins(t *testing.T) {
 	b.want(`tell ` + notFound)
 }
 
-// If the gateway dies, sent requests get an error, and others wait for the next gateway or get an error after the time limit.
+// If the gateway dies, sent requests fail, and others wait for the next gateway or fail after the time limit.
 func TestBridgeGatewayDies(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -279,7 +279,7 @@ func TestBridgeDrainCutsOff(t *testing.T) {
 	b.want()
 }
 
-// A request of the new session gets another id if the client still has a request with that id.
+// A request of the new session is given a different id if the client still has a request with that id.
 func TestBridgeQuestionIDs(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -302,7 +302,7 @@ func TestBridgeQuestionIDs(t *testing.T) {
 	b.want(`send 2 #5 "id":1,"error":{"code":-1,"message":"no"}`)
 }
 
-// Without a gateway, initialize waits, gets an error, and may be repeated.
+// Without a gateway, initialize waits and then fails. The client may repeat it.
 func TestBridgeNobodyThere(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.say(bridgeHelloText)
@@ -329,7 +329,7 @@ func TestBridgeNobodyThere(t *testing.T) {
 	}
 }
 
-// After a client has closed its input, it gets the responses that still arrive, and errors for the rest.
+// After a client has closed its input, it receives the responses that still arrive, and errors for all other requests.
 func TestBridgeClientLeaves(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.say(bridgeHelloText)

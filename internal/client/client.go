@@ -61,7 +61,7 @@ type Client struct {
 type pending struct {
 	done  chan outcome // capacity 1
 	note  bool         // a notification, which is done when it is accepted
-	steps *steps       // progress; nil if the caller does not want it
+	steps *steps       // progress; nil if the caller passed no callback
 }
 
 type outcome struct {

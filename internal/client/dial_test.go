@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// listen serves s over HTTP at addr until stop is called. stop waits for the end.
+// listen serves s over HTTP at addr until stop is called. stop waits until the server has ended.
 func listen(t *testing.T, s *demo.Server, addr string) (url string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)

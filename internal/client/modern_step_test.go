@@ -95,7 +95,7 @@ func TestModernCancelClosesResponse(t *testing.T) {
 	m.want()
 }
 
-// Unsent requests wait for the next gateway, and sent ones get an error. Streams are reopened, and the client is notified that everything it
+// Unsent requests wait for the next gateway, and sent ones fail. Streams are reopened, and the client is notified that everything it
 // listens for may have changed.
 func TestModernClientSurvivesRestart(t *testing.T) {
 	m := newModernTalk(t)

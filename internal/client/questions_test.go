@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/demo"
 )
 
-// Several requests of the server are answered during a call. Errors keep their code.
+// Several requests of the server are answered during a call. Error responses keep their codes.
 func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := over(t, demo.NewOracle(), Options{

@@ -20,7 +20,7 @@ func (c *Config) AuditPath() string {
 	return path
 }
 
-// checkAudit reports what would prevent writing the audit log.
+// checkAudit reports problems that would prevent writing the audit log.
 func (d *decoder) checkAudit(c *Config) {
 	if c.Audit.File == "" {
 		if o := d.report.origins["audit"]; c.Audit.Required {

@@ -104,7 +104,7 @@ func (d *decoder) checkIdentity(c *Config) {
 	d.checkFiles(c)
 }
 
-// checkForwardedKeys warns if a server would get the clients' API keys for this gateway. The operator of the server could use them here.
+// checkForwardedKeys warns if a server would receive the clients' API keys for this gateway. The operator of the server could use them here.
 func (d *decoder) checkForwardedKeys(c *Config) {
 	if !c.Auth.On() {
 		return

@@ -164,7 +164,7 @@ func TestFileChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestTooLargeFile checks that the error gives the size of the whole file, although only the limit is read.
+// TestTooLargeFile checks that the error gives the size of the whole file, although only the bytes up to the limit are read.
 func TestTooLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big.env")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

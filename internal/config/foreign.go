@@ -35,7 +35,7 @@ var filters = map[string]string{"disabledTools": "disabled", "includeTools": "al
 var elsewhere = map[string]string{"servers": "vscode", "context_servers": "zed"}
 
 // isForeign reports whether root is another program's file with MCP servers: JSON, with no key of the gateway except mcpServers. Such a file is
-// read like the other program would read it.
+// read as the other program would read it.
 func isForeign(source []byte, root *node) bool {
 	if root.kind != mapping || !beginsJSON(string(source)) {
 		return false

@@ -71,7 +71,7 @@ type origin struct {
 	refs         []reference // the references in it
 }
 
-// reference is one `${…}` of a scalar.
+// reference is one `${…}` in a scalar.
 type reference struct {
 	name string
 	set  bool // it could be resolved

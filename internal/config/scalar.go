@@ -68,7 +68,7 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	return e.text, true
 }
 
-// invalid reports that the text of n is not what the key takes.
+// invalid reports that the key does not accept the text of n.
 func (d *decoder) invalid(n *node, want, hint string, at place) {
 	if len(d.report.origins[at.path].refs) > 0 {
 		d.complain(at.path, fmt.Sprintf("the value of %s is not %s", shown(n.text), want), hint)

@@ -14,7 +14,7 @@ const (
 	needsRoots    = "roots"
 )
 
-// reply is the outcome of one question: the client's result, or the reason why there is none: the client refused, or lacks
+// reply is the outcome of one question: the client's result, or the reason why there is none. The client may have refused, or may lack
 // the capability.
 type reply struct {
 	Result json.RawMessage

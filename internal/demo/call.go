@@ -27,7 +27,7 @@ type Call struct {
 	answers  map[string]json.RawMessage // modern: answers from the client, by key of the question
 	told     map[string]json.RawMessage // modern: answers that the handler has used; the next requestState holds them
 	resumed  bool                       // modern: the request has a valid requestState
-	asked    int32                      // number of questions of Ask, which get keys from it; atomic, because some are asked concurrently
+	asked    int32                      // number of questions asked by Ask, from which their keys are derived; atomic, because questions may be asked concurrently
 	stateful bool                       // modern: every question comes with a requestState
 	task     *task                      // the task that the call continues in; nil = none
 }

@@ -60,7 +60,7 @@ func TestConformanceAnswers(t *testing.T) {
 	}
 }
 
-// Tools with questions get their answer from the client. A refusal fails the tool, not the request.
+// Tools that ask questions use the client's answers. A refusal fails the tool, not the request.
 func TestConformanceAsks(t *testing.T) {
 	for _, c := range []struct{ tool, args, question, answer, want string }{
 		{"test_sampling", `{"prompt":"who?"}`, `"text":"who?"`,

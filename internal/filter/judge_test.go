@@ -20,7 +20,7 @@ func FuzzDeniedBySpelling(f *testing.F) {
 		for i := range len(uri) {
 			c := uri[i]
 			switch pick := which[i%len(which)]; {
-			case i < len("file:///") || c == '%' && pick&1 != 0: // the template's own literal, and what may be an encoding
+			case i < len("file:///") || c == '%' && pick&1 != 0: // the template's literal text, and characters that may be part of an encoding
 				spelled = append(spelled, c)
 			case pick&3 == 1:
 				spelled = append(spelled, '%', "0123456789abcdef"[c>>4], "0123456789ABCDEF"[c&15])

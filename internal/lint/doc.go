@@ -1,4 +1,4 @@
-// Package lint finds problems of a server's tools for clients and models: schemas that providers reject, names that had to be
+// Package lint finds problems that a server's tools cause for clients and models: schemas that providers reject, names that had to be
 // changed, missing or very long descriptions, invisible characters, and large lists.
 //
 //	report := lint.Check([]lint.Server{{Name: "files", Tools: tools}})

@@ -68,7 +68,7 @@ func ListenCallback(port uint16) (*CallbackListener, error) {
 // Close stops the listener.
 func (b *CallbackListener) Close() { b.shut() }
 
-// serve accepts a redirect with the login's state. Other requests learn nothing.
+// serve accepts a redirect with the login's state. The response to other requests reveals nothing.
 func (b *CallbackListener) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -60,7 +60,7 @@ func (g *gate) counts() (begun, finished int) {
 	return len(g.begun), len(g.finished)
 }
 
-// stand serves pages over HTTP. All requests have the principal who.
+// stand serves pages over HTTP. The principal of all requests is who.
 func stand(t *testing.T, g *gate, who *identity.Principal) (*Pages, string) {
 	t.Helper()
 	var p *Pages

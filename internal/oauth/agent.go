@@ -63,11 +63,11 @@ type Token struct {
 // String keeps tokens out of logs.
 func (Token) String() string { return "[redacted]" }
 
-// GoString keeps tokens out of logs, too.
+// GoString also keeps tokens out of logs.
 func (Token) GoString() string { return "[redacted]" }
 
 // String returns the client id and keeps the secret out of logs.
 func (c Client) String() string { return c.ID }
 
-// GoString keeps the secret out of logs, too.
+// GoString also keeps the secret out of logs.
 func (c Client) GoString() string { return c.ID }

@@ -36,7 +36,7 @@ type AuthResponse struct {
 // String keeps codes out of logs.
 func (AuthResponse) String() string { return "[redacted]" }
 
-// GoString keeps codes out of logs, too.
+// GoString also keeps codes out of logs.
 func (AuthResponse) GoString() string { return "[redacted]" }
 
 // Authorize starts a login by browser. It always uses PKCE with S256.

@@ -47,8 +47,9 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 	return w
 }
 
-// renewed returns w, or a new watch if the files of cfg are not those that w watches, or if a symbolic link in the path of one was replaced, which
-// is how whole directories are exchanged at once. In the second case, again is set, since the files may have changed meanwhile.
+// renewed returns w, or a new watch if the files of cfg are not those that w watches, or if a symbolic link in the path of one was
+// replaced, which is how whole directories are exchanged at once. In the second case, again is set, since the files may have changed
+// meanwhile.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
 	var names []string

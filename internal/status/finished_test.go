@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Failed calls stay stored after ten thousand successful ones, the most recent calls are all stored, and the number of stored calls is limited.
+// Failed calls stay stored after ten thousand successful ones, the most recent calls are all stored, and the number of stored calls is
+// limited.
 func TestFinishedCalls(t *testing.T) {
 	m := NewMetrics()
 	files, web := m.Server("files"), m.Server("web")

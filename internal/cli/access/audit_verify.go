@@ -75,7 +75,7 @@ func (v *auditVerifier) absent() error {
 	return noAudit(v.path, err)
 }
 
-// remember reads what the state file and the running gateway know about the log.
+// remember reads the marks of the log from the state file and from the running gateway.
 func (v *auditVerifier) remember(ctx context.Context) {
 	if v.path == "" {
 		return

@@ -39,7 +39,7 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 	}
 	values, faults := a.fromFlags(f)
-	unasked := len(values) > 0 || a.yes && !a.decline // flags ask for an answer without a prompt
+	unasked := len(values) > 0 || a.yes && !a.decline // flags request an answer without a prompt
 	byHand := a.person != nil && (len(faults) > 0 || len(f.missing(values)) > 0 || !unasked)
 	switch {
 	case byHand:

@@ -142,7 +142,7 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// Only one question is asked at a time. After a canceled question, the next one gets the input.
+// Only one question is asked at a time. After a question is canceled, the input goes to the next one.
 func TestDialogueTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keyboard := io.Pipe()

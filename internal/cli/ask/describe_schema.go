@@ -138,7 +138,7 @@ func alternatives(s schema) []schema {
 	return options[:min(len(options), describedOptions)]
 }
 
-// elementsOf returns the schema of an array's elements, if there is one for all.
+// elementsOf returns the schema of an array's elements, if all elements have the same schema.
 func elementsOf(s schema) (items schema, ok bool) {
 	return items, len(s.Items) > 0 && json.Unmarshal(s.Items, &items) == nil
 }

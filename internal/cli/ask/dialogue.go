@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// questioner asks the user at the terminal the questions of servers.
+// questioner asks the user the questions of servers at the terminal.
 type questioner struct{ *terminal.Dialogue }
 
 func newQuestioner(in io.Reader, out io.Writer) *questioner {
@@ -22,7 +22,7 @@ func (d *questioner) heading(who, message string) {
 	d.Print("%s asks:\n%s", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)), terminal.Indent(message))
 }
 
-// fillIn asks for the fields that have no value yet, shows all, and asks whether to send them.
+// fillIn asks for the fields that have no value yet, shows all values, and asks whether to send them.
 func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.RawMessage) (json.RawMessage, error) {
 	if len(f) > len(given) {
 		d.Print("(Ctrl-D cancels)\n")

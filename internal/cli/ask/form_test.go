@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Every kind of field accepts valid values and for others reports what it expects.
+// Every kind of field accepts valid values, and reports what it expects for invalid ones.
 func TestFormFields(t *testing.T) {
 	for _, c := range []struct{ schema, in, want string }{ // want starts with "want" or contains "not one of" for an error
 		{`{"type":"string"}`, "a b", `"a b"`},

@@ -164,7 +164,7 @@ func (b besideBar) Write(p []byte) (n int, err error) {
 	return len(p), err
 }
 
-// find sets what to measure: the target, or the configuration that serve would use.
+// find sets what to measure: the server at --target, or the configuration that serve would use.
 func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
 		return command.UsageError("add --target URL", "--header needs --target")

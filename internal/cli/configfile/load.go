@@ -56,7 +56,7 @@ func Load(flag string, w io.Writer) (*config.Config, error) {
 // FlagHelp is the help of the --config flag.
 const FlagHelp = "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)"
 
-// CredentialsError gives an error of a key file or certificate its exit code and hint.
+// CredentialsError adds the exit code and the hint to an error of a key file or certificate.
 func CredentialsError(err error) error {
 	if e, ok := errors.AsType[*serving.CredentialError](err); ok {
 		return command.Fail(command.ExitConfig, e, e.Hint())

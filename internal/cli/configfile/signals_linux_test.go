@@ -10,7 +10,7 @@ import (
 
 // A signal that arrives while files are written takes effect afterwards, exactly once.
 func TestSignalsWaitForFiles(t *testing.T) {
-	seen := make(chan os.Signal, 8) // also keeps the test alive
+	seen := make(chan os.Signal, 8) // also prevents the signal from ending the test
 	signal.Notify(seen, syscall.SIGTERM)
 	defer signal.Stop(seen)
 	next := func(what string) {

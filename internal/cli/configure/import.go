@@ -106,7 +106,7 @@ func importServers(cmd *cobra.Command, ids []string, o importOptions) error {
 type importer struct {
 	cmd  *cobra.Command
 	file *config.File
-	text string // the new text so far
+	text string // the configuration's text with the changes so far
 	o    importOptions
 
 	listen []string // addresses of the gateway that would run with the file
@@ -248,7 +248,8 @@ func (in *importer) server(one desktop.Found) (result string, serves bool, err e
 	return result, true, nil
 }
 
-// chooseName gives e a name that no other server has. It returns the name of the server that equals source, or "" if there is none.
+// chooseName sets the name of e to one that no other server has. It returns the name of the server that equals source, or "" if there is
+// none.
 func (in *importer) chooseName(e *config.Entry, source config.Entry) (same string) {
 	taken := config.Entries(in.text)
 	for _, other := range slices.Concat(taken, in.sources) {
@@ -276,7 +277,7 @@ func (in *importer) expanded(e config.Entry) config.Entry {
 			if value, ok := in.vars.lookup(name); ok {
 				return value, true
 			}
-			return "${" + name + "}", true // an unset variable stays
+			return "${" + name + "}", true // the reference to an unset variable is kept
 		})
 	}
 	list := func(vars []config.Variable) []config.Variable {

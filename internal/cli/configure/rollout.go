@@ -151,7 +151,7 @@ func (f *rolloutFlags) apply(ctx context.Context, g *target.Gateway, prefix stri
 	return err
 }
 
-// gatewayError gives an error of a gateway that does not answer its exit code. After an interruption, it returns the interruption.
+// gatewayError adds the exit code to the error of a gateway that does not answer. After an interruption, it returns that instead.
 func gatewayError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

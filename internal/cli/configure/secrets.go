@@ -119,7 +119,7 @@ func inRepository(path string) bool {
 	return false
 }
 
-// restore gives a file the content that it had when it was opened, or removes it.
+// restore restores the content that a file had when it was opened, or removes the file if it is new.
 func restore(f *config.File) error {
 	if !f.Exists() {
 		return os.Remove(f.Path)

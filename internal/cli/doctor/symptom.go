@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// symptom is what was observed of a server that has a problem.
+// symptom holds the observations about a server that has a problem.
 type symptom struct {
 	server  config.Server
 	command []string // the command line, with secrets redacted

@@ -35,7 +35,7 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 	}
 	known := serving.Redactor(cfg)
 	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
-	// The gateway keeps no state. Its audit log continues the user's log and is signed with the same key.
+	// The gateway has no state file. Its audit log continues the user's log and is signed with the same key.
 	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, Master: serving.MasterKey(serving.StatePath("", log), log), Secrets: known})
 	if err != nil {
 		return nil, nil, err

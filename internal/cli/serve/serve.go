@@ -335,7 +335,7 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 	return err
 }
 
-// serveStdio serves one client on in and out until EOF or the end of ctx. project is the client's project; with "", the client chooses.
+// serveStdio serves one client on in and out until EOF or until ctx ends. project is the client's project; with "", the client chooses.
 func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, e *serving.Security, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	front, err := g.Stdio(ctx, project)
 	if err != nil {

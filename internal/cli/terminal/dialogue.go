@@ -53,7 +53,7 @@ func (d *Dialogue) Begin(ctx context.Context) error {
 	}
 }
 
-// End lets the next question start.
+// End allows the next question to start.
 func (d *Dialogue) End() { <-d.turn }
 
 // Print formats a text and prints it.
