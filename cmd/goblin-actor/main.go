@@ -1,6 +1,6 @@
 // Command goblin-actor is a gateway for the Model Context Protocol. It puts many MCP servers behind one endpoint. The
-// command line is in internal/cli. This package also has the tests that run the whole program, and those that check the
-// repository: which package may import which, and that the docs name what exists.
+// command line is in internal/cli. This package also contains the tests that run the whole program, and those that check
+// the imports between packages and the names in the docs.
 package main
 
 import (

@@ -9,17 +9,15 @@
 // NewConformance is the fixture of the official conformance suites and of this package's tests. The program does not offer it;
 // tests/conformance/fixture serves it.
 //
-// They speak all versions and determine the era per message. Handlers are the same in both eras. Since 2026-07-28 has no requests to
-// clients, a call with a question ends with input_required, and when the client repeats it with the answers, its handler runs
-// again from the start; askAll lists the requirements for handlers. Nothing waits in between: earlier answers are part of the sealed
-// requestState.
+// They speak all versions and determine the era per message. Handlers are the same in both eras. MCP 2026-07-28 has no requests to clients,
+// so a call with a question ends with input_required. When the client repeats the call with the answers, its handler runs again from the
+// start; askAll lists the requirements for handlers. Nothing waits in between: earlier answers are part of the sealed requestState.
 //
 // Over HTTP they serve Streamable HTTP at /mcp, with resumable streams, and HTTP+SSE of 2024-11-05 at /sse.
 //
-// A Server owns its items and its sessions. One mutex guards both. It is never held while a handler runs or
-// data is written. Every request runs in its own goroutine with a Call, and
-// the number of requests per session is limited. Messages that belong to no request are kept, the newest per key, until the
-// client has a stream for them, so a change right after the handshake is not lost.
+// A Server owns its items and its sessions. One mutex guards both. It is never held while a handler runs or data is written. Every request
+// runs in its own goroutine with a Call, and the number of requests per session is limited. Messages that belong to no request are kept
+// until the client has a stream for them, so a change right after the handshake is not lost. Only the newest message per key is kept.
 //
 //	server := demo.New("greeter", "1.0.0")
 //	server.AddTool(demo.Tool{Name: "greet", Description: "Say hello", Handle: func(c *demo.Call) (any, error) {

@@ -7,9 +7,9 @@
 //	pages.Handler("/login/…")               // for the listener; nil for any other path
 //	pages.HandlerFor(identity.Local, "begin") // for the admin socket
 //
-// A loginUrl contains a sealed ticket: which login, and until when. It does not identify the user who opens it. The page is therefore shown only to
-// the principal that owns the login. Where the gateway authenticates clients, a browser cannot identify its user, so errors name a command
-// instead of a URL: a URL could make a victim log in to another user's login.
+// A loginUrl contains a sealed ticket, which names the login and its expiry. It does not identify the user who opens it. The page is
+// therefore shown only to the principal that owns the login. Where the gateway authenticates clients, a browser cannot identify its user,
+// so errors name a command instead of a URL: a URL could make a victim log in to another user's login.
 //
 // A cookie ensures that the browser that submits the form is also the one that returns. Otherwise an attacker could submit the form and have a
 // victim complete the login.

@@ -23,8 +23,8 @@ func (p *Policy) any(set Set, is func(*role) bool) bool {
 	return false
 }
 
-// Shows reports whether a server is visible to a principal with the roles even if it has no item that they permit: one of them names the server,
-// or does not restrict some kind of item.
+// Shows reports whether a server is visible to a principal with the roles, even if they permit none of its items. One of the
+// roles must cover the server and be open.
 func (p *Policy) Shows(set Set, server string) bool {
 	return p.any(set, func(r *role) bool {
 		_, covered := r.covers(server, false)

@@ -154,7 +154,8 @@ func (r *role) judgeURI(it *Item) (Rule, bool) {
 	return allow, allow.Index >= 0
 }
 
-// open reports whether the role leaves a kind of item of the covered servers unrestricted, so that new items may appear at any time.
+// open reports whether the servers that the role covers are visible even without items. For some kind of item, the role must not deny
+// everything, and must either name its servers or have no allow list.
 func (r *role) open() bool {
 	return slices.ContainsFunc(r.kinds(), func(f *config.Filter) bool {
 		return (len(r.rules.Servers) > 0 || len(f.Allow) == 0) && !deniesAll(f)

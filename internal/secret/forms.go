@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// shortestLine is the minimum length of a line of a value to search for on its own, because the lines of a private key may be printed separately.
+// shortestLine is the minimum length of a line that is searched for separately. The lines of a private key, for example, may be printed
+// separately.
 const shortestLine = 16
 
 // forms returns a value and its encodings to search for. For base64, it returns the part that is common to all texts that contain the value at

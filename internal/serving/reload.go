@@ -137,7 +137,7 @@ func exposes(next *config.Config, bound []string) error {
 }
 
 // disarms returns why a configuration must not replace another one while the gateway runs, or nil. It must not remove authentication, the
-// policy or the required audit log, because a file that is being written or was truncated by a full disk would do that, too.
+// policy or the required audit log, because a file that is being written or was truncated by a full disk would also do that.
 func disarms(was, next *config.Config) error {
 	var gone []string
 	for _, section := range []struct {

@@ -47,9 +47,8 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 	return w
 }
 
-// renewed returns w, or a new watch if the files of cfg are not those that w watches, or if a symbolic link in the path of one was
-// replaced, which is how whole directories are exchanged at once. In the second case, again is set, since the files may have changed
-// meanwhile.
+// renewed returns w, or a new watch if w does not watch the files of cfg, or if a symbolic link in the path of one was replaced. Replacing a
+// link is a way to exchange whole directories at once. In this case, again is set, since the files may have changed meanwhile.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
 	var names []string

@@ -34,8 +34,8 @@ func TestOverloadedHintFitsItsCause(t *testing.T) {
 	}
 }
 
-// The hint is taken from the message of the error, so the messages in the source must have the form that it expects: each message
-// of an OVERLOADED error that mentions limits names a key of the configuration in parentheses.
+// The hint is derived from the message of the error. Therefore each message of an OVERLOADED error in the source that mentions limits
+// must name a key of the configuration in parentheses.
 func TestOverloadedMessagesNameTheirLimit(t *testing.T) {
 	keys := map[string]bool{}
 	for field := range reflect.TypeFor[config.Limits]().Fields() {
