@@ -102,7 +102,7 @@ func TestAttack87AuditRewritten(t *testing.T) {
 	})
 }
 
-// rewrite replaces the file by a new chain with other items.
+// rewrite replaces the file with a new chain with other items.
 func rewrite(t *testing.T, path string, keys *Keys, add func(c *chain, r *Record, b []byte) []byte) {
 	t.Helper()
 	c := newChain(keys)

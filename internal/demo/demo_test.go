@@ -251,13 +251,13 @@ func TestNotifications(t *testing.T) {
 		for range 2 {
 			d.ask("tools/call", `{"name":"add_note","arguments":{"title":"early","text":""}}`)
 		}
-		wantLines(t, d.waiting()) // none before the client is ready
+		wantLines(t, d.waiting()) // no notification before the client is ready
 		d.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		wantLines(t, d.waiting(), `notifications/resources/list_changed`) // two changes, one notification
 
 		edit := `{"name":"edit_note","arguments":{"slug":"welcome","text":"new"}}`
 		d.ask("tools/call", edit)
-		wantLines(t, d.waiting()) // no subscription
+		wantLines(t, d.waiting()) // no notification without a subscription
 		d.ask("resources/subscribe", `{"uri":"note:///welcome"}`)
 		d.post("tools/call", edit)
 		wantLines(t, d.waiting(), `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note:///welcome"}}`, `edited`)
@@ -319,7 +319,7 @@ func TestLogAndAsk(t *testing.T) {
 		d.ask("logging/setLevel", `{"level":"error"}`)
 		d.post("tools/call", `{"name":"ask"}`)
 		wantLines(t, d.waiting(), `"params":{"data":{"n":1},"level":"error","logger":"asker"}`, `"id":1,"method":"roots/list"`)
-		d.send(`{"jsonrpc":"2.0","id":77,"result":{}}`) // no such request
+		d.send(`{"jsonrpc":"2.0","id":77,"result":{}}`) // answers no open request
 		d.send(`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`)
 		wantLines(t, d.waiting(), `{\"roots\":{}} {\"roots\":[]}`)
 

@@ -70,7 +70,7 @@ type policy struct{}
 
 func (policy) Reports() bool { return false }
 
-// May and Operates by project, admin access, and rights.
+// May depends on the project, and Operates on the admin access and the rights.
 func TestMayAndOperates(t *testing.T) {
 	for _, c := range []struct {
 		p       *Principal

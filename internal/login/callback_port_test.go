@@ -35,7 +35,7 @@ func TestPreferredPort(t *testing.T) {
 	}
 }
 
-// Two concurrent logins have a listener each.
+// Two concurrent logins have separate listeners.
 func TestConcurrentListeners(t *testing.T) {
 	first, err := ListenCallback(0)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestShowsTrustsAndCounts(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		role          config.Role
-		shows, trusts bool // server s
+		shows, trusts bool // expected results for server s
 	}{
 		{"unrestricted", config.Role{}, true, true},
 		{"another server", config.Role{Servers: []string{"t"}}, false, false},

@@ -54,7 +54,7 @@ func get(t *testing.T, g *Guard, server, url string) error {
 	return err
 }
 
-// The cloud metadata service, by a name that resolves to it, and in each notation.
+// A server names the cloud metadata service, by a name that resolves to it or in any notation of its address.
 func TestAttack70MetadataAddress(t *testing.T) {
 	var asked atomic.Int32
 	port, came := inside(t)
