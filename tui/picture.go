@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Picture is the gateway's state at one moment, as far as the console knows it. Immutable.
+// Picture is the gateway's state at one moment, as far as the console knows it. It is immutable.
 type Picture struct {
 	*status.Snapshot               // never nil; empty before the first answer
 	Items            *status.Items // never nil

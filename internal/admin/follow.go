@@ -34,8 +34,8 @@ type FollowEvent struct {
 	Restarted bool   // with Back: the gateway was restarted; changes in between are unknown
 }
 
-// Follower reports catalog changes of the gateway with an admin socket. Whenever its stream is lost, it reconnects, without limit. A
-// Follower supports a single call of Follow.
+// Follower reports catalog changes of the gateway with an admin socket. It reconnects whenever its stream is lost, as often as
+// necessary. A Follower supports a single call of Follow.
 type Follower struct {
 	Path string
 	Past bool                    // start with the stored changes

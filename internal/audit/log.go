@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits of the queue to the writer.
+// Limits of the queue of records for the writer.
 const (
 	maxBacklog     = 16384    // records; at half of it a required log refuses new calls, which leaves room for those in progress
 	maxQueuedBytes = 64 << 20 // bytes of arguments

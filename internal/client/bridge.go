@@ -72,7 +72,7 @@ type bridge struct {
 	ending sync.WaitGroup   // links that have not sent Closed
 
 	waiting [][]byte // frames to write
-	size    int      // bytes in waiting
+	size    int      // total bytes in waiting
 }
 
 // bridgeLine is one line of the client: a message, a parse error, or the end of the input.

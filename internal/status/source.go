@@ -59,7 +59,7 @@ var (
 	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
 
-// Items are the items of the catalog, in the order in which clients see them. Immutable.
+// Items are the items of the catalog, in the order in which clients see them. It is immutable.
 type Items struct {
 	Version   uint64 `json:"version"` // Catalog.Version
 	Tools     []Item `json:"tools"`

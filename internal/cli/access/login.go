@@ -230,7 +230,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 	}, nil
 }
 
-// readLine reads a line. It returns the cause if ctx ends before.
+// readLine reads a line. It returns the cause of ctx if that ends first.
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	type read struct {
 		line string

@@ -285,7 +285,7 @@ func endSignals() (signals <-chan os.Signal, handBack func()) {
 	}
 }
 
-// Messages of the log when the gateway ends.
+// Log messages for the end of the gateway.
 const (
 	logDraining = "draining"
 	logStopped  = "stopped"
