@@ -16,7 +16,7 @@ const (
 )
 
 // CatalogChange is a change of one server's items of one kind between two versions of the catalog. Names and URIs are
-// the public ones. It is immutable.
+// the public ones. A CatalogChange is immutable.
 type CatalogChange struct {
 	Number  uint64       `json:"number"`            // from 1, without gaps
 	Time    time.Time    `json:"time"`              // time of publication
