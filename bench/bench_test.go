@@ -18,9 +18,8 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// TestMain makes the test binary also the program that a run starts: as server, proxy or static handler, and for
-// `serve` as a proxy for the first HTTP server of the configuration. The proxy answers /readyz and ends at SIGTERM,
-// like a gateway.
+// TestMain also runs the test binary as the programs that a run starts: a server, a proxy or a static handler. `serve` starts a proxy for
+// the first HTTP server of the configuration. Like a gateway, it answers /readyz and ends at SIGTERM.
 func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	if len(args) == 0 || args[0] != "bench" && args[0] != "serve" {

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// cells measures small calls through one gateway for all four combinations of client era and server era, separately for
-// stdio and HTTP servers. The other cells are divided by the first one of each, legacy to legacy.
+// cells measures small calls through one gateway for all four combinations of client era and server era, first with HTTP servers, then with
+// stdio servers. Ratios are relative to a legacy client with a legacy server of the same kind.
 func (s *setup) cells(result *report.Report) error {
 	servers := map[string]any{}
 	for _, era := range []string{"legacy", "modern"} {

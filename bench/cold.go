@@ -25,7 +25,8 @@ const (
 	coldWait      = 30 * time.Second
 )
 
-// cold starts `stdio` repeatedly over running servers, with one state file, and requests the first list immediately.
+// cold repeatedly starts `goblin-actor stdio` with the same state file while its servers keep running, and requests the first list
+// immediately.
 func (s *setup) cold() (*report.Cold, error) {
 	c := &report.Cold{}
 	s.plan(len(coldSizes) * s.o.Starts)
@@ -92,7 +93,7 @@ func (s *setup) coldRow(servers, tools int) (report.ColdRow, error) {
 	return row, nil
 }
 
-// coldTimes are the times of responses since the start of the process.
+// coldTimes are the times of responses, measured from the start of the process.
 type coldTimes struct {
 	initialize, list time.Duration
 	bytes            int

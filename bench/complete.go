@@ -19,7 +19,7 @@ const (
 	toldWait      = 700 * time.Millisecond // for a list_changed notification
 )
 
-// complete measures, in turns, starts without a state file, starts with one, and starts with the stdio server alone.
+// complete alternates between three kinds of starts: without a state file, with one, and of the stdio server alone.
 func (s *setup) complete() ([]report.CompleteRow, error) {
 	fmt.Fprintf(s.progress, "bench cold: time to the complete list of one HTTP and one stdio server, %d starts\n", s.o.Starts)
 	server := []string{"server", "--tools", fmt.Sprint(completeTools), "--tool-bytes", fmt.Sprint(coldToolBytes)}

@@ -54,7 +54,7 @@ func (o FanoutOptions) Default() FanoutOptions {
 func (o FanoutOptions) Validate() error {
 	faults := []error{allOf("clients", o.Clients, process.Eras), allOf("behind", o.Behind, process.ServerKinds), allOf("change", o.What, FanoutChanges)}
 	for _, n := range o.Subscribers {
-		if n < 1 || n > 9000 { // each needs up to two connections, of usually 20 000 per process
+		if n < 1 || n > 9000 { // each needs up to two connections, and a process can usually open about 20 000
 			faults = append(faults, fmt.Errorf("subscribers: got %d, expected 1 to 9000", n))
 		}
 	}
@@ -78,7 +78,7 @@ func RunFanout(ctx context.Context, o FanoutOptions, progress io.Writer) (*repor
 	})
 }
 
-// fanout runs one gateway over all servers. Streams subscribe to one server at a time.
+// fanout measures all rows with one gateway in front of all servers. Streams subscribe to one server at a time.
 func (s *setup) fanout(o FanoutOptions, f *report.Fanout) error {
 	servers := map[string]any{}
 	var all []*process.RawServer
@@ -209,13 +209,13 @@ func (f *fanoutTimes) add(t load.Delivery) {
 	f.lost += t.Lost
 }
 
-// quantiles returns p50 and p99 of the last stream to receive a change.
+// quantiles returns the p50 and p99 of the times after which the last stream had received a change.
 func (f *fanoutTimes) quantiles() (p50, p99 float64) {
 	sorted := slices.Sorted(slices.Values(f.last))
 	return stats.Quantile(sorted, .5), stats.Quantile(sorted, .99)
 }
 
-// over returns the ratios to the times of the same changes sent directly.
+// over returns ratios to the same changes sent directly: the median ratio for the last stream, and the ratio of the p99 over all streams.
 func (f *fanoutTimes) over(direct *fanoutTimes) (last, all float64) {
 	var ratios []float64
 	for i := range min(len(f.last), len(direct.last)) {

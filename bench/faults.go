@@ -29,7 +29,7 @@ type FaultsOptions struct {
 	Commit  string        // for the report
 	Command string        // for the report
 
-	ready time.Duration // kill: how long a server must have been ready before; default readyFor
+	ready time.Duration // kill: how long a server must have been ready before it is killed; default readyFor
 }
 
 // Default returns o with zero fields replaced by their defaults.
@@ -106,7 +106,7 @@ const (
 	callEvery    = 4 * time.Millisecond
 )
 
-// faultRun is one fault: a gateway of its own, with the faulty server and another one.
+// faultRun is the measurement of one fault. It has its own gateway, with the faulty server and another one.
 type faultRun struct {
 	*setup
 	o    FaultsOptions
@@ -190,8 +190,7 @@ func (f *faultRun) until(happened func() bool) bool {
 	return false
 }
 
-// recovers records the first error after the fault, and the first success after that error and after end, the end of
-// the fault.
+// recovers records the first error after the fault, and the first success after both that error and end, the end of the fault.
 func (f *faultRun) recovers(hurt *load.Probes, end time.Duration) {
 	f.until(func() bool {
 		f.sample()

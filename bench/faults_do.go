@@ -34,8 +34,8 @@ func (f *faultRun) do(hurt *load.Probes) error {
 // kill kills the server's process. A server on HTTP is restarted immediately at its address; one on stdio is restarted
 // by the gateway.
 //
-// A gateway reconnects immediately to a server that had been ready for 5 s (at a URL a few times in the first half
-// second), and otherwise after half a second. The fault is injected after the server has been ready for that long.
+// A gateway reconnects immediately to a server that had been ready for 5 s, and after half a second otherwise. For a URL, it makes a few
+// attempts within the first half second. The fault is injected after the server has been ready for longer than that.
 func (f *faultRun) kill(hurt *load.Probes) error {
 	f.Sleep(f.o.ready - time.Since(f.ready))
 	pid, err := f.server.Command("pid")
@@ -73,7 +73,7 @@ func (f *faultRun) hang(hurt *load.Probes) error {
 // smallWindow is the number of bytes that a slow reader's socket accepts before the gateway has to buffer the rest.
 const smallWindow = 4096
 
-// slow has clients request large results without reading them until the fault is over, when they disconnect.
+// slow has clients request large results without reading them. The clients disconnect at the end of the fault.
 func (f *faultRun) slow(hurt *load.Probes) error {
 	large := &load.Probes{At: f.g.Process, Era: f.o.Clients, Tool: f.name + "_big"}
 	var readers []*load.Client
@@ -134,7 +134,7 @@ func (f *faultRun) leave(hurt *load.Probes) error {
 	return nil
 }
 
-// flood has the server change its list and announce it as fast as it can. Recovery is when clients get the last list.
+// flood has the server change its list and announce the changes as fast as it can. The fault is over for a client once it gets the last list.
 func (f *faultRun) flood() error {
 	before, err := f.server.Command("lists")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // GrowthKinds are the quantities that RunGrowth can increase.
 var GrowthKinds = []string{"sessions", "servers", "items", "flight", "checks"}
 
-// growthSizes are the sizes for each of them.
+// growthSizes maps each kind to the sizes to measure.
 var growthSizes = map[string][]int{
 	"sessions": {1, 10, 100, 1000, 10_000},
 	"servers":  {1, 10, 100},
@@ -30,7 +30,7 @@ type GrowthOptions struct {
 	What     []string      // of GrowthKinds; default all
 	Behind   string        // one of ServerKinds; default http
 	Clients  string        // one of Eras; default legacy
-	Most     int           // skips larger sizes; default none
+	Most     int           // larger sizes are skipped; default no limit
 	Duration time.Duration // of calls at each size; default 2 s
 	Program  string        // this binary
 	Commit   string        // for the report

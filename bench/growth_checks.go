@@ -19,14 +19,14 @@ const (
 	checkQuiet   = 400 * time.Millisecond // before a change, so that the gateway can notify clients immediately
 )
 
-// published holds the times in milliseconds from a server's list until clients see it, for one kind of gateway.
+// published holds, for one kind of gateway, the times in milliseconds from a server's list until clients see it.
 type published struct {
 	first, changed []float64
 }
 
-// checks measures how long a gateway takes to publish the list of a server with n tools, first and after a change of
-// one tool, and the ratios to a gateway that does not check definitions. All start without a state file and take turns
-// with the same server.
+// checks measures how long a gateway takes to publish the list of a server with n tools, both at the start and after one tool has changed.
+// It compares these times with a gateway that does not check definitions. All gateways start without a state file and take turns with the
+// same server.
 func (g *growthRun) checks() error {
 	for _, n := range g.sizes("checks") {
 		g.say("tools, with and without checks", n)
@@ -110,7 +110,7 @@ func (g *growthRun) publish(server *process.RawServer, command []string, to *pub
 	})
 }
 
-// sinceListed appends the time from the server's last response to a request for its list until seen.
+// sinceListed appends the time from the server's last list response until seen.
 func sinceListed(b *process.RawServer, seen time.Time, to *[]float64) error {
 	listed, err := b.Command("listed")
 	if err == nil {

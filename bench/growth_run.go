@@ -72,7 +72,7 @@ func (g *growthRun) say(what string, n int) {
 	fmt.Fprintf(g.progress, "bench growth: %d %s\n", n, what)
 }
 
-// servers starts n servers: over HTTP one process that serves all of them, else processes that the gateway starts.
+// servers starts n servers: over HTTP a single process that serves all of them, otherwise one process each, started by the gateway.
 func (g *growthRun) servers(n, tools int) (first *process.RawServer, entries map[string]any, err error) {
 	var more []string
 	if tools > 0 {
@@ -100,7 +100,7 @@ func (g *growthRun) servers(n, tools int) (first *process.RawServer, entries map
 	return first, entries, nil
 }
 
-// catalog measures a gateway with the given numbers of servers and of tools per server; 0 tools = the built-in ones.
+// catalog measures a gateway with the given numbers of servers and of tools per server. With 0 tools, servers have the built-in ones.
 func (g *growthRun) catalog(what string, n, servers, tools int) error {
 	return g.Scope(func() error {
 		g.say(what, n)
@@ -206,8 +206,8 @@ func (g *growthRun) sessions() error {
 	})
 }
 
-// flight has an increasing number of clients call at once and wait for a hanging server. What the gateway holds per
-// call is its memory above that with the same clients idle.
+// flight has an increasing number of clients call a hanging server at once. The memory per call is the gateway's memory during these calls
+// minus its memory with the same clients idle.
 func (g *growthRun) flight() error {
 	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
 		for _, n := range g.sizes("flight") {

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// The gateways of bench identity, by what they check. The others are divided by the first one.
+// The gateways that identity compares, named by what they check. Ratios are relative to openGateway.
 const (
 	openGateway    = "gateway"
 	keyedGateway   = "gateway, keys"

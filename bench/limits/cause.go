@@ -10,10 +10,10 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// full is the share of the processors from which on they count as the bottleneck.
+// full is the share of processor time from which the processors count as the bottleneck.
 const full = 0.88
 
-// explain sets the bottleneck of the series at its knee, the reason, and the key to change.
+// explain sets the bottleneck of the series, the reason for it, and the configuration key to change.
 func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 	c := causeOf(s, server)
 	s.Bottleneck, s.Why, s.Change = c.what, c.why, c.change
@@ -189,7 +189,7 @@ func replicas(s *report.LimitSeries, server Server) string {
 	return "no key: make the server faster or add a second URL"
 }
 
-// took returns the time of a call without the queue, if it is known, else with it.
+// took returns the mean time of a call without the queue if it is known, otherwise the median time of the whole call.
 func took(s report.LimitStep) float64 {
 	if s.Served > 0 {
 		return s.Served
@@ -197,7 +197,7 @@ func took(s report.LimitStep) float64 {
 	return s.P50
 }
 
-// share returns the used share of the processors.
+// share returns the fraction of processor time in use, including other programs.
 func share(c report.CPU) float64 {
 	if c.Cores == 0 {
 		return 0

@@ -18,12 +18,12 @@ type climb struct {
 	server   Server
 	tool     tool
 	modern   bool           // the clients speak 2026-07-28
-	at       *load.Endpoint // what is called
+	at       *load.Endpoint // the endpoint under load
 	direct   *load.Endpoint // the server itself; nil = not reachable
 	measured *watched
 }
 
-// crowd returns the unconnected clients of the climb.
+// crowd returns a crowd of clients for the endpoint. None of them is connected yet.
 func (c *climb) crowd(at *load.Endpoint) *load.Crowd {
 	return &load.Crowd{At: at, Tool: c.tool.Name, Args: c.tool.args, Modern: c.modern}
 }

@@ -105,8 +105,8 @@ func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clien
 	return middle, 4*(high-low) > low && middle > low // to within a quarter, which is the level of noise
 }
 
-// again returns the clients of a step at the end of the climb that was measured only once. Background load can look
-// like the end, so these steps are measured twice.
+// again returns the clients of a step that ended the climb but was measured only once. Background load can make a climb end too early, so
+// its last steps are measured twice.
 func again(steps []report.LimitStep, limit time.Duration) (clients int, more bool) {
 	k := findKnee(steps, limit)
 	for _, s := range steps[max(k.at, 0):] {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Options say what Run measures: the servers of a configuration, an endpoint, or, with neither, raw servers of its own.
+// Options selects what Run measures: the servers of a configuration, an endpoint, or, with neither, Run's own raw servers.
 type Options struct {
 	Config  string   // path of a configuration, whose servers are measured through a gateway started for the run
 	Servers []Server // the enabled servers of Config, in its order
@@ -22,7 +22,7 @@ type Options struct {
 
 	Transports []string // of raw servers: http, stdio; default both
 	Concurrent []int    // of raw servers: maxConcurrent; default 64, the gateway's default
-	Eras       []string // of clients: legacy, modern; default both. Raw servers have the same era, or the second one of legacy-modern
+	Eras       []string // legacy, modern: of clients and raw servers; legacy-modern: legacy clients of modern servers; default both
 
 	Raise string        // what to raise, one of Raises; default clients
 	Rates []float64     // open loop: calls per second, one step each

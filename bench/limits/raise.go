@@ -13,11 +13,11 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// Raises are the quantities that can be raised. All except clients and rate are raised with raw servers, while a few
-// clients call, to find the amount from which on their calls become slower.
+// Raises are the quantities that can be raised. Quantities other than clients and rate need raw servers: while they are raised, a few clients
+// make calls, to find the amount at which these calls become slower.
 var Raises = []string{"clients", "rate", "servers", "items", "sessions", "subscribers"}
 
-// ladders are the measured numbers, up to --max.
+// ladders holds the amounts to measure for each quantity, as far as --max allows.
 var ladders = map[string][]int{
 	"servers":     {1, 4, 16, 64, 256},
 	"items":       {10, 100, 1000, 10_000},
@@ -27,7 +27,7 @@ var ladders = map[string][]int{
 
 const (
 	raiseClients = 8    // clients that call while something else is raised
-	raiseTries   = 5    // measurements of the first step, and at most of others; the best counts, because background load only slows calls down
+	raiseTries   = 5    // tries of the first step, and maximum for the others; the best counts, because background load only slows calls down
 	holds        = 0.8  // share of the first step's throughput; below it, what was raised slows calls down
 	kept         = 0.95 // share of an offered rate; below it, the rate is too high
 )
@@ -71,7 +71,7 @@ func (s *limits) climbRates(c *climb, step time.Duration) error {
 	return nil
 }
 
-// raise measures calls at increasing numbers of something else.
+// raise measures calls while the number of servers, items, sessions or subscribers grows.
 func (s *limits) raise() error {
 	what := s.o.Raise
 	series := report.LimitSeries{Server: "h0", Transport: "http", Era: s.o.Eras[0], Raise: what}
@@ -99,7 +99,7 @@ func (s *limits) raise() error {
 	return nil
 }
 
-// raised starts servers and a gateway with n of something, measures calls, and stops them.
+// raised starts servers and a gateway with n of the raised quantity, measures calls, and stops them.
 func (s *limits) raised(series *report.LimitSeries, what string, n int) (step report.LimitStep, err error) {
 	err = s.Scope(func() error {
 		r := &raisedRun{limits: s, what: what, n: n}
@@ -125,7 +125,7 @@ type raisedRun struct {
 
 	server  *process.RawServer
 	gate    *process.Gateway
-	streams *load.Audience // of sessions or subscribers; else without any
+	streams *load.Audience // sessions or subscribers; no streams if something else is raised
 	climb   *climb
 }
 

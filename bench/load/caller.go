@@ -160,7 +160,7 @@ func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Tim
 	return done
 }
 
-// loop calls once, and repeatedly until end, each time after the previous response.
+// loop calls until end, but at least once. It starts each call after the response to the previous one.
 func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)

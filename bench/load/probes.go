@@ -167,7 +167,7 @@ func (w *Probes) fail(err error) {
 	w.Err = errors.Join(w.Err, err)
 }
 
-// between returns the completed calls that were due from from to to.
+// between returns the completed calls that were due between from and to.
 func (w *Probes) between(from, to time.Duration) []record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +180,7 @@ func (w *Probes) between(from, to time.Duration) []record {
 	return found
 }
 
-// P99 returns the p99 latency, in milliseconds since they were due, of the calls due from from to to.
+// P99 returns the p99 latency of the calls that were due between from and to, in milliseconds since they were due.
 func (w *Probes) P99(from, to time.Duration) float64 {
 	var took []float64
 	for _, one := range w.between(from, to) {

@@ -124,8 +124,8 @@ func (sub *subscriber) listen(a *Audience) {
 	}
 }
 
-// which returns the number of the change in a notification, or 0 for a list, which has no number. fault reports a
-// notification that the audience must not get.
+// which returns the number of the change in a notification, or 0 for a list, which has no number. fault is true if the audience must not get
+// the notification.
 func (a *Audience) which(message []byte) (n int64, fault bool) {
 	if a.URI == "" {
 		return 0, !bytes.Contains(message, []byte(`"notifications/tools/list_changed"`))

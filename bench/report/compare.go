@@ -137,7 +137,7 @@ func Compare(a, b []*Report) (*Comparison, error) {
 	return c, nil
 }
 
-// idle reports whether the pair carries no information: the base divided by itself.
+// idle reports whether the pair is the base divided by itself, which carries no information.
 func (p pair) idle() bool {
 	return p.metric.name == "ratio" && !p.own && p.a.Center == 1 && p.b.Center == 1 && !p.differs()
 }
@@ -167,7 +167,7 @@ func (c *Comparison) note(format string, args ...any) {
 	}
 }
 
-// warn adds notes about too few rounds and about differences that the machine explains.
+// warn adds notes about too few rounds, and about rates that differ for targets other than the gateway.
 func (c *Comparison) warn() {
 	most, unsure := 0, false
 	for _, p := range c.pairs {
@@ -187,7 +187,7 @@ func (c *Comparison) warn() {
 
 func (p pair) differs() bool { return p.comparison.P <= p.comparison.Alpha }
 
-// differences lists other differences between the groups, which may invalidate a comparison.
+// differences lists the differences between the groups that may invalidate a comparison: machine, command and base.
 func differences(a, b []*Report) []string {
 	var notes []string
 	say := func(what string, of func(*Report) string) {
@@ -204,7 +204,7 @@ func differences(a, b []*Report) []string {
 	return notes
 }
 
-// beside matches the options of a command that do not change what is measured.
+// beside matches the command-line options that do not change what is measured.
 var beside = regexp.MustCompile(` --(out|gateway|assert)[= ]('[^']*'|"[^"]*"|[^ ]+)`)
 
 // measuring returns a command without those options.

@@ -33,11 +33,11 @@ type GrowthRow struct {
 	Refused int `json:"refused"` // calls refused with QUEUE_FULL or OVERLOADED, without sending anything to the server
 }
 
-// growthNoise is the exponent from which on growth counts as faster than linear: at ten times the size, the cost per
-// unit doubles. On a shared machine, smaller increases are noise.
+// growthNoise is the exponent above which growth counts as faster than linear. At 1.3, the cost per unit doubles when the size grows tenfold.
+// On a shared machine, smaller increases are noise.
 const growthNoise = 1.3
 
-// memoryNoise is the memory in KiB that a size must use to be compared: heaps grow in spans.
+// memoryNoise is the memory in KiB from which sizes are compared. Below it, differences are noise, because heaps grow in spans.
 const memoryNoise = 1024
 
 // growthFrom is the smallest size to be compared. Below it, fixed costs dominate.

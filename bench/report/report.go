@@ -18,9 +18,9 @@ type Report struct {
 	Rounds  int       `json:"rounds,omitempty"`
 	Seconds float64   `json:"seconds,omitempty"` // measured time per target and concurrency
 	Bytes   int       `json:"bytes,omitempty"`   // size of one response
-	Base    string    `json:"base,omitempty"`    // the target that the others are divided by
+	Base    string    `json:"base,omitempty"`    // the target that ratios are relative to
 	Rows    []Row     `json:"rows,omitempty"`
-	Claims  []Verdict `json:"assertions,omitempty"` // their results
+	Claims  []Verdict `json:"assertions,omitempty"` // results of the assertions
 	Idle    *Idle     `json:"idle,omitempty"`
 	Cold    *Cold     `json:"cold,omitempty"`
 	Fanout  *Fanout   `json:"fanout,omitempty"`

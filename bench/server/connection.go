@@ -71,7 +71,7 @@ func (s *rawServer) respond(out []byte, h *head, body []byte) []byte {
 	if tail == nil {
 		return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 	}
-	begins := s.live != nil && isInitialize(body) // never an event, because its header contains the session
+	begins := s.live != nil && isInitialize(body) // never answered with an event, because only this header contains the session
 	if s.events && !begins {
 		return appendEventAnswer(out, id, tail)
 	}

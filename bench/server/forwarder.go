@@ -11,10 +11,10 @@ import (
 // forwarderBuffer is the size of a read from a connection.
 const forwarderBuffer = 256 << 10
 
-// ServeForwarder is the upper bound for any proxy on this machine: it does not look at what it forwards, has its own
-// connection to target for each client with one buffer, and copies bytes. It prints its URL on out and ends with in.
+// ServeForwarder copies bytes between each client and its own connection to target, through one buffer and without looking at them. It is
+// the upper bound for any proxy on this machine. It prints its URL on out and ends at the end of in.
 //
-// With whole, it forwards a response after it has received all of it, as a proxy that inspects responses must.
+// With whole, it forwards a response only after it has received all of it, as a proxy that inspects responses must.
 func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) error {
 	to, err := url.Parse(target)
 	if err != nil {

@@ -73,7 +73,7 @@ func (l *live) open(e *outStream) {
 	l.streams[e] = true
 }
 
-// subscribe subscribes a session to updates, or unsubscribes it. Other sessions get no updates: a gateway has several.
+// subscribe subscribes a session to updates, or unsubscribes it. Only subscribed sessions get updates, because a gateway has several.
 func (l *live) subscribe(session []byte, wants bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,12 +151,12 @@ func (l *live) notify(method, params string) {
 	}
 }
 
-// updated notifies of the nth change of the resource.
+// updated sends notifications of the nth change of the resource.
 func (l *live) updated(n string) {
 	l.notify("notifications/resources/updated", `{"uri":"`+ItemURI+`","n":`+n)
 }
 
-// change changes the list, notifies of it, and returns the number of changes.
+// change changes the list, sends notifications of the change, and returns the number of changes so far.
 func (l *live) change() int {
 	l.mu.Lock()
 	l.changes++
