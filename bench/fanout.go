@@ -209,7 +209,7 @@ func (f *fanoutTimes) add(t load.Delivery) {
 	f.lost += t.Lost
 }
 
-// quantiles returns the p50 and p99 of the times after which the last stream had received a change.
+// quantiles returns the p50 and p99 of the time until the last stream had received a change.
 func (f *fanoutTimes) quantiles() (p50, p99 float64) {
 	sorted := slices.Sorted(slices.Values(f.last))
 	return stats.Quantile(sorted, .5), stats.Quantile(sorted, .99)

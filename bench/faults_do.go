@@ -134,7 +134,7 @@ func (f *faultRun) leave(hurt *load.Probes) error {
 	return nil
 }
 
-// flood has the server change its list and announce the changes as fast as it can. The fault is over for a client once it gets the last list.
+// flood has the server change its list and announce the changes as fast as it can. The gateway has recovered once clients get the last list.
 func (f *faultRun) flood() error {
 	before, err := f.server.Command("lists")
 	if err != nil {

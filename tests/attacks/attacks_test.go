@@ -30,8 +30,7 @@ var (
 
 const root = "../.."
 
-// asked lists the numbers of attacks that must have a test. The other attacks of the list of threats (docs/security.md) concern parts
-// that do not exist.
+// asked lists the numbers of the attacks that must have a test. The other threats in docs/security.md concern parts that do not exist.
 var asked = append(append(span(17, 21), append(span(24, 26), append(span(28, 50), 52)...)...),
 	append(span(54, 71), append(span(82, 88), span(93, 98)...)...)...)
 

@@ -65,8 +65,8 @@ type leg struct {
 	target func(t *testing.T, version string) string
 }
 
-// A scenario's version determines the era of the suite as a client, and the leg the era of the server. Together they cover the four
-// combinations, each with the server as a process and behind a URL.
+// A scenario's version determines the era of the client, which is the suite, and the leg determines the era of the server. Together they
+// cover all four combinations, each with the server as a process and behind a URL.
 var (
 	both    = []suite{stable, next}
 	few     = []string{protocol.Version20250326, protocol.Version20250618, tasks} // not run against third-party servers
@@ -95,8 +95,8 @@ var (
 
 const clientLeg = "client-" // followed by the era
 
-// timed lists client scenarios in which the suite measures durations with a tolerance of 200 ms. With about thirty scenarios running at the same time, that is
-// sometimes too little. Such a scenario is repeated alone at the end, and the second result counts.
+// timed lists client scenarios in which the suite measures durations with a tolerance of 200 ms. About thirty scenarios run at the same time,
+// which sometimes delays them by more. Such a scenario is repeated alone at the end, and the second result counts.
 var timed = []string{"sse-retry"}
 
 // legacy returns the version that a legacy server is forced to: that of the scenarios, or the newest legacy version.

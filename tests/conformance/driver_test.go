@@ -86,8 +86,8 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 	})
 }
 
-// reached waits until the gateway has its server's lists, or reports that the server has none. List requests wait only five seconds for a starting
-// server, which is too short for thirty concurrently starting programs on a busy machine.
+// reached waits until the gateway's log says that its server is ready or not available. List requests wait only five seconds for a starting
+// server, which is too short when thirty programs start at the same time on a busy machine.
 func (d *driver) reached(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -156,10 +156,10 @@ func (d *driver) begin(ctx context.Context) error {
 	return d.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-// maxRounds limits how often a modern driver answers the questions of one request.
+// maxRounds limits how often a modern driver answers input requests and repeats its request.
 const maxRounds = 10
 
-// ask sends a request and waits for its answer. A modern driver answers questions and repeats the request.
+// ask sends a request and waits for its answer. A modern driver answers input requests and repeats the request.
 func (d *driver) ask(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	if !d.modern {
 		return d.once(ctx, method, params)
@@ -226,7 +226,7 @@ func (d *driver) once(ctx context.Context, method string, params any) (json.RawM
 	}
 }
 
-// read reads the gateway's lines: it passes answers to the waiting requests, and answers questions immediately.
+// read reads the gateway's lines: it passes answers to the waiting requests, and answers server requests immediately.
 func (d *driver) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 16<<20)

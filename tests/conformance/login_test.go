@@ -29,7 +29,8 @@ const suiteDocument = "https://conformance-test.local/client-metadata.json"
 // loginsAtMost limits the logins of a driver after refused calls.
 const loginsAtMost = 3
 
-// authServer is the gateway's configuration of the scenario's server, including what its operator knows about the login.
+// authServer returns the gateway's configuration of the scenario's server, with the credentials that its operator has. person reports
+// whether a user logs in.
 func authServer(scenario, address string) (server map[string]any, person bool) {
 	var given struct {
 		ClientID string `json:"client_id"`
@@ -84,7 +85,7 @@ func driveAuth(ctx context.Context, scenario, address string) error {
 // errNothingListed is returned if the login does not give access to the server.
 var errNothingListed = errors.New("logged in, but no tools are listed")
 
-// listedOrNot ignores a refused login, which the suite judges.
+// listedOrNot returns nil for errNothingListed, because the suite judges refused logins. It returns other errors unchanged.
 func listedOrNot(err error) error {
 	if errors.Is(err, errNothingListed) {
 		return nil

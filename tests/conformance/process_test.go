@@ -28,8 +28,8 @@ func announced(t *testing.T, cmd *exec.Cmd) *gatetest.Process {
 	return p
 }
 
-// fixtureCommand returns a server entry for the fixture on stdio, forced to one version. A legacy fixture asks for what its client
-// declared, so each class of clients has its own process, as with URLs.
+// fixtureCommand returns a server entry for the fixture on stdio, forced to one version. A legacy fixture sends only the server requests that
+// its client declared support for, so each class of clients has its own process, as with URLs.
 func fixtureCommand(version string) map[string]any {
 	return map[string]any{"command": fixtureBinary, "args": []string{"--protocol", version}, "isolation": "class"}
 }

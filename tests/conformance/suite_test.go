@@ -120,7 +120,7 @@ var taskScenarios = []string{
 	"tasks-mrtr-input", "tasks-mrtr-composition", "tasks-request-state-removal", "tasks-required-task-error",
 }
 
-// clients runs client scenarios, "" = all. Each starts a driver of the era.
+// clients runs one client scenario, or all if scenario is "". Each starts a driver of the era.
 func (s suite) clients(t *testing.T, version, era, scenario string) []result {
 	t.Helper()
 	which := []string{"--suite", "all"}

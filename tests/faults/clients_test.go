@@ -91,8 +91,7 @@ func TestUnexpectedAnswers(t *testing.T) {
 	}
 }
 
-// A client that vanishes during a call or a server request: the end of its session frees its resources and the
-// server's slot.
+// A client vanishes during a call or a server request. The end of its session frees its resources and the server's slot.
 func TestClientsThatVanish(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"maxConcurrent": 4})}))
@@ -212,8 +211,8 @@ func TestAnotherSessionsEvents(t *testing.T) {
 	thief.works(t, "good")
 }
 
-// Clients that do not read their streams: queued answers and notifications are limited, other clients are not delayed, and
-// memory stays limited.
+// Some clients do not read their streams. Queued answers and notifications are limited, other clients are not delayed, and memory use stays
+// limited.
 func TestClientsThatReadSlowly(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"good": bad("none"), "changes": bad("changes")})

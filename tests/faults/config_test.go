@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Invalid configuration files of every kind are refused immediately with exit code 3, and wrong flags with 2, naming the place and the fix. No server
-// is started.
+// Invalid configuration files of every kind are refused immediately with exit code 3, and wrong flags with exit code 2. The error names the
+// place and the fix. No server is started.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

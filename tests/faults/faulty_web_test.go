@@ -97,7 +97,7 @@ func (e exchange) cut(reset bool) {
 	_ = conn.Close()
 }
 
-// never handles requests of servers that never become ready.
+// never handles a request to a server whose fault keeps it from becoming ready. It returns false for other faults.
 func (e exchange) never(fault string) bool {
 	switch fault {
 	case "500":
@@ -136,7 +136,7 @@ func (e exchange) get(fault string) {
 	}
 }
 
-// answered holds the answer to the server request of ask-and-resume; parked holds the id of its call.
+// answered holds the answer to the server request of call-ask-and-end; parked holds the id of its call.
 var answered, parked = make(chan string, 1), make(chan string, 1)
 
 // resume continues a stream that ended after its server request.

@@ -66,8 +66,8 @@ func (g *gateway) slowest(t *testing.T, n int) time.Duration {
 	return took[len(took)-1-n/100]
 }
 
-// Servers send progress, log messages and updates without pause, and a client sends requests without reading most answers: the
-// gateway's memory stays within its budget, and another client of another server is hardly affected.
+// Servers send progress, log messages and updates without pause, and a client sends requests without reading most answers. The gateway's
+// memory stays within its budget, and another client of another server is hardly affected.
 func TestFloods(t *testing.T) {
 	const budget, slack, calls = 16 << 20, 128 << 20, 300
 	loud := with(bad("none"), map[string]any{"maxConcurrent": 256})
@@ -75,7 +75,7 @@ func TestFloods(t *testing.T) {
 	s["limits"] = map[string]any{"maxMessageBytes": "1MiB", "maxBufferedBytes": "16MiB"}
 	g := serve(t, s)
 	g.ready(t, "good", "loud", "noisy")
-	g.slowest(t, 50) // connections and pools fill
+	g.slowest(t, 50) // warm up connections and pools
 
 	floods := map[string]func(t *testing.T, over *atomic.Bool){
 		"progress": func(_ *testing.T, over *atomic.Bool) { g.flooded(over, "flood-progress") },
@@ -124,7 +124,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// flooded has two servers flood two calls of two clients each until over is closed.
+// flooded has two clients call two servers repeatedly until over is set. Each call floods its client with messages.
 func (g *gateway) flooded(over *atomic.Bool, do string) {
 	var all sync.WaitGroup
 	for _, server := range []string{"loud", "noisy"} {
@@ -144,7 +144,7 @@ func (g *gateway) flooded(over *atomic.Bool, do string) {
 	all.Wait()
 }
 
-// unread requests large answers on a session of HTTP+SSE whose stream is read at a few KB per second.
+// unread requests large answers in an HTTP+SSE session whose stream is read at a few KB per second.
 func (g *gateway) unread(t *testing.T, over *atomic.Bool) {
 	conn, err := net.Dial("tcp", g.host)
 	if err != nil {

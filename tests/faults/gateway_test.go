@@ -22,7 +22,7 @@ import (
 // binary is the gateway, built once.
 var binary string
 
-// Shared by all tests with processes.
+// Names of gatetest that these tests use without its prefix.
 type output = gatetest.Output
 
 var (
@@ -96,7 +96,7 @@ type gateway struct {
 	wantExit        int
 }
 
-// settings is a configuration; JSON is YAML.
+// settings is a configuration. It is written as JSON, which is also YAML.
 type settings map[string]any
 
 // servers returns settings with only the given servers.

@@ -80,7 +80,7 @@ func (g *stdio) ask(line string) string {
 
 func (g *stdio) list() string { return g.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) }
 
-// live waits until the list is no longer a remembered one and returns it.
+// live waits until the list comes from the server, not from the state file, and returns it.
 func (g *stdio) live() (list string) {
 	g.t.Helper()
 	waitFor(g.t, "the live list", func() (bool, string) {
@@ -99,15 +99,15 @@ func (g *stdio) end() {
 	}
 }
 
-// slowly returns a server that starts once a file is removed, and the file.
+// slowly returns a server that does not start while a file exists, and the path of that file.
 func slowly(t *testing.T) (server map[string]any, file string) {
 	file = filepath.Join(t.TempDir(), "wait")
 	script := fmt.Sprintf("while [ -e %s ]; do sleep 0.05; done; exec %s demo clock", file, binary)
 	return map[string]any{"command": "sh", "args": []string{"-c", script}}, file
 }
 
-// The first list after a start comes from the state file, for several gateways at once, while their server is still starting. Calls
-// meanwhile wait for the server, and items that it may have gained since are not reported as unknown.
+// After a restart, the first list comes from the state file while the server is still starting, for several gateways at once. Meanwhile, calls
+// wait for the server, and items that it may have gained are not reported as unknown.
 func TestCatalogSurvivesRestart(t *testing.T) {
 	server, wait := slowly(t)
 	dir := gatetest.ShortDir(t)
@@ -122,7 +122,7 @@ func TestCatalogSurvivesRestart(t *testing.T) {
 	cmd := exec.Command(binary, "serve", "--config", config, "--listen", "127.0.0.1:0")
 	cmd.Env = environment(dir)
 	p := gatetest.Serve(t, cmd)
-	gatetest.WaitReady(t, p.Base) // although its server never becomes ready
+	gatetest.WaitReady(t, p.Base) // although its server is still starting
 	c := connect(t, &gateway{url: p.URL}, "{}")
 	if list := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).last(); strings.Count(list, `"goblin-actor/state":"cached"`) != strings.Count(live, `"goblin-actor/name"`) {
 		t.Errorf("first list over HTTP: %s", list)

@@ -187,7 +187,8 @@ func secondSignal(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// The same on stdio: servers have their own process groups, which signals from a terminal do not reach.
+// A second signal ends a gateway on stdio immediately, too. Its servers have their own process groups, which signals from a terminal do not
+// reach.
 func TestSecondSignalOnStdio(t *testing.T) {
 	t.Parallel()
 	gatetest.Within(t, time.Second, "the end after a second signal", func() time.Duration { return secondSignalOnStdio(t) })
@@ -244,8 +245,8 @@ func TestGatewayKilled(t *testing.T) {
 	})
 }
 
-// Reloads under load: changes of the catalog do not reconnect servers; a change of the transport lets calls in progress finish;
-// a broken file changes nothing; no call fails.
+// Reloads under load. Changes of the catalog do not reconnect servers. A change of the transport lets calls in progress finish. A broken file
+// changes nothing. No call fails.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := func(more map[string]any) settings { return servers(map[string]any{"good": with(bad("none"), more)}) }

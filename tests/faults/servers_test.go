@@ -234,7 +234,7 @@ func TestServersThatGoAway(t *testing.T) {
 	g.logged(t, "WARN", "server is not available", "server=odd", "hunter2")
 	c.call(t, "slow", "never", 0).wants(t, "never", -31006, "TIMEOUT")
 	c.call(t, "slow", "stopped", 0) // it answers and then stops
-	for range 100 {                 // it stops after its answer; calls in between are answered, too
+	for range 100 {                 // it stops after its answer; calls until then are answered, too
 		if a := c.call(t, "slow", "", 0); !strings.Contains(a.last(), `"result"`) {
 			a.wants(t, "stopped", -31006, "TIMEOUT")
 			break

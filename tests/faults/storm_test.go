@@ -177,7 +177,7 @@ func TestGatewayOfItself(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "circle.json")
 	circle := servers(map[string]any{"me": map[string]any{"command": binary, "args": []string{"stdio", "--config", file}, "env": map[string]string{"XDG_STATE_HOME": dir}}})
-	circle["metaTools"] = "false" // its own format: in another program's file it would skip itself
+	circle["metaTools"] = "false" // marks the file as goblin-actor's own; in another program's file, the gateway would skip its own entry
 	circle.write(t, file)
 	circle["mcpServers"].(map[string]any)["good"] = bad("none")
 	g := serve(t, circle)

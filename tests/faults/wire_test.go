@@ -104,7 +104,6 @@ func (spaces) Read(p []byte) (int, error) {
 }
 
 // Connections that send nothing, half a request or something other than HTTP affect no other client, and end with their peer.
-
 func TestMeaninglessConnections(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

@@ -82,7 +82,7 @@ func callers(t *testing.T) []caller {
 	)
 }
 
-// bridged are the servers for clients over the bridge in each run; with -bridge, all servers are.
+// bridged lists the servers that clients over the bridge talk to in each run. With -bridge, they talk to all servers.
 var bridged = []string{"evstdio", "gohttpm", "tsstdiom", "tshttp"}
 
 // tries reports whether a cell belongs to this run.

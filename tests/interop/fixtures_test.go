@@ -111,7 +111,7 @@ func serverEverything(f *fixture) *fixture {
 	return f
 }
 
-// goSDKServer returns the fixture for a version: older tools of the server refuse to ask in 2026-07-28.
+// goSDKServer sets the parameters of a go-sdk server. It avoids the server's older tools, which refuse to ask in 2026-07-28.
 func goSDKServer(f *fixture) *fixture {
 	f.lists = map[string]string{"tools": "test_simple_text", "prompts": "test_simple_prompt", "resources": "test://static-text",
 		"templates": "test://template/{id}/data"}
@@ -130,7 +130,7 @@ func goSDKServer(f *fixture) *fixture {
 	return f
 }
 
-// plainServer sets what the small servers of mcp-go and TypeScript v2 have in common.
+// plainServer sets the parameters that the small servers of mcp-go and TypeScript v2 have in common.
 func plainServer(f *fixture) *fixture {
 	f.lists = map[string]string{"tools": "echo", "prompts": "greet", "resources": "test://static", "templates": "test://page/{number}"}
 	f.read = "test://page/7"
@@ -149,16 +149,17 @@ func plainServer(f *fixture) *fixture {
 	return f
 }
 
-// shufflingServer returns a server that distributes its messages at random between the response of a call and the GET stream of its session
-// (mcp-go 1.2.1, server/streamable_http.go: both read the session's only channel). A server of both eras does this to legacy clients, for whose
-// calls the gateway uses a legacy session. The order 2 1 3 was seen on the wire; of 5000 modern calls none was out of order.
+// shufflingServer sets the parameters of a server that distributes its messages at random between the response of a call and the GET stream
+// of its session (mcp-go 1.2.1, server/streamable_http.go: both read the session's only channel). A server of both eras does this to legacy
+// clients, for whose calls the gateway uses a legacy session. The order 2 1 3 was seen on the wire; of 5000 modern calls none was out of
+// order.
 func shufflingServer(f *fixture) *fixture {
 	f = plainServer(f)
 	f.shuffles = true
 	return f
 }
 
-// typeScriptServer can report that a resource does not exist; handlers of mcp-go cannot.
+// typeScriptServer sets the parameters of a TypeScript server. It can report that a resource does not exist; handlers of mcp-go cannot.
 func typeScriptServer(f *fixture) *fixture {
 	f = plainServer(f)
 	f.missing = "test://page/404"

@@ -16,7 +16,7 @@ var (
 	noNode string // why npm peers cannot run; "" = they can run
 )
 
-// Shared by all tests with processes.
+// Names of gatetest that these tests use without its prefix.
 type output = gatetest.Output
 
 var (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// limit is a feature that a peer lacks with every other peer.
+// limit is a feature that a peer lacks, whichever peer it talks to.
 type limit struct {
 	key     string // letter in the matrix
 	applies func(c caller, f *fixture, talk string) bool
@@ -60,7 +60,7 @@ var limits = []limit{
 		proof: "[logging](" + spec + "2026-07-28/server/utilities/logging)",
 	},
 	{
-		key: "f", talks: []string{"updated"}, chance: true, // a legacy connection beside it receives broadcasts
+		key: "f", talks: []string{"updated"}, chance: true, // it passes when the gateway also has a legacy connection, which receives broadcasts
 		applies: func(_ caller, f *fixture, _ string) bool { return f.name == "mcp-go 1.2.1, HTTP, modern" },
 		direct:  [][2]string{{"go-sdk 1.8.0 2026-07-28 over HTTP", "mcp-go 1.2.1, HTTP, modern"}},
 		why:     "mcp-go's server cannot send resource updates to listen streams over HTTP: its broadcasts exclude them, and the stream has no session to send to",

@@ -133,7 +133,7 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 	return went
 }
 
-// shared is held by a client that must be the only one to change a list on the shared gateway.
+// shared is locked by a client while it must be the only one to change a list on the shared gateway.
 var shared sync.Mutex
 
 // connectError is the result of all conversations of a cell whose client cannot connect.

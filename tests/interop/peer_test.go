@@ -47,10 +47,10 @@ type fault struct {
 	Message string
 }
 
-// reference is the subject of a completion: one of the two.
+// reference is the subject of a completion: either a prompt or a resource template.
 type reference struct{ prompt, template string }
 
-// answers holds a client's answers to server requests. Its model and its roots always answer the same.
+// answers holds a client's answers to server requests. The answers to sampling and roots requests are always the same.
 type answers struct {
 	form map[string]any // content of forms
 }
@@ -91,7 +91,7 @@ func (e *ears) count() int {
 	return len(e.all)
 }
 
-// wait waits for a notification with the given prefix after the first since ones.
+// wait waits for a notification that starts with what. It ignores the first since notifications.
 func (e *ears) wait(ctx context.Context, since int, what string) error {
 	for {
 		e.mu.Lock()

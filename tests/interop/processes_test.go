@@ -22,7 +22,7 @@ func absolute(t *testing.T, path string) string {
 
 var freePort = gatetest.FreePort
 
-// startServer starts a command and waits until it listens on the port. It ends with the test, or with stop.
+// startServer starts a command and waits until it listens on the port. The command is ended by stop, or at the end of the test.
 func startServer(t *testing.T, port string, cmd *exec.Cmd) (stop func()) {
 	t.Helper()
 	said := &output{}

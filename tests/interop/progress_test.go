@@ -62,7 +62,7 @@ func (t *tokens) next(progress func(float64)) string {
 	return token
 }
 
-// tell passes on a report for a token.
+// tell passes a report on to the call of its token.
 func (t *tokens) tell(token any, v float64) {
 	name, _ := token.(string)
 	t.mu.Lock()

@@ -12,7 +12,7 @@ type pyLimit struct {
 	clients, servers, talks string
 	works                   bool    // it works through the gateway, which compensates for it
 	skip                    bool    // it works sometimes, so it is not tested
-	members                 *string // members that differ between direct and through the gateway; nil = the whole conversation fails
+	members                 *string // members that differ with and without the gateway; nil = the whole conversation fails
 	why                     string
 }
 
@@ -20,7 +20,7 @@ func members(expression string) *string { return &expression }
 
 const (
 	legacyPeers = "sdk1.*|fastmcp[23]|.* legacy"
-	dual        = "(sdk2|fastmcp4)-stdio" // opened in the legacy era; with a URL, each client has its own connection
+	dual        = "(sdk2|fastmcp4)-stdio" // the gateway opens such a process in the legacy era; with a URL, each client has its own connection
 	modernPeers = "(sdk2|fastmcp4)-(stdio|modern|http|stateless)"
 	noSession   = "a server without sessions has nowhere to ask, and knows of no call but the one that comes"
 )
@@ -55,7 +55,7 @@ var pyThrough = []pyLimit{
 	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-stateless", talks: "found", why: "a list that changes without a word is fetched again only if the server speaks the modern era"},
 }
 
-// pyApart lists members that differ for a reason.
+// pyApart lists members that differ with and without the gateway for a known reason.
 var pyApart = []pyLimit{
 	{clients: ".* auto", servers: ".*", talks: ".*", members: members(`.*\.(resultType|ttlMs|cacheScope)`), why: "results of the gateway's era have these"},
 	{clients: ".* auto", servers: ".*", talks: ".*", members: members(`.*\._meta\.io\.modelcontextprotocol/serverInfo.*`), why: "the server of the modern era is the gateway"},

@@ -54,8 +54,8 @@ type pyServer struct {
 
 func (s *pyServer) name() string { return s.library + "-" + s.way }
 
-// meets reports whether the client talks to the server. All libraries talk over Streamable HTTP. Over other transports, where
-// each process takes a second, only one client per era and the client of the server's own library do.
+// meets reports whether the client talks to the server. All libraries talk to each other over Streamable HTTP. Over other transports, each
+// process takes a second, so only one client per era and the client of the server's own library do.
 func (c pyClient) meets(s *pyServer) bool {
 	second := s.library == "sdk2" || s.library == "fastmcp4"
 	switch {

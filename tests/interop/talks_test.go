@@ -102,8 +102,8 @@ type talk struct {
 	cell    string // name of the cell
 	limited func(conversation string) bool
 	prepare func(func() error) error
-	alone   *sync.Mutex // shared by clients of a gateway, for changes that are visible only as a notification
-	refused bool        // a question was refused
+	alone   *sync.Mutex // shared by the clients of a gateway; locked during changes that are visible only as a notification
+	refused bool        // the gateway has refused a server request; see question
 }
 
 // unseen reports whether this fixture's changes are visible only as a notification.

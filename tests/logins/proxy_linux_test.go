@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// company is a network with a proxy as the only way out, to a protected server and its authorization server.
+// company is a network whose only way out is a proxy. Outside are a protected server and its authorization server.
 type company struct {
 	tools   *tools
 	outside *httptest.Server // both hosts

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// nginxBalancer distributes requests in turn, and sets a cookie with the replica, which later requests return. It compresses everything.
+// nginxBalancer assigns replicas in turn. It sets a cookie that names the replica and that later requests return. It compresses everything.
 const nginxBalancer = `
 daemon off; worker_processes 1; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 events {}

@@ -112,7 +112,7 @@ func (w *world) toolsOffered(i int, c *client) (names []string) {
 // listsMetaTools reports whether the gateway lists its own tools. It does for odd seeds.
 func (w *world) listsMetaTools() bool { return w.p.Seed%2 == 1 }
 
-// listsOnlyMetaTools reports whether it lists only these.
+// listsOnlyMetaTools reports whether the gateway lists only its own tools.
 func (w *world) listsOnlyMetaTools() bool { return w.p.OnlyMeta && w.listsMetaTools() }
 
 // metaToolNames returns the public names of the gateway's own tools.
@@ -216,8 +216,8 @@ func (w *world) checkStep() {
 	}
 }
 
-// maxRequestTime limits requests that no user has to answer, however busy the servers, the gateway and the client are. A
-// request that takes longer would never end, and the end of its session must not hide that.
+// maxRequestTime limits requests that no user has to answer, however busy the servers, the gateway and the client are. A request that takes
+// longer is taken for one that never ends. It must be found before the end of its session hides it.
 const maxRequestTime = 5 * time.Minute
 
 func (w *world) checkOverdue() {

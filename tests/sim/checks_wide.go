@@ -126,7 +126,7 @@ func (c *conn) checkRequest(r *frameToServer) {
 	}
 }
 
-// mark returns the connection's name in the given format, for messages of wide stories.
+// mark returns the connection's name in the given format for messages of wide stories, or "" in other stories.
 func (c *conn) mark(format string) string {
 	if !c.s.w.p.Wide {
 		return ""
@@ -223,9 +223,9 @@ func (w *world) isIdempotent(a *clientRequest) bool {
 	return tool == idempotentTool && slices.ContainsFunc(w.servers, func(s *server) bool { return s.name == name && s.Retries })
 }
 
-// mayRepeat reports whether a call may be executed again: its tool is idempotent, and its first connection broke before
-// the client was asked anything. The first request may arrive last, over a connection that broke long ago. Then the
-// second execution may have asked the client.
+// mayRepeat reports whether a call may be executed again: its tool is idempotent, and its first connection broke before the client was asked
+// anything. The first request may also arrive after the second one, over a connection that broke long ago. Then the second execution may
+// have asked the client.
 func (r *serverCall) mayRepeat(before *serverCall, times int) bool {
 	if a := r.c.s.w.history.lastRequest[r.nonce]; !r.c.s.Retries || r.tool != idempotentTool || times > 2 || before == nil || a == nil || !r.connBroke() && (a.wasAsked || !before.connBroke()) {
 		return false
@@ -239,7 +239,7 @@ func (r *serverCall) connBroke() bool {
 	return r.c.dead || r.c.lost || r.c.lostCalls || r.c.brokenResponses[r.ticket]
 }
 
-// startCounted is how long a new process counts as starting. The gateway counts for a second, from slightly earlier.
+// startCounted is how long a new process counts as starting. The gateway counts it as starting for a second, from slightly earlier.
 const startCounted = 500 * time.Millisecond
 
 // checkStarts checks that at most limits.startsAtOnce processes are starting.

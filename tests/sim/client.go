@@ -37,7 +37,7 @@ type client struct {
 	reading      map[responseReader]bool
 	stalled      bool                    // temporarily reads nothing
 	blockedReads []func()                // reads to repeat when the gateway has more
-	dropped      map[responseReader]bool // readers that the client closed, until it notices
+	dropped      map[responseReader]bool // readers that the client closed, until it sees their end
 
 	questions map[string]*clientRequest // received server requests by id, with the request on whose response they came; nil = on the stream
 	withdrawn map[string]bool           // server requests that were canceled

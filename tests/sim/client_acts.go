@@ -103,7 +103,7 @@ func (c *client) call(tool string, nonce int, rest string) *clientRequest {
 
 // listen opens the stream for messages that belong to no request.
 func (c *client) listen() {
-	if c.honest && c.state == "opening" { // turns are delayed; a session without a stream may be closed to make room
+	if c.honest && c.state == "opening" { // turns are delayed; retry, because a session without a stream may be closed to make room
 		c.w.scheduler.After(time.Second, c.listen)
 		return
 	}

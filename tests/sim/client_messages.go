@@ -59,7 +59,7 @@ func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipecli
 		c.w.violated("%s: the response to request %d came on the response of %s", c.name, id, a)
 		return
 	}
-	of := a // it may belong to a session that has ended
+	of := a // the request may belong to a session that has ended
 	if of == nil {
 		of = c.pending[id]
 	}
@@ -93,7 +93,7 @@ func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipecli
 func (c *client) applyResponse(a *clientRequest, e *frameToClient) {
 	switch {
 	case a.method == "resources/subscribe" && e.Error != nil && c.w.p.Wide && a.session == c.session:
-		delete(c.subs, a.uri) // it may have replaced a subscription with another header; then the server's answer to the newest counts
+		delete(c.subs, a.uri) // it may have replaced a subscription with another header; then the server's answer to the newest one counts
 	case a.method == "initialize" && e.Error != nil:
 		c.state = ""
 	case a.method == "initialize":
@@ -160,7 +160,7 @@ func (c *client) sendAnswers(a *clientRequest, e *frameToClient) {
 		c.w.scheduler.After(c.w.userDelay(), func() {
 			if c.state != "gone" {
 				now := c.headerValue
-				c.headerValue = a.headerValue // the same principal and header answer
+				c.headerValue = a.headerValue // the answers come with the principal and header of the call
 				c.call(tool, a.nonce, rest).method = "tools/call again"
 				c.headerValue = now
 			}

@@ -30,7 +30,7 @@ func (b *history) moment() int {
 	return b.moments
 }
 
-// recordCall records that a server executes a call. A call must have a nonce, and only a repeatable call runs twice.
+// recordCall records that a server executes a call. A call must have a nonce, and only a repeatable call may run twice.
 func (b *history) recordCall(w *world, r *serverCall) {
 	b.executedBy[r.nonce] = append(b.executedBy[r.nonce], r.c.String())
 	before := b.lastCall[r.nonce]

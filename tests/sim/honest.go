@@ -11,8 +11,8 @@ import (
 // Limits of the progress invariant: a request of an honest client to an honest server gets a result in time, whatever
 // other clients send. Each turn takes time (see scheduler), so that waiting behind a flood is measurable.
 const (
-	// guaranteedTime includes 30 ms for the network and the server, or 110 ms when hundreds of others have messages
-	// (seed 41207: 152 ms).
+	// guaranteedTime includes the time for the network and the server: 30 ms, or 110 ms when hundreds of other clients have messages. Seed
+	// 41207 takes 152 ms.
 	guaranteedTime = 200 * time.Millisecond
 	honestStart    = 20 * time.Second // startup time of the gateway and its servers
 )
@@ -67,7 +67,7 @@ func (w *world) attackStarted(how string) {
 func (c *client) actHonestly() {
 	w := c.w
 	if time.Since(w.began) < honestStart || len(w.guaranteed) > 0 {
-		return // one after the other, so that none waits for another of its own
+		return // one at a time, so that none waits for another
 	}
 	if !c.modern && c.state == "" {
 		c.mustSucceed(c.initialize())
@@ -97,9 +97,9 @@ func (c *client) mustSucceed(a *clientRequest) {
 	c.w.guaranteed = append(c.w.guaranteed, a)
 }
 
-// guaranteeLimit returns the time limit of guaranteed requests. If turns are delayed, a request passes about thirty of
-// them, each delayed by up to two seconds. On an actor that all clients use, such as a server's only connection, it
-// also waits for as many turns as all clients may have calls in flight. Each takes the average delay: DelayedTurns
+// guaranteeLimit returns the time limit of guaranteed requests. A request passes about thirty turns, each of which may be delayed by up to
+// two seconds, so delayed turns add two seconds per DelayedTurns, at most 30 s. At an actor that all clients use, such as a server's only
+// connection, a request also waits for as many turns as all clients may have calls in flight. Each takes the average delay: DelayedTurns
 // thousandths of a second.
 func (w *world) guaranteeLimit() time.Duration {
 	crowd := time.Duration(len(w.p.Clients)*w.p.Limits.MaxInFlightPerClient*w.p.DelayedTurns) * time.Millisecond

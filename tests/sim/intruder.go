@@ -229,7 +229,7 @@ func (w *world) awaitIntrusion(c *client, s *intrusion) {
 	w.scheduler.After(time.Second, look)
 }
 
-// checkIntrusion compares both responses. A session whose mailbox is full refuses every message with the same text.
+// checkIntrusion compares both responses. It skips sessions with a full mailbox, which refuse every message with the same text.
 func (w *world) checkIntrusion(c *client, s *intrusion) {
 	got, want := fmt.Sprintf("%+v", describeSeen(s.seen[0])), fmt.Sprintf("%+v", describeSeen(s.seen[1]))
 	if strings.Contains(got, "too many messages wait") || w.failed() {

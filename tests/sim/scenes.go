@@ -49,7 +49,7 @@ func (c *client) callWith(s *server, do string) *clientRequest {
 	return c.call(s.name+"_a", 0, "")
 }
 
-// follow follows the client's instruction to the tool.
+// follow does what the client's instruction tells the tool to do.
 func (r *serverCall) follow(do string) {
 	switch do {
 	case "ask":
@@ -293,7 +293,7 @@ func (w *world) sceneFairness() {
 	w.advance(time.Second)
 }
 
-// sceneOneMachine checks that calls of one client do not count for another client at the same address.
+// sceneOneMachine checks that calls of one client do not count toward the limit of another client at the same address.
 func (w *world) sceneOneMachine() {
 	two := distinctPrincipals(w.readyClients(func(c *client) bool { return c.modern }))
 	if len(two) < 2 {

@@ -14,8 +14,8 @@ import (
 // servers.
 const holdTime = 25 * time.Second
 
-// sceneAnsweredCalls lets a client answer the questions of its calls while other calls of it run all the time. Answered
-// calls must not count as parked, even at the lowest limit.
+// sceneAnsweredCalls lets a client answer the questions of its calls while other calls of the same client run all the time. Answered calls
+// must not count as parked, even at the lowest limit.
 func (w *world) sceneAnsweredCalls() {
 	some := w.readyClients(func(c *client) bool { return c.modern && c.answers })
 	asking := slices.IndexFunc(w.servers, func(s *server) bool { return s.onlySpeaks(false) })
@@ -89,8 +89,7 @@ func (w *world) sceneNewRules() {
 	w.advance(5 * time.Second)
 }
 
-// listTwice makes every client list tools twice: the gateway fetches lists that change without notification after the
-// first.
+// listTwice makes every client list tools twice. After the first request, the gateway fetches lists that change without a notification.
 func (w *world) listTwice() {
 	w.startLazyServers()
 	for _, c := range w.clients {

@@ -209,7 +209,7 @@ func (w *world) sceneFloods() {
 	}
 }
 
-// sceneCrowd sends more calls than a backend has room for while it has no turns. Each must get a response, and none may
+// sceneCrowd sends a backend more calls than it has room for while its actor gets no turns. Each call must get a response, and none may
 // remain.
 func (w *world) sceneCrowd() {
 	some := w.readyClients(func(*client) bool { return true })
@@ -228,7 +228,7 @@ func (w *world) sceneCrowd() {
 	c, s := some[0], w.servers[0]
 	w.occupy("gateway/pool/"+s.name+"/backend/*", 10*time.Second)
 	rounds := 24
-	if w.p.Wide { // with more connections, more results come at once than a session has turns; its mailbox must hold all of them
+	if w.p.Wide { // with more connections, more results arrive at once than a session has turns for; its mailbox must hold all of them
 		rounds = 12
 	}
 	for range rounds {

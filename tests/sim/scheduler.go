@@ -15,9 +15,8 @@ const (
 	turnsAtOnce = 8
 )
 
-// scheduler decides what happens next. It runs one turn of one actor at a time, chosen by the seed, and advances the
-// clock only when nothing is ready to run. It implements kernel.Scheduler. All functions run on the goroutine that
-// called run.
+// scheduler decides what happens next. It runs one turn of one actor at a time, chosen by the seed, and advances the clock only when nothing
+// is ready to run. It implements kernel.Scheduler. Turns and timers run on the goroutine that called run.
 type scheduler struct {
 	rng     *rand.Rand
 	delayed int // turns per thousand that are delayed, so that mailboxes fill
@@ -25,7 +24,7 @@ type scheduler struct {
 	mu        sync.Mutex // other goroutines call Schedule and After, too
 	ready     []func()
 	starting  []func()             // goroutines to start after the step
-	occupied  map[string]time.Time // actors without turns, and until when
+	occupied  map[string]time.Time // actors that get no turns, and until when
 	turns     int                  // actors' turns since the last charge
 	timers    timers
 	order     uint64
@@ -98,8 +97,8 @@ func (f *scheduler) After(d time.Duration, ring func()) {
 	f.setTimer(time.Now().Add(max(d, 0)), ring)
 }
 
-// Go implements kernel.Scheduler. A goroutine that ran beside the rest of the step that starts it could schedule an actor before or
-// after the step does, and which of the two would depend on the machine.
+// Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the machine would decide which of
+// them schedules an actor first.
 func (f *scheduler) Go(run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -78,7 +78,7 @@ type frameToServer struct {
 		URI       string `json:"uri"`
 		Arguments struct {
 			Nonce int
-			Do    string // what the tool shall do; "" = anything
+			Do    string // what the tool is told to do; "" = anything
 		} `json:"arguments"`
 		Argument      struct{ Value string }     `json:"argument"`
 		Level         string                     `json:"level"`

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Shorten removes from a failing story what is not needed to fail: first acts, then scenes, then idle clients and
-// servers. fails runs a story and returns the number of acts drawn until an invariant was violated, and whether one
-// was. It is called at most tries times. left is the number of needed acts.
+// Shorten removes the parts of a failing story that the failure does not need: first acts, then scenes, then idle clients and servers. fails
+// runs a story and returns the number of acts drawn until an invariant was violated, and whether one was. It is called at most tries times.
+// left is the number of needed acts.
 func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortest Params, left int) {
 	p.MaxActs = acts // later acts are not needed
 	shorter := func(less func(*Params)) bool {

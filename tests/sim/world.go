@@ -130,7 +130,7 @@ type world struct {
 	lastAdmitted           time.Time        // last response to the honest client that was not refused for lack of buffer space
 	lastReload             int              // moment of the last reload
 	toolOf                 map[int]string   // by nonce
-	instructionOf          map[int]string   // by nonce: what the tool shall do
+	instructionOf          map[int]string   // by nonce: what the tool is told to do
 	everSubscribed         map[string]bool  // "client uri": was ever subscribed
 	counts                 map[string]int   // how often each situation occurred
 	droppedURIs            map[string]bool  // resources that no client subscribes to anymore
@@ -155,7 +155,7 @@ type Outcome struct {
 	Acts          int           // number of acts, including those left out
 }
 
-// Run tells the story of the parameters inside a synctest bubble. verbose prints it.
+// Run runs the story of p inside a synctest bubble. With verbose, it prints the story.
 func Run(t testing.TB, p Params, verbose bool) Outcome {
 	w := &world{
 		t: t, p: p, verbose: verbose, digest: sha256.New(), history: newHistory(), skipped: map[int]bool{},
@@ -179,7 +179,7 @@ func Run(t testing.TB, p Params, verbose bool) Outcome {
 	}
 }
 
-// logWriter adds the gateway's log to the story. No story contains a condition that the gateway may log as an error.
+// logWriter adds the gateway's log to the story. An error in the log is a violation, because no story contains a condition that causes one.
 type logWriter struct{ w *world }
 
 func (l logWriter) Write(p []byte) (int, error) {

@@ -31,7 +31,7 @@ const (
 	Paragraph Kind = "paragraph" // of a Markdown page, without code blocks
 )
 
-// Extract returns the prose of the files that git knows below root. Test data, and what a linter or the compiler reads, is left out.
+// Extract returns the prose of the files below root that git tracks, without test data and without directives for linters and the compiler.
 func Extract(root string) ([]Text, error) {
 	list := exec.Command("git", "ls-files", "-z", "--", "*.go", "*.md")
 	list.Dir = root

@@ -16,7 +16,7 @@ const (
 	mostFields = 20 // of an actor's state at one level
 )
 
-// goFiles parses the Go files that git knows, tests and test data aside.
+// goFiles parses the Go files that git tracks, except tests and test data.
 func goFiles(t *testing.T) (files map[string]*ast.File, positions *token.FileSet) {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "-z", "--", "*.go")

@@ -19,7 +19,7 @@ var (
 
 const root = "../.."
 
-// plain maps words that do not belong into this project's prose to what replaces them. style: subject first, the field's words.
+// plain lists words that do not belong in this project's prose, and what to write instead.
 var plain = []struct {
 	words   *regexp.Regexp
 	instead string
@@ -42,7 +42,7 @@ var plain = []struct {
 	{regexp.MustCompile(`(?i)\b(there )?(is|are|was) no (JSON|YAML|URL|URI|object|string|number|file|directory|gateway|server|tool|process|secret|key|list|name|address|port|event stream|HTTP|MCP)\b`), "is not a …"},
 }
 
-// allowed are the places where one of the words is right: a quotation, or another meaning. "path: words".
+// allowed maps paths to a word that is right there, because it is quoted or has another meaning.
 var allowed = map[string]string{
 	"actors/meta/query.go": "somebody",                                                                                  // a word of queries
 	"actors/doc.go":        "desk",                                                                                      // the name of the actors
@@ -72,7 +72,7 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
-// acceptable reports whether the words are the field's although a pattern finds them.
+// acceptable reports whether the words are plain although a pattern matches them.
 func acceptable(words string) bool {
 	words = strings.ToLower(words)
 	return strings.HasPrefix(words, "there ") || strings.HasPrefix(words, "blank ")

@@ -100,7 +100,7 @@ func (p *place) roles(ada, ben *person) {
 	}
 }
 
-// A call takes longer than its access token lives. Other calls continue meanwhile, with a token renewed ahead of time and one
+// A call takes longer than its access token is valid. Other calls continue meanwhile, first with a token renewed ahead of time, then with one
 // renewed because the server refused it.
 func (p *place) renewedInACall(ada, ben *person) {
 	p.t.Helper()

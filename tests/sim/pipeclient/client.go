@@ -64,7 +64,7 @@ func (c *Client) Delete(origin downstream.Origin) *Exchange {
 	return &Exchange{reader{response: r}}
 }
 
-// Open asks for a stream.
+// Open requests a stream.
 func (c *Client) Open(origin downstream.Origin) *Stream {
 	r := downstream.NewStreamResponse(origin, connection{c}, c.Budget, c.Limit)
 	c.Handler.Open(&r.EventStream)
@@ -91,7 +91,7 @@ type reader struct {
 	response
 	begun bool   // the header was read
 	bytes []byte // of the stream, read from the response and not returned yet
-	last  bool   // the response has ended after them
+	last  bool   // the response ends after bytes
 }
 
 // Next returns what the client reads next; ok is false while there is nothing.
@@ -117,7 +117,7 @@ func (r *reader) Next() (s Seen, ok bool) {
 			continue
 		}
 		r.bytes = rest
-		if s = seenEvent(event); s.EventID == "" && s.Frame == nil { // a comment, or the time to wait before coming back
+		if s = seenEvent(event); s.EventID == "" && s.Frame == nil { // a comment, or only the time to wait before reconnecting
 			continue
 		}
 		if s.Last = r.last && len(rest) == 0; s.Last {
