@@ -123,7 +123,7 @@ func (s *setup) fanout(o FanoutOptions, f *report.Fanout) error {
 	return nil
 }
 
-// fanoutRun is one row being measured.
+// fanoutRun measures one row.
 type fanoutRun struct {
 	s          *setup
 	g          *process.Gateway

@@ -119,7 +119,7 @@ func sinceListed(b *process.RawServer, seen time.Time, to *[]float64) error {
 	return err
 }
 
-// firstTool requests the first page of tools until it contains one of the server, and returns when it did.
+// firstTool requests the first page of tools until it contains a tool of the server, and returns the time.
 func firstTool(g *process.Gateway, server string) (seen time.Time, err error) {
 	w, err := wire.Dial("tcp", g.URL.Host)
 	if err != nil {

@@ -24,7 +24,7 @@ type growthRun struct {
 }
 
 const (
-	growthClients = 8    // clients that call at each size, except for calls in flight
+	growthClients = 8    // clients that call at each size, except when the calls in flight grow
 	growthTools   = 1000 // maximum tools per server when the number of items grows
 )
 
@@ -54,7 +54,7 @@ func (g *growthRun) grow(what string) error {
 	return nil
 }
 
-// add completes a row. If the previous row is of the same kind, it computes the memory per added unit.
+// add completes a row and adds it to the report. If the previous row is of the same kind, it computes the memory per added unit.
 func (g *growthRun) add(row report.GrowthRow, m process.Memory) {
 	row.Use, row.RSS = m.Heap+m.Stack, m.RSS
 	if n := len(g.growth.Rows); n > 0 && row.KiB == 0 {

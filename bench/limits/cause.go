@@ -75,7 +75,7 @@ func causeOf(s *report.LimitSeries, server Server) cause {
 	return waiting(s, at, server)
 }
 
-// queued is the cause if calls wait for a slot.
+// queued returns the cause if calls wait for a slot.
 func queued(at report.LimitStep, server Server, slots int, key string) cause {
 	c := cause{key, fmt.Sprintf("%s allows %s %d concurrent calls; with %d clients a call took %s, %s of it in the queue.",
 		key, server.Name, slots, at.Clients, report.FormatMicros(at.P50), report.FormatMicros(min(at.Waited, at.P50))),
@@ -86,7 +86,7 @@ func queued(at report.LimitStep, server Server, slots int, key string) cause {
 	return c
 }
 
-// refusal is the cause if calls fail.
+// refusal returns the cause if calls fail.
 func refusal(at report.LimitStep, server Server) cause {
 	if at.Crossed+at.Lost > 0 {
 		return cause{"answers", fmt.Sprintf("With %s, %d responses were lost and %d went to the wrong request.", report.FormatClients(at.Clients), at.Lost, at.Crossed), ""}
@@ -126,7 +126,7 @@ func remedy(name string, server Server) string {
 	return ""
 }
 
-// busy is the cause if processor time is exhausted.
+// busy returns the cause if processor time is exhausted, and whether it is.
 func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 	cpu := at.CPU
 	if share(cpu) < full || ours(cpu) < .25*cpu.Cores { // a machine busy with other programs does not show that the load waits for them
@@ -158,7 +158,7 @@ func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 	return c, true
 }
 
-// waiting is the cause if neither processors nor slots are exhausted: the server gets slower with more clients.
+// waiting returns the cause if neither processors nor slots are exhausted: the server gets slower with more clients.
 func waiting(s *report.LimitSeries, at report.LimitStep, server Server) cause {
 	name := server.Name
 	if n := len(s.Direct); n > 0 && s.Direct[n-1].Clients >= s.Knee.Clients && s.Direct[n-1].PerSecond < 1.15*s.Knee.PerSecond {

@@ -123,8 +123,7 @@ func (s *limits) step(c *climb, crowd *load.Crowd, clients int, d time.Duration)
 	return result, nil
 }
 
-// directly measures the server without the gateway, with one client and with the clients of the knee, but at most
-// maxConcurrent.
+// directly measures the server without the gateway, with one client and with as many clients as at the knee, but at most maxConcurrent.
 func (s *limits) directly(c *climb, d time.Duration) error {
 	if c.direct == nil {
 		return nil

@@ -210,8 +210,7 @@ func TestLimitsCountFailures(t *testing.T) {
 	}
 }
 
-// In an open loop, a pause of the server delays all calls that are due meanwhile. In a closed loop it would be one slow
-// call.
+// In an open loop, a pause of the server delays all calls that are due meanwhile. In a closed loop, it would delay only one call.
 func TestLimitsOpenLoop(t *testing.T) {
 	calls := 0
 	f := &foreign{tools: readingTools, answer: func(w http.ResponseWriter, id string) {

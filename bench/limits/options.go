@@ -22,7 +22,7 @@ type Options struct {
 
 	Transports []string // of raw servers: http, stdio; default both
 	Concurrent []int    // of raw servers: maxConcurrent; default 64, the gateway's default
-	Eras       []string // of clients and raw servers: legacy, modern; or of both, such as legacy-modern; default legacy and modern
+	Eras       []string // legacy or modern clients with raw servers of the same era, or a mix such as legacy-modern; default legacy and modern
 
 	Raise string        // what to raise, one of Raises; default clients
 	Rates []float64     // open loop: calls per second, one step each

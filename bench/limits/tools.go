@@ -28,7 +28,7 @@ type tool struct {
 }
 
 // safe reports whether the tool may be called repeatedly without the user's consent: the server declares it read-only
-// and not open-world, and its required arguments can be made from its schema. args is those arguments.
+// and not open-world, and its required arguments can be made from its schema. args holds these arguments.
 func (t tool) safe() (args string, ok bool) {
 	if !t.Annotations.ReadOnlyHint || t.Annotations.OpenWorldHint {
 		return "", false

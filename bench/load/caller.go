@@ -104,7 +104,7 @@ func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	return slices.Clone(f.ResultBytes()), nil
 }
 
-// send exchanges a request, on a new connection if the old one has ended or was idle.
+// send exchanges a request, on a new connection if the old one has ended or was idle for too long.
 func (c *Caller) send(request []byte) ([]byte, error) {
 	if c.Ended || time.Since(c.last) > maxIdle {
 		w, err := c.at.dial()

@@ -7,7 +7,7 @@ type Faults struct {
 	Rows []FaultRow `json:"rows"`
 }
 
-// FaultRow is one fault of one server. Times are in milliseconds; -1 = it did not occur.
+// FaultRow is one fault of one server. Times are in milliseconds; -1 means that the event did not occur.
 type FaultRow struct {
 	Fault   string  `json:"fault"`
 	Behind  string  `json:"behind"`

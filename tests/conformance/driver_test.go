@@ -24,8 +24,8 @@ const driverFailed = "driver failed: "
 // driverTime limits a scenario. It is shorter than the suite's limit, so that the driver can stop its gateway itself.
 const driverTime = clientTime - 10*time.Second
 
-// driver is an MCP client of its own gateway, whose server is the scenario's. It reads and writes plain lines, so
-// that no SDK is involved. GOBLIN_CONFORMANCE_ERA determines the era.
+// driver is an MCP client of its own gateway, which connects to the scenario's server. It reads and writes plain lines, so that no SDK is
+// involved. GOBLIN_CONFORMANCE_ERA determines the era.
 type driver struct {
 	in     io.Writer
 	modern bool

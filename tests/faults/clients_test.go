@@ -53,8 +53,7 @@ func reply(id, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":%q}}}`, id, name)
 }
 
-// Unexpected answers, with wrong ids, from another session, or repeated, do not reach a server. The right answer
-// does, once.
+// Answers with wrong ids, from another session, or sent twice do not reach a server. The right answer reaches it once.
 func TestUnexpectedAnswers(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"isolation": "leased", "maxBackends": 4})}))

@@ -57,7 +57,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// bad returns a server with a fault; "" is a healthy one.
+// bad returns a server with the given fault, or a healthy one for "none".
 func bad(fault string) map[string]any {
 	self, err := os.Executable()
 	if err != nil {

@@ -106,8 +106,8 @@ func slowly(t *testing.T) (server map[string]any, file string) {
 	return map[string]any{"command": "sh", "args": []string{"-c", script}}, file
 }
 
-// After a restart, the first list comes from the state file while the server is still starting, for several gateways at once. Meanwhile, calls
-// wait for the server, and items that it may have gained are not reported as unknown.
+// After a restart, the first list comes from the state file while the server is still starting, for several gateways at once. Meanwhile,
+// calls wait for the server, and items that it may have gained are not reported as unknown.
 func TestCatalogSurvivesRestart(t *testing.T) {
 	server, wait := slowly(t)
 	dir := gatetest.ShortDir(t)

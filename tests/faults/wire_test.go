@@ -103,7 +103,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Connections that send nothing, half a request or something other than HTTP affect no other client, and end with their peer.
+// Connections that send nothing, half a request or something other than HTTP affect no other client. They end when their peer closes them.
 func TestMeaninglessConnections(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

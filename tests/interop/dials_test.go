@@ -16,8 +16,8 @@ const (
 	overSSE   way = "SSE"
 	overStdio way = "stdio"
 
-	// overBridge is stdio through "goblin-actor stdio --connect" to the shared gateway. It is not shown in the matrix, because its results are
-	// the same as over stdio.
+	// overBridge is stdio through "goblin-actor stdio --connect" to the shared gateway. It is not shown in the matrix, because its results
+	// are the same as over stdio.
 	overBridge way = "the bridge"
 )
 

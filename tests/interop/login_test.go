@@ -161,8 +161,8 @@ func audience(t *testing.T, issuer, token string) string {
 	return m.Aud
 }
 
-// TestLoginAtOIDCProvider logs in to a third-party authorization server with a registered client or a metadata document, and with JWT or opaque tokens,
-// and refreshes and revokes tokens. The server sends iss and registers public clients.
+// TestLoginAtOIDCProvider logs in to a third-party authorization server with a registered client or a metadata document, and with JWT or
+// opaque tokens, and refreshes and revokes tokens. The server sends iss and registers public clients.
 func TestLoginAtOIDCProvider(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens string

@@ -81,8 +81,8 @@ func checkVersions(t *testing.T, g *gateway, servers []*fixture) {
 	}
 }
 
-// cell holds all conversations of a cell. began runs once per connection to the server. Clients over stdio have their own
-// gateway, with only that server.
+// cell holds all conversations of a cell. began limits the fixture's preparation to once per connection to the server.
+// Clients over stdio have their own gateway, with only that server.
 func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) result {
 	to, alone := target{url: g.url}, &shared
 	switch c.way {

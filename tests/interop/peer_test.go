@@ -18,7 +18,7 @@ const (
 type peer interface {
 	server() string                                          // name of the server
 	version() string                                         // negotiated protocol version
-	list(ctx context.Context, what string) ([]string, error) // tools, prompts: names; resources: URIs; templates
+	list(ctx context.Context, what string) ([]string, error) // names of tools or prompts, or URIs of resources or templates
 	call(ctx context.Context, tool string, args map[string]any, progress func(float64)) ([]content, error)
 	read(ctx context.Context, uri string) (content, error)
 	prompt(ctx context.Context, name string, args map[string]string) (string, error)

@@ -167,7 +167,7 @@ func awaitServers(t *testing.T, all []*pyServer) {
 	}
 }
 
-// pyTask is a line for client.py, and pyTold a line from it.
+// pyTask is a line that client.py reads, and pyTold is a line that it writes.
 type pyTask struct {
 	To      map[string]any `json:"to"`
 	Mode    string         `json:"mode"`

@@ -28,7 +28,7 @@ func eventually(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// listed fails unless the tool is in the client's list.
+// listed returns a function that fails unless the tool is in the client's list.
 func listed(p peer, tool string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tools, err := p.list(ctx, "tools")
@@ -174,9 +174,10 @@ func (t *talk) completion(ctx context.Context) error {
 	return nil
 }
 
-// question calls a tool that asks the client, and repeats the call once if the gateway refuses the server's request. Some clients never report
-// that they canceled a call, or only after their next one. While the canceled call runs, the gateway cannot tell which of the two calls a
-// process asks for, so it refuses. This happens only once, because from then on the gateway makes the process's calls one at a time.
+// question calls a tool that asks the client, and repeats the call once if the gateway refuses the server's request. Some clients never
+// report that they canceled a call, or only after their next one. While the canceled call runs, the gateway cannot tell which of the two
+// calls a process asks for, so it refuses. This happens only once, because from then on the gateway makes the process's calls one at a
+// time.
 func (t *talk) question(ctx context.Context, a ask) error {
 	err := t.ask(ctx, a, nil)
 	if err != nil && !t.refused && strings.Contains(err.Error(), "cannot tell which call") {

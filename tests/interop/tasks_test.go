@@ -13,8 +13,8 @@ type taskTold struct {
 	Statuses, Listed []string
 }
 
-// A tool that is only available as a task, with a question: clients and servers of the SDK that implements tasks of 2025-11-25,
-// over both transports. MCP 2025-11-25, basic/utilities/tasks.
+// A tool that is only available as a task asks a question. Clients and servers use the SDK that implements tasks of 2025-11-25, over both
+// transports. MCP 2025-11-25, basic/utilities/tasks.
 func TestTasks(t *testing.T) {
 	servers := map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}}
 	g := serve(t, servers)
@@ -53,8 +53,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A legacy server's tool that is only available as a task, called by clients without tasks: they get its result, after a
-// question in their own era.
+// Clients without tasks call a legacy server's tool that is only available as a task. They get its result, after a question in their own era.
 func TestTaskOnlyTools(t *testing.T) {
 	g := serve(t, map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}})
 	for _, version := range []string{"2025-06-18", legacyVersion, ""} {
@@ -74,8 +73,8 @@ func TestTaskOnlyTools(t *testing.T) {
 	}
 }
 
-// A modern server's tool that is only available as a task, called by clients without tasks: they get its result, one of them
-// after a question. Extension io.modelcontextprotocol/tasks.
+// Clients without tasks call a modern server's tools that are only available as tasks. They get the results, one of them after a question.
+// Extension io.modelcontextprotocol/tasks.
 func TestTasksOfModernServers(t *testing.T) {
 	needNode(t)
 	command := demoCommand("conformance", modernVersion)

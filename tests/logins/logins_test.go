@@ -67,7 +67,8 @@ func TestLoginLifecycle(t *testing.T) {
 	contains(t, "list after the end", w.post("tools/list", "", ""), "safe_echo")
 }
 
-// S5.4.3: Two users with keys have separate logins, and a third login serves the catalog. No client gets a URL that could log in another user.
+// S5.4.3: Two users with keys have separate logins, and a third login serves the catalog. No client gets a URL that could log in another
+// user.
 func TestLoginsOfPrincipals(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: oauth, as: principal")
 	keys := map[string]string{}

@@ -59,7 +59,7 @@ func mutations(t *testing.T, glob string) (all []mutation) {
 	return all
 }
 
-// row is a line of docs/requirements.md that a test claims.
+// row matches the rows of docs/requirements.md that tests cover.
 var row = regexp.MustCompile(`(?m)^\| (S\d[.\d]*) \|.*\| tested \| ([^|]*) \|$`)
 
 // proofs returns the tests of each row in docs/requirements.md.

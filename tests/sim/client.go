@@ -53,7 +53,7 @@ type client struct {
 	concurrent    map[string]bool // URIs with several subscription requests at once
 	list          []string
 	cached        []string // tools of the list that the gateway only remembers
-	listChangedAt int      // moment of the last notification that the list changed
+	listChangedAt int      // moment of the last list_changed notification
 }
 
 // sealedState is a requestState that the client received, and its call.

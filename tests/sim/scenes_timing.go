@@ -184,7 +184,7 @@ func (w *world) sceneReplicaDies() {
 	}
 }
 
-// sceneFloods lets servers send more than the gateway can forward, while sessions and pools have no turns.
+// sceneFloods lets servers send more than the gateway can forward, while sessions and pools get no turns.
 func (w *world) sceneFloods() {
 	if w.p.Seed%4 != 0 {
 		return

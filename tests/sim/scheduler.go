@@ -97,8 +97,8 @@ func (f *scheduler) After(d time.Duration, ring func()) {
 	f.setTimer(time.Now().Add(max(d, 0)), ring)
 }
 
-// Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the machine would decide which of
-// them schedules an actor first.
+// Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the machine would decide which
+// of them schedules an actor first.
 func (f *scheduler) Go(run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

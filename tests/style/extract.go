@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Text is a piece of prose and where it stands.
+// Text is a piece of prose and its location.
 type Text struct {
 	Path string // from the root of the module
 	Line int    // of its first line
@@ -21,7 +21,7 @@ type Text struct {
 	Text string
 }
 
-// Kind is where prose occurs.
+// Kind is the kind of source that a piece of prose comes from.
 type Kind string
 
 // The kinds.
@@ -104,7 +104,7 @@ var (
 	data = regexp.MustCompile(`[{\[]\s*"|":|^\s*<`)
 )
 
-// isProse reports whether a string literal is a text for people, and not JSON, a header or a format of columns.
+// isProse reports whether a string literal is text for people rather than JSON, a header or a table format.
 func isProse(s string) bool {
 	return len(word.FindAllString(s, 3)) == 3 && !data.MatchString(s)
 }

@@ -65,7 +65,7 @@ func (p *place) loginAtHosted(ada *person) {
 	if err != nil || a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") == "" {
 		p.t.Fatalf("a client without a key got %v, %v", a, err)
 	}
-	if runtime.GOOS == "linux" { // where SSL_CERT_FILE counts
+	if runtime.GOOS == "linux" { // Go reads SSL_CERT_FILE there
 		p.write("ada.key", []byte(ada.key))
 		port := p.gate.Base[strings.LastIndexByte(p.gate.Base, ':'):]
 		if got := p.run("list", "tools", "--connect", "https://localhost"+port, "--key-file", "ada.key"); !strings.Contains(got, "hosted_echo") {
@@ -162,8 +162,8 @@ func (p *place) stolenSession(ada, thief *person) {
 	ada.says("clock_now", `{}`, "text")
 }
 
-// revokedUnderLoad revokes ben's key while both users call as fast as possible, and returns the number of ada's answered calls. Each request gets
-// exactly one answer, its own; none of ada's calls fails.
+// revokedUnderLoad revokes ben's key while both users call as fast as possible, and returns the number of ada's answered calls. Each
+// request gets exactly one answer, its own; none of ada's calls fails.
 func (p *place) revokedUnderLoad(ada, ben, benOnStreams *person) (answered int64) {
 	p.t.Helper()
 	l := &load{t: p.t, stop: make(chan struct{})}
