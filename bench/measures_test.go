@@ -123,7 +123,7 @@ func TestGrowthOfChecks(t *testing.T) {
 	narrow(t, result)
 }
 
-// The gateway of the options is started: three times for each of two rows.
+// The gateway program in the options is started three times for each of two rows.
 func TestColdComplete(t *testing.T) {
 	dir := t.TempDir()
 	gateway, starts := filepath.Join(dir, "gateway"), filepath.Join(dir, "starts")

@@ -74,7 +74,7 @@ func TestLimitsOfRawServers(t *testing.T) {
 type foreign struct {
 	tools   string
 	answer  func(w http.ResponseWriter, id string)
-	written atomic.Int64 // calls of any other tool than the safe one
+	written atomic.Int64 // calls of tools other than the safe one
 	headers atomic.Int64 // requests without the key
 }
 

@@ -120,7 +120,7 @@ func (c *Caller) send(request []byte) ([]byte, error) {
 	body, err := c.Exchange(request)
 	c.last = time.Now()
 	if err != nil {
-		c.Ended = true // the rest of the response would be read as the next one
+		c.Ended = true // otherwise, the rest of the response would be read as the next one
 	}
 	return body, err
 }
@@ -171,7 +171,7 @@ func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) C
 	return r
 }
 
-// NotSent is the outcome of calls that no client was free to send within twice the duration.
+// NotSent is the outcome of calls that were not sent, because no client was free within twice the duration.
 const NotSent = "not sent in time"
 
 // dueLoop repeatedly takes the next call, waits until it is due, and sends it, until all calls due within d have been

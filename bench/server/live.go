@@ -32,10 +32,10 @@ type live struct {
 	changes int             // of the list
 
 	list  atomic.Pointer[[]byte] // tail of the response to tools/list
-	until atomic.Int64           // unix nanoseconds; the server sends no responses before then
+	until atomic.Int64           // Unix time in nanoseconds; the server sends no responses before then
 	lists atomic.Int64           // number of requests for the list
 
-	listed atomic.Int64 // unix nanoseconds of the last request for the list
+	listed atomic.Int64 // Unix time of the last request for the list, in nanoseconds
 }
 
 // outStream is a stream on which a client receives notifications.

@@ -13,7 +13,7 @@ import (
 
 const eventStreamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// appendEvent appends a message as one event, which is one chunk.
+// appendEvent appends a message as one event in one chunk.
 func appendEvent(out []byte, kind string, message []byte) []byte {
 	length := len("event: \ndata: \n\n") + len(kind) + len(message)
 	out = strconv.AppendInt(out, int64(length), 16)

@@ -16,7 +16,7 @@ import (
 // Options configures a raw server.
 type Options struct {
 	Tools     int           // number of listed tools; 0 = echo and big
-	ToolBytes int           // minimum size of each of these
+	ToolBytes int           // minimum size of each of these tools
 	Modern    bool          // the server supports 2026-07-28 only
 	Delay     time.Duration // of every call; calls over stdio run sequentially
 

@@ -288,7 +288,7 @@ func (f *faulty) call(r request) {
 	case "error-string":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":"it broke"}`, r.ID)
 		return
-	case "verbatim": // the received params as text, and unknown fields
+	case "verbatim": // returns the received params as text, and unknown fields
 		f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%s,"x":[1.0,1e3]}}`, oddities)
 		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"hologram","z":1,"a":2},{"type":"text","text":%s}],"odd":%s}}`,
 			r.ID, strconv.Quote(string(r.Params.Arguments)), oddities)

@@ -251,7 +251,7 @@ func TestEnvironmentOfChildren(t *testing.T) {
 	}
 }
 
-// A stopped child process that reads nothing does not block other servers, however much it is sent.
+// A stopped child process that reads nothing does not block other servers, however much the gateway sends it.
 func TestDeafChild(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{

@@ -41,7 +41,7 @@ func text(pieces []content) string {
 	return b.String()
 }
 
-// fault is a JSON-RPC error as the SDK reports it; code 0 if the SDK hides it.
+// fault is a JSON-RPC error as the SDK reports it. Its code is 0 if the SDK hides the code.
 type fault struct {
 	Code    int
 	Message string

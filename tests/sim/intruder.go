@@ -12,10 +12,12 @@ import (
 	"goblin-actor/tests/sim/pipeclient"
 )
 
-// In some wide stories clients are authenticated, and an intruder knows every id of other clients' sessions, requests
-// and events, and their sealed states. Invariants: to the intruder, other principals' sessions and states look the same
-// as ones that do not exist; it cannot see, cancel, resume or answer another principal's calls; a revoked principal
-// leaves nothing.
+// In some wide stories, clients are authenticated, and an intruder knows the ids of all sessions, requests and events of other clients, and
+// their sealed states. Invariants:
+//
+//   - To the intruder, sessions and states of other principals look the same as ones that do not exist.
+//   - The intruder cannot see, cancel, resume or answer another principal's calls.
+//   - Nothing of a revoked principal remains.
 
 // drawPrincipals draws the clients' principals. Some clients with sessions share one.
 func (p *Params) drawPrincipals() {

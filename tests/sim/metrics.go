@@ -78,8 +78,8 @@ func (w *world) checkMetrics() {
 	}
 }
 
-// checkToolCounters compares the counters of a server's tools with the history: every executed call is counted with its
-// result, and no more calls than clients sent.
+// checkToolCounters compares the counters of a server's tools with the history. Every executed call must be counted with its result. No more
+// calls may be counted than clients sent.
 func (w *world) checkToolCounters(m samples, s *server) {
 	asked, executed, open := 0, map[int]bool{}, 0
 	results, errors, timeouts := map[int]bool{}, map[int]bool{}, map[int]bool{}

@@ -33,7 +33,7 @@ func TestMutants(t *testing.T) {
 	dir := t.TempDir()
 	gatetest.CopyModule(t, "../..", dir)
 	binary := filepath.Join(t.TempDir(), "sim.test")
-	if _, found, out, err := runStories(t, dir, binary); err != nil { // the result of a mutant would mean nothing
+	if _, found, out, err := runStories(t, dir, binary); err != nil { // results with mutants would mean nothing
 		t.Fatalf("without a mutant: %s: %v: %s", found, err, out[max(0, len(out)-400):])
 	}
 	for _, path := range paths {

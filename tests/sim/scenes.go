@@ -266,8 +266,8 @@ func (w *world) checkBuffered() {
 	}
 }
 
-// sceneFairness lets one client send many requests at once, and another one request soon after. The second must not
-// wait for most requests of the first.
+// sceneFairness lets one client send many requests at once, and a second client one request soon after. The second client must not wait for
+// most requests of the first.
 func (w *world) sceneFairness() {
 	two := distinctPrincipals(w.readyClients(func(c *client) bool { return c.modern }))
 	if len(two) < 2 {

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Scenes about rare orders of events: a log line between a question and its answer, a change between two others, an
-// actor without turns while it receives many messages.
+// Scenes about rare orders of events: a log line between a question and its answer, a change between two others, an actor that gets no turns
+// while it receives many messages.
 
 // occupy gives the actors whose full names match the pattern no turns for a while.
 func (w *world) occupy(pattern string, d time.Duration) {

@@ -86,8 +86,8 @@ func (w *world) sceneOtherProjects() {
 	}
 }
 
-// sceneQueueTurns lets one client send many calls to a server, and another one call when the queue is full. The second
-// client's call must get the next free slot.
+// sceneQueueTurns lets one client send many calls to a server, and a second client one call when the queue is full. The second client's call
+// must get the next free slot.
 func (w *world) sceneQueueTurns() {
 	two := distinctPrincipals(w.readyClients(func(c *client) bool { return !c.honest }))
 	if len(two) < 2 {

@@ -197,7 +197,7 @@ type timer struct {
 	run   func()
 }
 
-// timers is a heap ordered by time. Timers of equal times keep their order.
+// timers is a heap ordered by time. Timers for the same time keep their order.
 type timers []*timer
 
 func (t timers) Len() int { return len(t) }

@@ -28,7 +28,7 @@ type server struct {
 	changedAt map[string]int // by URI: moment of the last change
 	down      bool           // refuses connections
 	hangs     bool           // answers nothing
-	conns     []*conn        // that are open
+	conns     []*conn        // open connections
 	connCount int
 }
 
@@ -45,7 +45,7 @@ type conn struct {
 	subs            map[string]bool
 	streams         map[string]*listenStream // modern: subscriptions/listen by request id
 	calls           map[string]*serverCall   // by request id
-	questions       map[string]*serverCall   // unanswered server requests by our id
+	questions       map[string]*serverCall   // unanswered server requests by id
 	lastQuestion    int
 	level           string          // from logging/setLevel
 	roots           string          // last answer to roots/list

@@ -46,7 +46,7 @@ func (w *world) configure() {
 		w.config.MetaTools = "only"
 	case !w.listsMetaTools():
 		w.config.MetaTools = "false"
-	default: // with auto, the gateway would not list them for so few tools
+	default: // with auto, the gateway would not list its own tools, because servers have so few
 		w.config.MetaTools = "all"
 	}
 	w.config.Projects = w.p.Projects

@@ -24,8 +24,7 @@ type Traits struct {
 	Members        int    // number of entries in its group; 0 = not a group
 }
 
-// The header that some servers receive from their clients, and the values that clients send. Two clients may send the
-// same.
+// The header that some servers receive from their clients, and the values that clients send. Several clients may send the same value.
 const forwardedHeader = "X-User"
 
 var headerValues = []string{"", "alpha", "beta"}

@@ -134,7 +134,8 @@ func (p *place) renewedInACall(ada, ben *person) {
 	}
 }
 
-// A client with another user's session id but not that user's key is answered as for an unknown session, and the session continues.
+// A client with another user's session id, but without that user's key, gets the same answer as for an unknown session. The session
+// continues.
 func (p *place) stolenSession(ada, thief *person) {
 	p.t.Helper()
 	own := thief.session
