@@ -11,7 +11,7 @@ type Fanout struct {
 }
 
 // FanoutRow is one number of streams of one era at one server. Times are in milliseconds from the command to publish
-// until the last stream has received the change. Direct is the same for a server that writes to as many streams itself.
+// until the last stream has received the change. The Direct fields are the same for a server that writes to as many streams itself.
 type FanoutRow struct {
 	Change      string  `json:"change"`
 	Clients     string  `json:"clients"`

@@ -106,8 +106,8 @@ func (r Row) series(add func(string, series)) {
 	each("p99 µs", r.P99, func(r RoundRow) float64 { return r.P99 })
 	each("CPU µs/call", r.CPU, func(r RoundRow) float64 { return r.CPU })
 	each("allocs/call", r.Mallocs, func(r RoundRow) float64 { return r.Mallocs })
-	// The memory of one process changes little between rounds. As independent values, the rounds would make any
-	// difference look significant.
+	// The memory of one process changes little between rounds. If the rounds counted as independent values, any
+	// difference would look significant.
 	add("RSS MiB", series{target: r.Target, clients: r.Concurrency, own: own, value: r.RSS})
 }
 

@@ -16,7 +16,7 @@ func soon(server map[string]any) map[string]any {
 	return with(server, map[string]any{"startTimeout": "2s"})
 }
 
-// Servers that never become ready: the admin socket has the reason, the log names each with the fix, /readyz lists them, and the
+// Some servers never become ready. The admin socket shows the reason, the log names each server with the fix, and /readyz lists them. The
 // healthy server works meanwhile.
 func TestServersThatCannotStart(t *testing.T) {
 	t.Parallel()

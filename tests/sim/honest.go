@@ -33,7 +33,7 @@ func (p *Params) addHonest() {
 	}
 }
 
-// isCalm reports whether the server answers at once and does nothing else.
+// isCalm reports whether the server answers immediately and does nothing by itself.
 func (s *server) isCalm() bool { return s.honest || s.w.calm }
 
 func (s *server) fault(n int) bool { return !s.honest && s.w.fault(n) }

@@ -12,7 +12,7 @@ import (
 // Scenes about rare orders of events: a log line between a question and its answer, a change between two others, an actor that gets no turns
 // while it receives many messages.
 
-// occupy gives the actors whose full names match the pattern no turns for a while.
+// occupy keeps the actors whose full names match the pattern from getting turns for a while.
 func (w *world) occupy(pattern string, d time.Duration) {
 	for _, m := range w.gateway.Mailboxes() {
 		if matched, _ := path.Match(pattern, m.Name); matched {

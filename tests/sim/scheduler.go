@@ -74,7 +74,7 @@ func (f *scheduler) Schedule(actor string, run func()) {
 	f.wake()
 }
 
-// occupy gives an actor no turns for the duration d, as if its goroutine were blocked: its mailbox fills.
+// occupy keeps an actor from getting turns for the duration d, as if its goroutine were blocked, so that its mailbox fills.
 func (f *scheduler) occupy(actor string, d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

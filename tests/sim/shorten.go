@@ -64,8 +64,8 @@ func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortes
 	return p, 0
 }
 
-// reduce removes as many of n items as possible, in large pieces first, and returns the rest. fails reports how many of
-// the items matter, counted from the first, and whether the story still fails with only those kept.
+// reduce removes as many of n items as possible, in large pieces first, and returns the rest. fails runs the story with only the items in
+// keep. It returns how many items matter, counted from the first, and whether the story still fails.
 func reduce(n int, fails func(keep []int) (int, bool)) []int {
 	left := make([]int, n)
 	for i := range left {

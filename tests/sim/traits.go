@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// lastNarrowSeed is the last seed whose story is never wide. These stories stay the same when more properties are
-// added. Of the others, a quarter are narrow.
+// lastNarrowSeed is the last seed of the stories that are never wide. They stay the same when more properties are added. Of the other
+// stories, a quarter are narrow.
 const lastNarrowSeed = 24
 
 // Traits are further properties of a server in a wide story. The zero value stands for the gateway's defaults.
@@ -70,7 +70,7 @@ func drawTraits(r *rand.Rand, http bool) (t Traits) {
 	return t
 }
 
-// drawProjects draws two projects: one selects servers, the other names.
+// drawProjects draws two projects: one selects a server, the other filters by tool names.
 func (p *Params) drawProjects(r *rand.Rand) {
 	some := config.Project{Name: "some", Servers: []string{serverName(r.IntN(len(p.Servers)))}}
 	if r.IntN(2) == 0 {

@@ -1,6 +1,6 @@
-// Package pipeclient is an MCP client in the same program as the gateway. Its requests and streams are HTTP exchanges
-// without a connection. The client reads a response one message at a time, when it likes. There are no goroutines and no
-// timers, so the caller decides the order of all events.
+// Package pipeclient is an MCP client in the same program as the gateway. Its requests and streams are HTTP exchanges without a connection.
+// The client reads a response one message at a time, whenever the caller wants. It has no goroutines and no timers, so the caller decides the
+// order of all events.
 package pipeclient
 
 import (
