@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxIdleConns = 1024             // maximum idle connections; with more exchanges at once than that, most would connect again
+	maxIdleConns = 1024             // maximum idle connections; with more exchanges at once than that, most would need a new connection
 	connIdleFor  = 60 * time.Second // maximum idle time
 	hotFor       = time.Millisecond // a connection idle for less is not checked; a check costs a twentieth of an exchange
 	trustedFor   = 3 * time.Second  // a connection idle for longer is not reused; the server may be about to close it
