@@ -130,6 +130,66 @@ func TestAwaitPublished(t *testing.T) {
 	}
 }
 
+// When the policy is removed, local clients get their new rights after the catalog: when the registry confirms, or at once if it has
+// failed. Other changes of principals do not wait for it.
+func TestLocalRightsFollowTheCatalog(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	spawn := func(name string) kernel.Reference {
+		return kernel.Spawn(system, kernel.SpawnOptions{Name: name}, func(kernel.Self) kernel.Logic { return nothing{} })
+	}
+	self, registry, session := spawn("self"), spawn("registry"), spawn("session")
+	with, without := config.Default(), config.Default()
+	with.Policy = config.Policy{Present: true, Mode: "enforce"}
+	removed := func() (*state, uint64) {
+		s := newState(&with, self)
+		s.registry = registry
+		s.stateless.add(session)
+		step(s, time.Unix(1, 0), message.Reload{Config: &without}, nil)
+		out := step(s, time.Unix(1, 0), reloadWithPolicy{message.Reload{Config: &without}, nil}, nil)
+		for _, e := range out {
+			if m, ok := e.Msg.(message.Confirm); ok {
+				return s, m.Key
+			}
+		}
+		t.Fatalf("no confirmation was requested: %v", out)
+		return nil, 0
+	}
+	sent := func(s *state, msg any) (epochs []uint64) {
+		for _, e := range step(s, time.Unix(1, 0), msg, nil) {
+			if m, ok := e.Msg.(message.Principals); ok && e.To == session {
+				epochs = append(epochs, m.Epoch)
+			}
+		}
+		return epochs
+	}
+	known := principalsByID("ann")
+	for _, tt := range []struct {
+		name string
+		msgs func(key uint64) []any
+		want []uint64 // the epochs sent to sessions
+	}{
+		{"confirmed", func(key uint64) []any {
+			return []any{message.Principals{Epoch: 1}, message.ConfirmResult{Key: key + 1}, message.ConfirmResult{Key: key}, message.ConfirmResult{Key: key}}
+		}, []uint64{1}},
+		{"the registry fails", func(uint64) []any {
+			return []any{message.Principals{Epoch: 1}, kernel.ChildStopped{Child: registry}}
+		}, []uint64{1}},
+		{"another change meanwhile", func(key uint64) []any {
+			return []any{message.Principals{Epoch: 1}, message.Principals{Epoch: 2, Newest: known}, message.ConfirmResult{Key: key}}
+		}, []uint64{2, 2}},
+	} {
+		s, key := removed()
+		var got []uint64
+		for _, msg := range tt.msgs(key) {
+			got = append(got, sent(s, msg)...)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: sent %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 // nothing is an actor that ignores all messages.
 type nothing struct{}
 
