@@ -286,7 +286,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	if after := g.server(t, "good"); after.PID != before.PID || after.Incarnation != before.Incarnation {
 		t.Errorf("changes of the catalog alone reconnected the server: %+v, then %+v", before, after)
 	}
-	refusals := func() int { return strings.Count(g.log.String(), "is not reloaded") }
+	refusals := func() int { return strings.Count(g.log.String(), "the configuration was rejected") }
 	for _, text := range []string{"mcpServers: [", "nonsense: 1", "\x00\x01", strings.Repeat("[", 50_000), `{"mcpServers":{"good":{"comand":"x"}}}`} {
 		before := refusals()
 		if err := os.WriteFile(g.config, []byte(text), 0o600); err != nil {
