@@ -97,8 +97,8 @@ func (by asker) refusal() (code int, why string) {
 	return 0, ""
 }
 
-// passOn sends a question to the holder of its call. If the call is certain, the pool is told at once that it is parked.
-// Otherwise it is told after burst, because the pool then sends the next call, and further questions would be attributed
+// passOn sends a question to the holder of its call. If the call is certain, passOn tells the pool at once that the call is parked.
+// Otherwise it does so after burst, because the pool then sends the next call, and further questions would be attributed
 // to that one.
 func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kernel.Effect) []kernel.Effect {
 	p := by.p

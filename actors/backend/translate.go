@@ -259,7 +259,7 @@ func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text 
 	return s.stopWhenDrained(now, out)
 }
 
-// endedCall frees a call's slot. The pool is told before the client gets the response, because the client may then send
+// endedCall frees a call's slot. It notifies the pool before the client gets the response, because the client may then send
 // another call.
 func (s *state) endedCall(call message.CallRef) kernel.Effect {
 	return kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: call})

@@ -169,7 +169,7 @@ func TestTimeoutReasons(t *testing.T) {
 				t.Fatalf("Step(Tick) = %+v, want a cancellation because of %q, timed out %v", out, test.reason, test.timedOut)
 			}
 			if !strings.Contains(out[1].Fault.Message, test.reason) {
-				t.Errorf("the client is told %q, want %q in it", out[1].Fault.Message, test.reason)
+				t.Errorf("the error message is %q, want %q in it", out[1].Fault.Message, test.reason)
 			}
 		})
 	}
