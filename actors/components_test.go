@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The servers' level is the most verbose level of all sessions. The servers are told only when it changes.
+// The servers' level is the most verbose level of all sessions. The servers receive it only when it changes.
 func TestLogLevels(t *testing.T) {
 	refs := childReferences(t, 2)
 	l := newLogLevels()

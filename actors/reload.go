@@ -21,15 +21,17 @@ type reloads struct {
 	startListen []string            // the addresses the gateway was started with
 	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
 
-	continuing     int                      // reloadWithPolicy messages on their way; later reloads must not overtake them
-	localRights    uint64                   // key of the confirmation that the local clients' new rights wait for; 0 = none
-	waiters        map[uint64]*reloadWaiter // by number
-	lastWaiter     uint64                   // number of the newest waiter
-	registryFailed bool                     // the registry has failed permanently: clients will see no more changes
+	continuing        int                      // reloadWithPolicy messages on their way; later reloads must not overtake them
+	rightsUnderPolicy bool                     // the newest rights of local clients are those of a policy
+	localRights       uint64                   // key of the confirmation that the local clients' new rights wait for; 0 = none
+	waiters           map[uint64]*reloadWaiter // by number
+	lastWaiter        uint64                   // number of the newest waiter
+	registryFailed    bool                     // the registry has failed permanently: clients will see no more changes
 }
 
 func newReloads(cfg *config.Config) reloads {
-	return reloads{source: cfg, policy: policy.Compile(cfg.Policy), startListen: cfg.Listen, waiters: map[uint64]*reloadWaiter{}}
+	p := policy.Compile(cfg.Policy)
+	return reloads{source: cfg, policy: p, rightsUnderPolicy: p != nil, startListen: cfg.Listen, waiters: map[uint64]*reloadWaiter{}}
 }
 
 // rejected records that a newer configuration was rejected. It keeps the time of the first rejection.
@@ -51,6 +53,7 @@ func (s *state) stepReload(now time.Time, msg any, out []kernel.Effect) []kernel
 		s.reloads.continuing++
 		p := policy.Compile(next)
 		if p != nil {
+			s.reloads.rightsUnderPolicy, s.reloads.localRights = true, 0
 			out = append(out, kernel.Act(admitLocal{p}))
 		}
 		return append(out, kernel.Tell(s.self, reloadWithPolicy{m, p}))
@@ -96,7 +99,8 @@ func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) 
 	if now := s.naming(next); now != was || !reflect.DeepEqual(next.Projects, s.config.Projects) {
 		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: now, Projects: next.Projects}))
 	}
-	if p == nil && was.Policy != nil {
+	if p == nil && s.reloads.rightsUnderPolicy && s.reloads.continuing == 0 { // a later reload may have admitted clients under its policy
+		s.reloads.rightsUnderPolicy = false
 		out = s.admitLocalLater(append(out, kernel.Act(admitLocal{nil})))
 	}
 	out = s.changeLimits(next.Limits, out)

@@ -130,6 +130,43 @@ func TestAwaitPublished(t *testing.T) {
 	}
 }
 
+// However reloads follow each other, the last one decides whether requests are admitted under a policy.
+func TestLastReloadAdmits(t *testing.T) {
+	with, other, without := config.Default(), config.Default(), config.Default()
+	with.Policy, other.Policy = config.Policy{Present: true, Mode: "enforce"}, config.Policy{Present: true, Mode: "report"}
+	all := []*config.Config{&with, &other, &without}
+	for n := range 3 * 3 * 3 * 3 {
+		first, order := all[n%3], []*config.Config{all[n/3%3], all[n/9%3], all[n/27%3]}
+		for together := 1; together <= len(order); together++ { // reloads that arrive before the first of them continues
+			s := newState(first, kernel.Reference{})
+			admitted := s.reloads.policy
+			var queue []any
+			handle := func(msg any) {
+				for _, e := range step(s, time.Unix(1, 0), msg, nil) {
+					if a, ok := e.Act.(admitLocal); ok {
+						admitted = a.policy
+					}
+					if m, ok := e.Msg.(reloadWithPolicy); ok {
+						queue = append(queue, m)
+					}
+				}
+			}
+			for i, cfg := range order {
+				handle(message.Reload{Config: cfg})
+				for i+1 >= together && len(queue) > 0 {
+					msg := queue[0]
+					queue = queue[1:]
+					handle(msg)
+				}
+			}
+			last := order[len(order)-1]
+			if admitted != s.reloads.policy || (admitted != nil) != last.Policy.Present || s.reloads.source != last {
+				t.Errorf("case %d, %d together: admitted under %v, want %v", n, together, admitted, s.reloads.policy)
+			}
+		}
+	}
+}
+
 // When the policy is removed, local clients get their new rights after the catalog: when the registry confirms, or at once if it has
 // failed. Other changes of principals do not wait for it.
 func TestLocalRightsFollowTheCatalog(t *testing.T) {

@@ -54,7 +54,7 @@ func (c *Call) begin(now time.Time) {
 	}
 }
 
-// tick ends the call if a timeout has passed: the server is told to cancel, the client gets TIMEOUT.
+// tick ends the call if a timeout has passed: it cancels the request at the server and answers the client with TIMEOUT.
 func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	deadline := c.Deadline()
 	if deadline.IsZero() || now.Before(deadline) {

@@ -25,7 +25,7 @@ type auditWritten struct{}
 func (auditWritten) Class() kernel.Class { return kernel.Outcome }
 
 // Commit hands the record to the log. session is the holder's name in it. perform sends a reply. It runs on any goroutine, even
-// after the holder has ended. The holder me is told when all replies have been sent.
+// after the holder has ended. The last reply notifies the holder me.
 func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, perform func(act any)) {
 	a.Record.Session = session
 	if a.Replies == nil {
