@@ -117,8 +117,8 @@ func TestBindings(t *testing.T) {
 		{`{"n":9007199254740993}`, []string{"Mcp-Param-N: 9007199254740993"}, "does not match"},
 		{`{"on":true}`, []string{"Mcp-Param-On: True"}, "does not match"},
 		{`{"region":["a"]}`, []string{"Mcp-Param-Region: a"}, "does not match"},
-		{`{"region":"a","region":"b"}`, []string{"Mcp-Param-Region: b"}, "twice"},
-		{`{"where":{"zone":"a"},"where":{}}`, []string{"Mcp-Param-Zone: a"}, "twice"},
+		{`{"region":"a","region":"b"}`, []string{"Mcp-Param-Region: b"}, "repeated"},
+		{`{"where":{"zone":"a"},"where":{}}`, []string{"Mcp-Param-Zone: a"}, "repeated"},
 	}
 	for _, c := range cases {
 		fault := b.Check(headers(c.headers...), []byte(c.args))
