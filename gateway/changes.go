@@ -10,34 +10,34 @@ import (
 
 // Change describes how one server's items of one kind have changed. Names and URIs are those clients see.
 type Change struct {
-	Topic   string    // tool-changed, prompt-changed, resource-changed or template-changed
+	Topic   string    // the kind of item: tool-changed, prompt-changed, resource-changed or template-changed
 	Server  string    // server the items belong or belonged to
 	Version uint64    // first catalog version with the change
 	Time    time.Time // when that version was published
 
-	// At most the first 20 of each, in list order. Names are cut at 200 bytes.
+	// At most the first 20 items of each, in list order. Names and URIs are cut at 200 bytes.
 	Added   []string
 	Removed []string
 	Changed []ItemChange
 
-	Counts ChangeCounts // total numbers
-	Missed uint64       // number of changes before this one that were lost because the consumer was too slow
+	Counts ChangeCounts // total numbers of items
+	Missed uint64       // number of changes lost before this one because the consumer was too slow
 }
 
 // ItemChange is an item whose definition has changed.
 type ItemChange struct {
 	Name    string
-	Members []string // top-level fields of the definition that differ, such as "inputSchema"; empty if only the formatting differs or the definition is too large to compare
+	Members []string // top-level fields of the definition that differ, such as "inputSchema"; empty if only the formatting differs or if the definition is too large to compare
 }
 
 // ChangeCounts holds the numbers of items in a Change.
 type ChangeCounts struct{ Added, Removed, Changed int }
 
-// Changes yields the changes of the catalog from now on, until ctx ends or the gateway stops. A yielded change is already
-// visible in the catalog.
+// Changes yields the changes of the catalog that happen after the call of Changes, until ctx ends or the gateway stops. When a
+// change is yielded, the catalog already shows it.
 //
-// The gateway keeps the newest 4096 changes, at most 8 MiB. A consumer that falls behind further loses the oldest ones, and
-// Change.Missed says how many. It does not delay other consumers.
+// The gateway retains the newest 4096 changes, at most 8 MiB. A consumer that falls further behind loses the oldest ones, and
+// Change.Missed says how many. A slow consumer does not delay others.
 func (g *Gateway) Changes(ctx context.Context) iter.Seq[Change] {
 	changes := g.actors.Changes()
 	from := changes.Last()

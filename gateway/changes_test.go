@@ -10,20 +10,21 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.4.1: changes are typed, a slow consumer learns how many it has lost, and nothing is delivered after the end.
+// S2.4.1: changes are typed, a slow consumer learns how many it has lost, and nothing is yielded after the end of the
+// context.
 func TestChanges(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes")
 	changes := g.Changes(ctx)
 	if _, err := g.CallTool(ctx, "shapes_grow", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // ranging again starts from the same point
+	for range 2 { // the second range starts from the same point
 		for c := range changes {
 			if c.Topic != "tool-changed" || c.Server != "shapes" || !slices.Equal(c.Added, []string{"shapes_fresh"}) || c.Counts.Added != 1 || c.Missed != 0 {
 				t.Errorf("%+v", c)
 			}
 			if _, err := g.CallTool(ctx, "shapes_fresh", nil, nil); err != nil {
-				t.Errorf("the announced tool is missing: %v", err)
+				t.Errorf("call of the announced tool: %v", err)
 			}
 			break
 		}
@@ -31,7 +32,7 @@ func TestChanges(t *testing.T) {
 	ended, end := context.WithCancel(ctx)
 	end()
 	for c := range g.Changes(ended) {
-		t.Errorf("after the end: %+v", c)
+		t.Errorf("change after the context ended: %+v", c)
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -44,7 +45,7 @@ func TestChanges(t *testing.T) {
 	wait.Wait()
 }
 
-// Each subscriber receives updates independently, and none after its context has ended.
+// Each subscriber is notified independently, and no longer once its context has ended.
 func TestSubscribe(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "clock", "notes")
 	const now = "resource://clock/clock://now"
@@ -67,7 +68,7 @@ func TestSubscribe(t *testing.T) {
 	<-b
 	<-b
 	if _, err := g.Subscribe(ctx, "nobody://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
-		t.Errorf("a resource no server has: %v", err)
+		t.Errorf("subscribe to a resource that no server has: %v", err)
 	}
 	again, err := g.Subscribe(ctx, now)
 	if err != nil {
@@ -82,6 +83,6 @@ func TestSubscribe(t *testing.T) {
 	for range again {
 	}
 	if _, err := g.Subscribe(ctx, now); !errors.Is(err, gateway.ErrStopped) {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("subscribe after Close: %v", err)
 	}
 }

@@ -17,38 +17,38 @@ import (
 // Config configures a gateway. The zero Config is a gateway without servers.
 type Config struct {
 	// File is the path of a configuration file for "goblin-actor serve", or "". It is read once; later changes have no
-	// effect. Settings about listeners are ignored. Its policy applies as for clients without authentication.
+	// effect. Settings of listeners are ignored. Its policy treats this program as a client without authentication.
 	File string
 	// YAML is the content of a configuration file, as an alternative to File. Without either, all settings have their
 	// defaults, except that there are no meta tools.
 	YAML []byte
-	// Servers holds further servers by name ([a-z0-9][a-z0-9-]*). They follow those of File or YAML, in alphabetical
-	// order.
+	// Servers holds further servers by name ([a-z0-9][a-z0-9-]*). They follow those of File or YAML, sorted by name.
 	Servers map[string]Server
-	// Project is a project of File or YAML that limits what this program can list, call and read, or "" for everything.
+	// Project names a project of File or YAML that limits what this program can list, call and read; "" means no limit.
 	// Changes always covers the whole catalog.
 	Project string
-	// Questions answers servers' requests during and outside calls. If it is nil, they are refused.
-	// CallOptions.Questions takes precedence.
+	// Questions answers requests that servers send during and outside calls. If it is nil, these requests are refused.
+	// CallOptions.Questions takes precedence for its call.
 	Questions *Questions
-	// StateFile is the path of a file in which the gateway stores what it learns about servers, or "" to learn it again at each
-	// start.
+	// StateFile is the path of a file in which the gateway stores what it learns about servers. If it is "", the gateway
+	// learns this again at each start.
 	StateFile string
 	// Log receives the gateway's log messages. It may be nil.
 	Log *slog.Logger
-	// Name and Version identify the client to servers. The default name is goblin-actor.
+	// Name and Version identify this program as an MCP client. Servers of version 2026-07-28 see them; older servers see the
+	// gateway's own identity. The default name is goblin-actor.
 	Name, Version string
 }
 
 // Server describes an MCP server: a command that uses stdin and stdout, or a URL. Its strings are used literally;
 // ${NAME} is not expanded, unlike in a file.
 type Server struct {
-	Command string            // program
+	Command string            // program to run
 	Args    []string          // arguments
-	Env     map[string]string // environment variables, in addition to PATH, HOME, USER, LANG, TERM and TMPDIR
-	Dir     string            // working directory; "" = the current one
+	Env     map[string]string // environment variables in addition to those inherited: PATH, HOME, USER, LANG, TERM and TMPDIR
+	Dir     string            // working directory; "" = that of this program
 
-	URL     string            // address of a server reached over HTTP
+	URL     string            // address of a server reached over HTTP, instead of Command
 	Headers map[string]string // sent with every request
 
 	// Settings holds other settings of an entry of mcpServers, as in a file (docs/config.md): "timeout": "1m",
@@ -69,7 +69,7 @@ func (c Config) parse(log *slog.Logger) (*config.Config, error) {
 	case c.YAML != nil:
 		cfg, report = config.Parse("Config.YAML", c.YAML, os.LookupEnv)
 	}
-	if err := told(report, log); err != nil {
+	if err := logReport(report, log); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
@@ -82,8 +82,8 @@ func (c Config) parse(log *slog.Logger) (*config.Config, error) {
 	return cfg, nil
 }
 
-// told logs a report's warnings and returns its errors.
-func told(report config.Report, log *slog.Logger) error {
+// logReport logs a report's warnings and returns its errors.
+func logReport(report config.Report, log *slog.Logger) error {
 	for _, w := range report.Warnings {
 		log.Warn("configuration", "warning", w.Error())
 	}
@@ -112,10 +112,10 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	if err != nil {
 		return nil, fmt.Errorf("gateway: server %q: %w", name, err)
 	}
-	// This is YAML because a JSON file is treated as another program's configuration, in which strings have another
+	// This is YAML because config.Parse treats JSON as another program's configuration, in which strings have another
 	// meaning.
 	one, report := config.Parse("Config.Servers", append([]byte("mcpServers: "), entry...), os.LookupEnv)
-	if err := told(report, log); err != nil {
+	if err := logReport(report, log); err != nil {
 		return nil, err
 	}
 	server := one.Servers[0]
@@ -128,8 +128,8 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	return &next, nil
 }
 
-// without returns a copy of cfg without one server, and the namespace that ends with it: "" if other servers of its
-// group remain.
+// without returns a copy of cfg without one server, and the namespace that the removal ends. The namespace is "" if other
+// members of the server's group remain.
 func without(cfg *config.Config, name string) (*config.Config, string, error) {
 	i := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Name == name })
 	if i < 0 {

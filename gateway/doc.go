@@ -12,13 +12,15 @@
 //	tools, err := g.ListTools(ctx, true)
 //	result, err := g.CallTool(ctx, "files_read_file", map[string]any{"path": "notes.md"}, nil)
 //
-// The program is a client of the gateway like any other. The same limits, names, queues and timeouts apply, which docs/config.md
-// describes. A policy treats it as a client without authentication (local: true), except that a role's rate does not apply.
-// toolRate applies, since it protects the tool. Methods may be called concurrently. Each blocks until it is answered or its
-// context ends, in which case the request is canceled at the server. Error responses of the gateway and its servers are returned
-// as *Error. Close and Stop leave no goroutine and no process behind.
+// The program is a client of the gateway like any other. The same limits, names, queues and timeouts apply;
+// docs/config.md describes them. A policy treats the program as a client without authentication (local: true), except
+// that a role's rate does not apply. toolRate applies, because it protects the tool. Methods may be called
+// concurrently. Each blocks until it is answered or its context ends. When the context of a call ends, the gateway
+// cancels the request at the server. Error responses of the gateway and its servers are returned as *Error. When Close
+// or Stop returns, no goroutine and no process is left.
 //
-// Callbacks (Progress, Questions) are called on goroutines of the gateway, several at once. A callback that does not return
-// delays its own call and Close and Stop, but no other call. It must not call Close or Stop. Progress is not called after its
-// call has returned, unless ctx ended while Progress was running. The context of a Questions function ends with its call.
+// The gateway calls callbacks (Progress, Questions) on its own goroutines and may call several at the same time. While a
+// callback runs, its call cannot complete, and neither can Close and Stop; other calls are not delayed. A callback must not call
+// Close or Stop. Progress is not called after its call has returned, unless ctx ended while Progress was running. The context of
+// a Questions function ends with its call.
 package gateway

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// ErrStopped is returned by every method after the gateway has begun to stop, and by calls that stopping has
-// interrupted.
+// ErrStopped is returned by calls that begin after the gateway has begun to stop. A call that stopping interrupts returns
+// ErrStopped or an *Error with the code SHUTTING_DOWN.
 var ErrStopped = errors.New("the gateway has stopped")
 
 // Error is an error response of the gateway or of a server.
@@ -20,21 +20,21 @@ var ErrStopped = errors.New("the gateway has stopped")
 //	}
 type Error struct {
 	// Code identifies an error of the gateway, such as TOOL_NOT_FOUND, RESOURCE_NOT_FOUND, SERVER_UNAVAILABLE,
-	// QUEUE_FULL or TIMEOUT (docs/protocol.md). It is "" for an error of a server; Number and Data describe that.
+	// QUEUE_FULL or TIMEOUT (docs/protocol.md). It is "" for an error of a server, which Number and Data describe.
 	Code    string
 	Message string
 	Number  int             // JSON-RPC error code
-	Server  string          // server that failed or is concerned; "" if unknown
-	Tool    string          // "" if no tool is concerned
-	URI     string          // "" if no resource is concerned
+	Server  string          // server that failed or that the call was for; "" if unknown
+	Tool    string          // tool that the call was for; "" if none
+	URI     string          // resource that the request was for; "" if none
 	Data    json.RawMessage // error.data as received
 
-	// Retryable reports that the same call may succeed later, and that sending it again is safe.
+	// Retryable says that the same call may succeed later, and that repeating it is safe.
 	Retryable  bool
-	RetryAfter time.Duration // 0 if unknown
+	RetryAfter time.Duration // how long to wait before the retry; 0 if unknown
 }
 
-// Error returns the message and the code.
+// Error returns the message, followed by the code in parentheses.
 func (e *Error) Error() string {
 	if e.Code != "" {
 		return fmt.Sprintf("%s (%s)", e.Message, e.Code)
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d)", e.Message, e.Number)
 }
 
-// errorOf converts the client's errors to those of this package.
+// errorOf converts errors of the client to those of this package. Other errors are returned unchanged.
 func errorOf(err error) error {
 	if errors.Is(err, client.ErrClosed) || errors.Is(err, client.ErrUnreachable) {
 		return ErrStopped

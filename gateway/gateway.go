@@ -17,13 +17,13 @@ import (
 
 const (
 	stopGrace = 5 * time.Second       // time for actors and servers to end after the drain
-	lookStep  = 20 * time.Millisecond // interval between status checks while waiting for servers
+	pollEvery = 20 * time.Millisecond // interval between status checks while waiting for servers
 )
 
 // Gateway is a running gateway. Its methods may be called concurrently.
 type Gateway struct {
 	actors *actors.Gateway
-	client *inprocess.Client // for everything except calls with their own Questions
+	client *inprocess.Client // for everything except calls with their own Questions; those have one client each
 	self   client.Options    // options of that client
 	log    *slog.Logger
 
@@ -33,14 +33,15 @@ type Gateway struct {
 	known secret.Redactor // secrets of all configurations so far
 
 	subscriptions subscriptions
-	calls         sync.WaitGroup // calls with a client of their own
+	calls         sync.WaitGroup // running calls that have their own client
 	stopping      sync.Once
 	stopped       chan struct{} // closed when the gateway begins to stop
 	err           error         // result of stopping
 }
 
-// Start starts a gateway. It returns when each server is ready or has failed once; failed servers are retried while the
-// gateway runs. If the configuration is invalid or ctx ends, Start returns an error and leaves nothing running.
+// Start starts a gateway and returns when each server is ready or has failed once. Servers that start on demand are not waited
+// for. Failed servers are retried while the gateway runs. If the configuration is invalid or ctx ends, Start returns an error
+// and leaves nothing running.
 func Start(ctx context.Context, c Config) (*Gateway, error) {
 	log := c.Log
 	if log == nil {
@@ -66,7 +67,7 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// dial opens a session with the gateway for a client that uses q.
+// dial opens a session with the gateway. Its client answers servers' requests with q.
 func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, error) {
 	g.mu.Lock()
 	limits := g.cfg.Limits
@@ -78,8 +79,8 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 	return inprocess.Dial(ctx, g.actors, limits, o, g.log)
 }
 
-// Stop refuses new calls, waits for running calls until shutdown.drain (10 s by default) or ctx's deadline, stops every
-// server, and returns when all have ended. Further calls of Stop or Close wait for the same end.
+// Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) has passed or ctx's deadline. Then it
+// stops every server, and returns when all have ended. Further calls of Stop and Close wait for this end and return its error.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	drain := g.cfg.Drain
@@ -90,10 +91,10 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return g.end(drain)
 }
 
-// Close is Stop without waiting for running calls; they fail with ErrStopped.
+// Close is like Stop, but does not wait for running calls. They fail.
 func (g *Gateway) Close() error { return g.end(0) }
 
-// end stops everything once.
+// end stops everything once, after at most drain for running calls.
 func (g *Gateway) end(drain time.Duration) error {
 	g.stopping.Do(func() {
 		close(g.stopped)

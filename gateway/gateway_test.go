@@ -12,7 +12,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// start starts a gateway with these demo servers. It is closed at the end of the test.
+// start starts a gateway with the named demo servers in addition to those of c. It is closed at the end of the test.
 func start(t *testing.T, c gateway.Config, demos ...string) *gateway.Gateway {
 	t.Helper()
 	if c.Servers == nil {
@@ -48,23 +48,23 @@ func codeOf(err error) string {
 
 func TestBadConfigs(t *testing.T) {
 	for name, c := range map[string]gateway.Config{
-		"no such file":      {File: "nowhere.yaml"},
-		"both":              {File: "nowhere.yaml", YAML: []byte("{}")},
-		"unknown key":       {YAML: []byte("mcpServer: {}")},
-		"there twice":       {YAML: []byte("mcpServers: {a: {command: x}}"), Servers: map[string]gateway.Server{"a": {Command: "y"}}},
-		"our own name":      {Servers: map[string]gateway.Server{"goblin": {Command: "y"}}},
-		"unknown setting":   {Servers: map[string]gateway.Server{"a": {Command: "y", Settings: map[string]any{"timout": 1}}}},
-		"no JSON":           {Servers: map[string]gateway.Server{"a": {Command: "y", Settings: map[string]any{"timeout": func() {}}}}},
-		"command and a URL": {Servers: map[string]gateway.Server{"a": {Command: "y", URL: "http://127.0.0.1:1/mcp"}}},
+		"no such file":                  {File: "nowhere.yaml"},
+		"both":                          {File: "nowhere.yaml", YAML: []byte("{}")},
+		"unknown key":                   {YAML: []byte("mcpServer: {}")},
+		"duplicate server":              {YAML: []byte("mcpServers: {a: {command: x}}"), Servers: map[string]gateway.Server{"a": {Command: "y"}}},
+		"reserved name":                 {Servers: map[string]gateway.Server{"goblin": {Command: "y"}}},
+		"unknown setting":               {Servers: map[string]gateway.Server{"a": {Command: "y", Settings: map[string]any{"timout": 1}}}},
+		"setting not encodable as JSON": {Servers: map[string]gateway.Server{"a": {Command: "y", Settings: map[string]any{"timeout": func() {}}}}},
+		"command and a URL":             {Servers: map[string]gateway.Server{"a": {Command: "y", URL: "http://127.0.0.1:1/mcp"}}},
 	} {
 		if g, err := gateway.Start(t.Context(), c); err == nil {
-			t.Errorf("%s: it starts", name)
+			t.Errorf("%s: Start succeeded", name)
 			_ = g.Close()
 		}
 	}
 }
 
-// After Close nothing is left running. Running and later calls return ErrStopped.
+// Close leaves nothing running. Running and later calls return ErrStopped or SHUTTING_DOWN.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g, err := gateway.Start(t.Context(), gateway.Config{Servers: map[string]gateway.Server{"shapes": demoServer("shapes"), "clock": demoServer("clock")}})
@@ -80,7 +80,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		calls.Go(func() {
 			if _, err := g.CallTool(t.Context(), "shapes_hang", nil, o); !errors.Is(err, gateway.ErrStopped) && codeOf(err) != "SHUTTING_DOWN" {
-				t.Errorf("under way: %v", err)
+				t.Errorf("interrupted call: %v", err)
 			}
 		})
 		<-hanging
@@ -105,7 +105,7 @@ func TestNothingIsLeft(t *testing.T) {
 		"remove": g.RemoveServer(t.Context(), "shapes"),
 	} {
 		if !errors.Is(err, gateway.ErrStopped) {
-			t.Errorf("%s after the end: %v", name, err)
+			t.Errorf("%s after Close: %v", name, err)
 		}
 	}
 	for end := time.Now().Add(soon); runtime.NumGoroutine() > before; time.Sleep(20 * time.Millisecond) {
@@ -116,7 +116,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A Start whose context ends leaves nothing running.
+// If the context of Start ends, Start leaves nothing running.
 func TestStartIsGivenUp(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -14,10 +14,10 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// demoVariable makes this program run as a demo server instead of a test.
+// demoVariable makes the test program run as the demo server that the variable names.
 const demoVariable = "GATEWAY_TEST_DEMO"
 
-// oddVariable makes this program run as a misbehaving server of that mode (gatetest.ServeOdd).
+// oddVariable makes the test program run as a misbehaving server in the mode that the variable names (gatetest.ServeOdd).
 const oddVariable = "GATEWAY_TEST_ODD"
 
 func TestMain(m *testing.M) {
@@ -49,13 +49,14 @@ func serve(name string) {
 	}
 }
 
-// shapes returns a server with tools that hang until they are canceled, change its lists, and fail.
+// shapes returns a server whose tools hang until they are canceled, add a tool, or fail. It has a small and a large
+// resource.
 func shapes() *demo.Server {
 	s := demo.New("shapes", "1")
 	add := func(name, about string, handle demo.Handler) {
 		s.AddTool(demo.Tool{Name: name, Description: about, Handle: handle})
 	}
-	add("hang", "Wait for the end", func(c *demo.Call) (any, error) {
+	add("hang", "Hang until canceled", func(c *demo.Call) (any, error) {
 		c.Progress(1, 2, "hanging")
 		<-c.Context.Done()
 		if path := os.Getenv("CANCELLED_FILE"); path != "" {
@@ -63,8 +64,8 @@ func shapes() *demo.Server {
 		}
 		return nil, c.Context.Err()
 	})
-	add("grow", "Offer a tool more", func(*demo.Call) (any, error) {
-		s.AddTool(demo.Tool{Name: "fresh", Description: "It is new", Handle: func(*demo.Call) (any, error) { return demo.Text("fresh"), nil }})
+	add("grow", "Add a tool", func(*demo.Call) (any, error) {
+		s.AddTool(demo.Tool{Name: "fresh", Description: "The added tool", Handle: func(*demo.Call) (any, error) { return demo.Text("fresh"), nil }})
 		return demo.Text("grown"), nil
 	})
 	add("fail", "Fail", func(*demo.Call) (any, error) { return nil, fmt.Errorf("it failed") })
@@ -77,7 +78,7 @@ func shapes() *demo.Server {
 	return s
 }
 
-// demoServer returns a demo server that runs as a process of this program.
+// demoServer returns the named demo server. It runs as a process of the test program.
 func demoServer(name string) gateway.Server {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,5 +87,5 @@ func demoServer(name string) gateway.Server {
 	return gateway.Server{Command: self, Env: map[string]string{demoVariable: name}}
 }
 
-// soon bounds the waits of the tests.
+// soon bounds how long the tests wait.
 const soon = time.Minute

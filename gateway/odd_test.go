@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Invalid results of a server, which runs as a real process, are reported as errors that say what is wrong.
+// Invalid results of a server are reported as errors that say what is wrong. The server runs as a real process.
 func TestOddResultsAreExplained(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

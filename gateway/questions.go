@@ -11,13 +11,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Questions answers the requests servers send during a call. Functions that are nil are not offered to servers, and such
-// requests are refused. A context ends when the server cancels its request or the call ends. An error is sent to the
-// server.
+// Questions answers the requests that servers send to clients. A function that is nil is not offered to servers, and
+// its requests are refused. The context of a function ends when the server cancels its request or the call ends. If a
+// function returns an error, the server receives it.
 type Questions struct {
-	// Elicit asks the user to fill in a form or to visit a page.
+	// Elicit asks the user to fill in a form or to visit a web page.
 	Elicit func(ctx context.Context, e Elicitation) (Answer, error)
-	// Sample asks the model. It takes the parameters of sampling/createMessage and returns its result.
+	// Sample asks the program's model. It takes the params of sampling/createMessage and returns its result.
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	// Roots returns the directories servers may work in.
 	Roots func(ctx context.Context) ([]Root, error)
@@ -26,14 +26,14 @@ type Questions struct {
 // Elicitation is a request for input from the user.
 type Elicitation struct {
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"` // schema of the form; nil if the user is to visit a page
-	URL     string          `json:"url"`             // address of the page; "" if there is a form
+	Schema  json.RawMessage `json:"requestedSchema"` // schema of the form; nil if URL is set
+	URL     string          `json:"url"`             // address of the page; "" for a form
 }
 
 // Answer is the user's response.
 type Answer struct {
 	Action  string `json:"action"`            // accept, decline or cancel
-	Content any    `json:"content,omitempty"` // content of an accepted form; encoding/json must encode it as an object
+	Content any    `json:"content,omitempty"` // data of an accepted form; encoding/json must encode it as an object
 }
 
 // Root is a directory or other resource that servers may work in.
@@ -42,7 +42,7 @@ type Root struct {
 	Name string `json:"name,omitempty"`
 }
 
-// capabilities returns the client capabilities these functions provide.
+// capabilities returns the client capabilities that the non-nil functions provide, as a JSON object.
 func (q *Questions) capabilities() json.RawMessage {
 	var has []string
 	if q.Elicit != nil {
@@ -57,10 +57,10 @@ func (q *Questions) capabilities() json.RawMessage {
 	return json.RawMessage("{" + strings.Join(has, ",") + "}")
 }
 
-// errNotAnswered refuses a request for a capability that was not declared.
+// errNotAnswered refuses a request for which there is no function.
 var errNotAnswered = &client.RPCError{Code: -32601, Message: "this client does not support that request"}
 
-// answer implements client.Answerer.
+// answer answers a server's request. It is used as client.Options.Answer.
 func (q *Questions) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	switch m := protocol.ParseMethod([]byte(method)); {
 	case m == protocol.MethodElicitationCreate && q.Elicit != nil:

@@ -9,7 +9,8 @@ import (
 	"goblin-actor/gateway"
 )
 
-// Servers' requests during a call go to the Questions of the call, else to those of the gateway, else they are refused.
+// A server's request during a call goes to the Questions of the call. Without them it goes to those of the gateway.
+// Without either it is refused.
 func TestQuestions(t *testing.T) {
 	answers := func(name string) *gateway.Questions {
 		return &gateway.Questions{Elicit: func(context.Context, gateway.Elicitation) (gateway.Answer, error) {

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// unsubscribeTime bounds the request that ends a subscription. No caller waits for it.
+// unsubscribeTime bounds the requests that end a subscription. No caller waits for them.
 const unsubscribeTime = 10 * time.Second
 
 // Contents is one part of a resource's content.
@@ -25,7 +25,7 @@ type Contents struct {
 	Blob     []byte `json:"blob"` // decoded; nil if the part is text
 }
 
-// ReadResource reads the resource with a listed URI, or with a URI that matches a listed template.
+// ReadResource reads the resource with the given URI: one that is listed, or one that matches a listed template.
 func (g *Gateway) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
 	raw, err := g.client.Read(ctx, uri)
 	if err != nil {
@@ -40,15 +40,14 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	return result.Contents, nil
 }
 
-// Subscribe subscribes to changes of a resource. The channel holds one value if the resource may have changed since the
-// last receive; several changes without a receive between them leave one value. The channel is closed when ctx ends or
-// the gateway stops.
+// Subscribe subscribes to changes of a resource. Each change puts a value into the channel unless one is already there, so
+// several changes between two receives leave one value. The channel is closed when ctx ends or the gateway stops.
 func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, error) {
 	updates := make(chan struct{}, 1)
 	if !g.subscriptions.add(uri, updates) { // before the request: an update may arrive together with the response
 		return nil, ErrStopped
 	}
-	leave := func() {
+	unsubscribe := func() {
 		if !g.subscriptions.remove(uri, updates) {
 			return
 		}
@@ -57,21 +56,22 @@ func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, e
 		if err := g.client.Unsubscribe(ctx, uri); err != nil && !errors.Is(errorOf(err), ErrStopped) {
 			g.log.Warn("unsubscribe failed", "uri", uri, "err", err)
 		}
-		if g.subscriptions.has(uri) { // a new subscriber came in the meantime; the request may have ended its subscription
+		if g.subscriptions.has(uri) { // subscribed meanwhile; the request may have ended that subscription too
 			err := g.client.Subscribe(ctx, uri)
 			g.log.Debug("subscribe again", "uri", uri, "err", err)
-			g.subscriptions.tell(uri)
+			g.subscriptions.notify(uri)
 		}
 	}
 	if err := g.client.Subscribe(ctx, uri); err != nil {
-		leave()
+		unsubscribe()
 		return nil, errorOf(err)
 	}
-	context.AfterFunc(ctx, leave)
+	context.AfterFunc(ctx, unsubscribe)
 	return updates, nil
 }
 
-// notified handles notifications that belong to no request. It never blocks.
+// notified handles notifications that belong to no request: resource updates go to the subscribers, others are ignored. It never
+// blocks.
 func (g *Gateway) notified(method string, params json.RawMessage) {
 	if protocol.ParseMethod([]byte(method)) != protocol.NotificationResourcesUpdated {
 		return
@@ -80,18 +80,18 @@ func (g *Gateway) notified(method string, params json.RawMessage) {
 		URI string `json:"uri"`
 	}
 	if json.Unmarshal(params, &updated) == nil {
-		g.subscriptions.tell(updated.URI)
+		g.subscriptions.notify(updated.URI)
 	}
 }
 
-// subscriptions holds the channels of each resource's subscribers, by the URI they subscribed with.
+// subscriptions holds the channels of each resource's subscribers, by the URI in their call of Subscribe.
 type subscriptions struct {
 	mu    sync.Mutex
 	of    map[string][]chan struct{}
 	ended bool
 }
 
-// add adds a channel. It returns false after end.
+// add adds a channel. It returns false if end has been called.
 func (s *subscriptions) add(uri string, updates chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,8 @@ func (s *subscriptions) add(uri string, updates chan struct{}) bool {
 	return true
 }
 
-// remove closes the channel and reports whether it was the last one of its resource.
+// remove closes and removes the channel, and reports whether it was the last one for the URI. If end has closed the channel already,
+// remove returns false.
 func (s *subscriptions) remove(uri string, updates chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +126,7 @@ func (s *subscriptions) has(uri string) bool {
 	return len(s.of[uri]) > 0
 }
 
-func (s *subscriptions) tell(uri string) {
+func (s *subscriptions) notify(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for of, list := range s.of {
@@ -141,7 +142,7 @@ func (s *subscriptions) tell(uri string) {
 	}
 }
 
-// isPart reports whether uri is the resource of, or below it. Servers may report a change of a sub-resource.
+// isPart reports whether uri is the resource of or lies below it. Servers may report a change of a sub-resource.
 func isPart(uri, of string) bool {
 	rest, ok := strings.CutPrefix(uri, of)
 	return ok && (rest == "" || strings.HasSuffix(of, "/") || strings.ContainsRune("/?#", rune(rest[0])))

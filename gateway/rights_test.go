@@ -11,7 +11,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// A program may be limited to a project. That includes calls with Questions of their own.
+// A program may be limited to a project. The limit includes calls with their own Questions.
 func TestProject(t *testing.T) {
 	c := gateway.Config{YAML: []byte(`{projects: {p: {tools: {deny: ["notes_*"]}}}, metaTools: false}`), Project: "p"}
 	ctx, g := within(t), start(t, c, "clock", "notes")
@@ -21,17 +21,17 @@ func TestProject(t *testing.T) {
 	}
 	for _, o := range []*gateway.CallOptions{nil, {Questions: &gateway.Questions{}}} {
 		if _, err := g.CallTool(ctx, "notes_search_notes", nil, o); codeOf(err) != "TOOL_NOT_FOUND" {
-			t.Errorf("a tool outside the project: %v", err)
+			t.Errorf("call of a tool outside the project: %v", err)
 		}
 	}
-	c.Project = "nobody's"
+	c.Project = "unknown"
 	if _, err := gateway.Start(ctx, c); codeOf(err) != "UNKNOWN_PROJECT" {
-		t.Errorf("an unknown project: %v", err)
+		t.Errorf("Start with an unknown project: %v", err)
 	}
 }
 
-// A program is treated as a client without authentication: the policy hides what no role permits, and the audit log records
-// its calls. Settings of listeners have no effect.
+// The policy treats a program as a client without authentication: items that no role permits are hidden. The audit log
+// records the program's calls. Settings of listeners have no effect.
 func TestPolicyAndAudit(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.jsonl")
 	yaml := fmt.Sprintf(`{auth: {keys: none.yaml}, tls: {cert: none, key: none}, metaTools: false, audit: {file: %q},
@@ -42,7 +42,7 @@ func TestPolicyAndAudit(t *testing.T) {
 		t.Errorf("%v, %v", tools, err)
 	}
 	if _, err := g.CallTool(ctx, "notes_search_notes", nil, nil); codeOf(err) != "TOOL_NOT_FOUND" {
-		t.Errorf("a tool that no role permits: %v", err)
+		t.Errorf("call of a tool that no role permits: %v", err)
 	}
 	if _, err := g.CallTool(ctx, "clock_now", nil, nil); err != nil {
 		t.Error(err)
@@ -55,13 +55,13 @@ func TestPolicyAndAudit(t *testing.T) {
 	}
 }
 
-// The rate of requests is not limited for a program. The policy's rate limits of tools apply.
+// A role's rate does not limit a program, but its toolRate does.
 func TestRatesOfAPolicy(t *testing.T) {
 	yaml := `{metaTools: false, policy: {roles: {own: {rate: 1/h, toolRate: 2/h}}, bind: [{role: own, local: true}]}}`
 	ctx, g := within(t), start(t, gateway.Config{YAML: []byte(yaml)}, "clock")
 	for range 4 {
 		if _, err := g.ListTools(ctx, true); err != nil {
-			t.Fatalf("a list: %v", err)
+			t.Fatalf("list tools: %v", err)
 		}
 	}
 	for n := range 3 {

@@ -12,9 +12,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// AddServer adds a server and returns when its items are in the catalog. If its first start fails, AddServer returns an *Error with
-// the code SERVER_UNAVAILABLE and the reason. Even then, and if ctx ends, the server stays in the configuration and is retried
-// until RemoveServer.
+// AddServer adds a server and returns when its items are in the catalog. For a server that starts on demand it returns at once.
+// If the first start fails, AddServer returns an *Error with the code SERVER_UNAVAILABLE and the reason. In that case, and if ctx
+// ends, the server stays in the configuration, and the gateway retries it until RemoveServer is called.
 func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	namespace := name // clients see the members of a group under the group's name
 	err := g.change(func(cfg *config.Config) (*config.Config, error) {
@@ -41,11 +41,11 @@ func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	case server.FailedFirst && server.ReadyCount == 0:
 		return &Error{Code: string(protocol.ServerUnavailable), Message: server.Reason, Server: namespace, Retryable: true}
 	}
-	return g.seen(ctx)
+	return g.awaitCatalog(ctx)
 }
 
-// RemoveServer removes a server and returns when its items are no longer in the catalog; for a group, when its last member has
-// been removed. Its running calls fail.
+// RemoveServer removes a server and returns when its items are no longer in the catalog. Its running calls fail. While other
+// members of its group remain, RemoveServer returns at once.
 func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	namespace := name
 	err := g.change(func(cfg *config.Config) (next *config.Config, err error) {
@@ -61,10 +61,10 @@ func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return g.seen(ctx)
+	return g.awaitCatalog(ctx)
 }
 
-// change edits the configuration and applies it.
+// change replaces the configuration with the result of edit and applies it.
 func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,7 +86,7 @@ func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) erro
 // ready reports whether every server is ready or has failed once.
 func ready(s *status.Snapshot) bool { return s.Ready }
 
-// wait blocks until is reports true for the gateway's status.
+// wait blocks until is reports true for the gateway's status. Its errors are those of until.
 func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) error {
 	return g.until(ctx, func() (bool, error) {
 		s, err := g.actors.Status(ctx)
@@ -94,20 +94,20 @@ func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) erro
 	})
 }
 
-// seen blocks until the gateway's own session sees everything the gateway knows of the catalog.
-func (g *Gateway) seen(ctx context.Context) error {
+// awaitCatalog blocks until the gateway's own session sees the newest catalog.
+func (g *Gateway) awaitCatalog(ctx context.Context) error {
 	if err := g.actors.AwaitCatalog(ctx); err != nil {
 		return fmt.Errorf("gateway: wait for the catalog: %w", err)
 	}
 	return nil
 }
 
-// until polls done until it reports true, ctx ends or the gateway stops.
-func (g *Gateway) until(ctx context.Context, so func() (bool, error)) error {
-	tick := time.NewTicker(lookStep)
+// until calls done repeatedly until it reports true. It returns an error if ctx ends, the gateway stops or done fails.
+func (g *Gateway) until(ctx context.Context, done func() (bool, error)) error {
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		ok, err := so()
+		ok, err := done()
 		if ok {
 			return nil
 		}

@@ -11,7 +11,8 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.1.1, S2.1.2: a server's tools can be called when AddServer returns, and no longer when RemoveServer returns.
+// S2.1.1, S2.1.2: a server's tools can be called once AddServer has returned, and no longer once RemoveServer has
+// returned.
 func TestServersComeAndGo(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "notes")
 	for range 5 {
@@ -19,42 +20,42 @@ func TestServersComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := g.CallTool(ctx, "clock_now", nil, nil); err != nil {
-			t.Fatalf("just added: %v", err)
+			t.Fatalf("call after AddServer: %v", err)
 		}
 		if err := g.RemoveServer(ctx, "clock"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := g.CallTool(ctx, "clock_now", nil, nil); codeOf(err) != "TOOL_NOT_FOUND" {
-			t.Fatalf("just removed: %v", err)
+			t.Fatalf("call after RemoveServer: %v", err)
 		}
 	}
 	if err := g.RemoveServer(ctx, "clock"); err == nil {
-		t.Error("removed twice")
+		t.Error("removed the same server twice")
 	}
 	if err := g.AddServer(ctx, "notes", demoServer("notes")); err == nil {
-		t.Error("added twice")
+		t.Error("added the same server twice")
 	}
 	if err := g.AddServer(ctx, "No Name!", demoServer("notes")); err == nil || !strings.Contains(err.Error(), "must match [a-z0-9]") {
-		t.Errorf("a bad name: %v", err)
+		t.Errorf("add an invalid name: %v", err)
 	}
 	if err := g.AddServer(ctx, "nothing", gateway.Server{}); err == nil {
-		t.Error("a server that is neither command nor URL")
+		t.Error("added a server with neither command nor URL")
 	}
 	err := g.AddServer(ctx, "broken", gateway.Server{Command: "/nowhere/at/all"})
 	e, ok := errors.AsType[*gateway.Error](err)
 	if !ok || e.Code != "SERVER_UNAVAILABLE" || e.Server != "broken" || !e.Retryable || e.Message == "" {
-		t.Errorf("a program that does not exist: %#v", err)
+		t.Errorf("add a program that does not exist: %#v", err)
 	}
 	if err := g.RemoveServer(ctx, "broken"); err != nil {
-		t.Errorf("the failed server is missing: %v", err)
+		t.Errorf("remove the failed server: %v", err)
 	}
 	if tools, err := g.ListTools(ctx, true); err != nil || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "notes" }) {
-		t.Errorf("in the end: %v, %v", tools, err)
+		t.Errorf("tools in the end: %v, %v", tools, err)
 	}
 }
 
-// Members of a group are added and removed under the group's name. AddServer also returns for a server that starts on
-// demand.
+// Members of a group are added and removed one by one under the group's name. AddServer also returns for a server that
+// starts on demand.
 func TestGroupsAndLazyServers(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{})
 	member := demoServer("notes")
@@ -69,13 +70,13 @@ func TestGroupsAndLazyServers(t *testing.T) {
 		return err == nil
 	}
 	if err := g.AddServer(ctx, "both", demoServer("clock")); err == nil {
-		t.Error("a server may have the name of a group")
+		t.Error("added a server with the name of a group")
 	}
 	if err := g.RemoveServer(ctx, "a"); err != nil || !lists("both_add_note") {
-		t.Errorf("one has gone: %v, listed %v", err, lists("both_add_note"))
+		t.Errorf("after the first member was removed: %v, listed %v", err, lists("both_add_note"))
 	}
 	if err := g.RemoveServer(ctx, "b"); err != nil || lists("both_add_note") {
-		t.Errorf("both have gone: %v, listed %v", err, lists("both_add_note"))
+		t.Errorf("after both were removed: %v, listed %v", err, lists("both_add_note"))
 	}
 	lazy := demoServer("clock")
 	lazy.Settings = map[string]any{"startup": "lazy"}
@@ -87,7 +88,7 @@ func TestGroupsAndLazyServers(t *testing.T) {
 	}
 }
 
-// Strings of a program are literal: $ does not begin a variable. Settings are those of a file.
+// Strings of a Server are literal: $ does not begin a variable. Settings have the same meaning as in a file.
 func TestServerIsTakenLiterally(t *testing.T) {
 	s := demoServer("shapes")
 	dir := filepath.Join(t.TempDir(), "$HOME ${PATH} $$")

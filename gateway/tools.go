@@ -17,10 +17,10 @@ import (
 type Tool struct {
 	Name        string // public name, for CallTool
 	Description string
-	Server      string // server the tool belongs to; "" if the gateway passes on the items of its only server unchanged (namespace.mode: never)
+	Server      string // server the tool belongs to; "" if the gateway passes its only server's items on unchanged (namespace.mode: never)
 
-	// Definition is the tool's definition as clients see it, with schemas, annotations and _meta. It is nil in a compact
-	// list.
+	// Definition is the tool's definition as clients receive it, including schemas, annotations and _meta. It is nil in a
+	// compact list.
 	Definition json.RawMessage
 }
 
@@ -72,10 +72,11 @@ func toolOf(item *protocol.Item) Tool {
 
 // CallOptions are options of CallTool.
 type CallOptions struct {
-	// Progress receives the call's progress, in order. If it is slow, it receives only the newest.
+	// Progress receives the call's progress in order. If it is still running when several reports arrive, it receives only the
+	// newest of them.
 	Progress func(Progress)
-	// Questions answers the server's requests during this call, instead of Config.Questions. Such a call uses a client
-	// of its own, so that it receives only its own requests. That costs a fraction of a millisecond.
+	// Questions answers the server's requests during this call, instead of Config.Questions. The call then uses a session of
+	// its own, so that the functions receive only this call's requests. That costs a fraction of a millisecond.
 	Questions *Questions
 }
 
@@ -91,7 +92,7 @@ type Result struct {
 	IsError    bool            // the tool ran and failed; Content says why
 	Content    []Content       // for models and users
 	Structured json.RawMessage // structuredContent; nil if there is none
-	Raw        json.RawMessage // the whole result as received
+	Raw        json.RawMessage // the whole result, as the server sent it
 }
 
 // Content is one part of a result.
@@ -101,10 +102,10 @@ type Content struct {
 	Data     []byte `json:"data"` // content of images and audio
 	MIMEType string `json:"mimeType"`
 
-	Raw json.RawMessage `json:"-"` // the whole part
+	Raw json.RawMessage `json:"-"` // the whole part, as the server sent it
 }
 
-// Text returns the texts of the result joined together.
+// Text returns the concatenated texts of the result's parts.
 func (r *Result) Text() string {
 	text := ""
 	for _, c := range r.Content {
@@ -113,9 +114,9 @@ func (r *Result) Text() string {
 	return text
 }
 
-// CallTool calls a tool by its public name, or by another name clients may use ("files:read"). args must be encoded by
-// encoding/json as an object, for example a json.RawMessage or a map; it may be nil. A tool that ran and failed returns
-// a Result with IsError set, not an error.
+// CallTool calls a tool by its public name, or by another name that the gateway accepts from clients ("files:read"). args must be
+// nil or encoded by encoding/json as an object, for example a json.RawMessage or a map. If the tool ran and failed, CallTool
+// returns a Result with IsError set, not an error.
 func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOptions) (*Result, error) {
 	var raw []byte
 	if args != nil {
@@ -130,11 +131,11 @@ func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOp
 		progress = func(p client.Progress) { o.Progress(Progress(p)) }
 	}
 	if o != nil && o.Questions != nil {
-		own, hangUp, err := g.own(ctx, o.Questions)
+		own, closeOwn, err := g.ownSession(ctx, o.Questions)
 		if err != nil {
 			return nil, errorOf(err)
 		}
-		defer hangUp()
+		defer closeOwn()
 		c = own
 	}
 	answer, err := c.Call(ctx, name, raw, progress)
@@ -144,9 +145,9 @@ func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOp
 	return resultOf(name, answer)
 }
 
-// own opens a session for one call. hangUp closes it.
-func (g *Gateway) own(ctx context.Context, q *Questions) (c *inprocess.Client, hangUp func(), err error) {
-	g.mu.Lock() // Stop waits for it
+// ownSession opens a session for one call. The caller must call the returned function to close it.
+func (g *Gateway) ownSession(ctx context.Context, q *Questions) (c *inprocess.Client, closeOwn func(), err error) {
+	g.mu.Lock() // so that Stop either waits for this call or refuses it
 	select {
 	case <-g.stopped:
 		g.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.3.1, S2.3.2: a compact list has only name, description and server; GetTool returns the whole definition.
+// S2.3.1, S2.3.2: a compact list has only names, descriptions and servers; GetTool returns the whole definition.
 func TestLists(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "notes", "clock")
 	tools, err := g.ListTools(ctx, true)
@@ -22,11 +22,11 @@ func TestLists(t *testing.T) {
 	}
 	for _, tool := range tools {
 		if tool.Definition != nil || tool.Description == "" || !strings.HasPrefix(tool.Name, tool.Server+"_") {
-			t.Errorf("compact: %+v", tool)
+			t.Errorf("tool in a compact list: %+v", tool)
 		}
 	}
 	if whole, err := g.ListTools(ctx, false); err != nil || len(whole) != len(tools) || !json.Valid(whole[0].Definition) {
-		t.Errorf("%v, %d tools, of which compact %d", err, len(whole), len(tools))
+		t.Errorf("%v, %d tools, %d in the compact list", err, len(whole), len(tools))
 	}
 	tool, err := g.GetTool(ctx, "notes_add_note")
 	var definition struct {
@@ -41,7 +41,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("the definition is %s", tool.Definition)
 	}
 	if _, err := g.GetTool(ctx, "notes_nothing"); codeOf(err) != "TOOL_NOT_FOUND" {
-		t.Errorf("an unknown tool: %v", err)
+		t.Errorf("get an unknown tool: %v", err)
 	}
 }
 
@@ -68,12 +68,12 @@ func waitForFile(t *testing.T, path string) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s does not come", path)
+			t.Fatalf("file %s did not appear", path)
 		}
 	}
 }
 
-// A tool that ran and failed returns a result. Arguments that cannot be encoded as JSON are an error.
+// If a tool ran and failed, CallTool returns a result. Arguments that cannot be encoded as JSON are an error.
 func TestResults(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes", "notes")
 	result, err := g.CallTool(ctx, "shapes:fail", nil, nil)
@@ -92,15 +92,15 @@ func TestResults(t *testing.T) {
 	}
 	_, err = g.ReadResource(ctx, "resource://notes/note:///none")
 	if e, ok := errors.AsType[*gateway.Error](err); !ok || e.Number == 0 {
-		t.Errorf("an unknown resource: %v", err)
+		t.Errorf("read an unknown resource: %v", err)
 	}
 	if _, err := g.ReadResource(ctx, "nobody://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
-		t.Errorf("a resource no server has: %v", err)
+		t.Errorf("read a resource that no server has: %v", err)
 	}
 }
 
 // S1.67, S1.68: a resource larger than the configured limit is an error and is never truncated, and its server keeps
-// working. A MiB is within the default limit.
+// working. A resource of 1 MiB is within the default limit.
 func TestSizeLimit(t *testing.T) {
 	ctx := within(t)
 	read := func(g *gateway.Gateway, name string) (int, error) {
@@ -118,10 +118,10 @@ func TestSizeLimit(t *testing.T) {
 	for range 2 {
 		n, err := read(g, "large")
 		if _, ok := errors.AsType[*gateway.Error](err); !ok || n != 0 {
-			t.Errorf("with a limit: %d bytes, %v", n, err)
+			t.Errorf("large resource with a limit: %d bytes, %v", n, err)
 		}
 		if n, err := read(g, "small"); n != 1<<10 || err != nil {
-			t.Errorf("a small one after it: %d bytes, %v", n, err)
+			t.Errorf("small resource after the large one: %d bytes, %v", n, err)
 		}
 	}
 }
