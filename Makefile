@@ -14,16 +14,16 @@ VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 .DEFAULT_GOAL := help
 .PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation
 
-help: ## this list
+help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## bin/goblin-actor with its version
+build: ## build bin/goblin-actor, stamped with its version
 	go build -ldflags '$(LDFLAGS)' -o bin/goblin-actor ./cmd/goblin-actor
 
-run: build ## the gateway with its demo servers, or with ./goblin.yaml if there is one
+run: build ## run the gateway with ./goblin.yaml, or with the demo servers if there is no such file
 	./bin/goblin-actor serve
 
-tui: build ## the gateway with its console
+tui: build ## run the gateway with its console
 	./bin/goblin-actor serve --tui
 
 # The timeout is for one package and only catches hangs: on a busy machine tests/interop takes longer than the default of ten minutes.
@@ -40,24 +40,24 @@ else
 	go test -timeout 1h ./...
 endif
 
-race: ## the tests under the race detector, three times
+race: ## run all Go tests under the race detector, three times
 	go test -race -count=3 -timeout 30m ./...
 
-fuzz: ## every fuzz target for FUZZTIME (30s)
+fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@set -euo pipefail; grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
 	  grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | cut -c6- | while read -r target; do \
 	    echo "fuzz $$(dirname "$$file") $$target"; \
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$(dirname "$$file")" </dev/null; \
 	  done; done
 
-bench: build ## bench BENCH (calls, big, list, idle, cells, cold, fanout, faults, growth) against direct and a reverse proxy; report in bench/results
+bench: build ## run the benchmark BENCH (calls, big, list, idle, cells, cold, …), mostly compared with direct connections and a reverse proxy; report in bench/results
 	./bin/goblin-actor bench $(BENCH) --self $(if $(filter fanout faults growth limits,$(BENCH)),,--compare direct,reverse-proxy) --out bench/results/$(BENCH)
 
 REF        ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 TURNS      ?= 4
 BENCHFLAGS ?= --duration 4s --rounds 6
-bench-compare: build ## BENCH of the gateway of REF (the last tag) and of this tree's in turn, TURNS times each, and what differs
-	@test -n "$(REF)" || { echo "there is no tag yet: make bench-compare REF=COMMIT"; exit 2; }
+bench-compare: build ## run BENCH alternately with the gateway of REF (the last tag) and of this tree, TURNS times each, and print the differences
+	@test -n "$(REF)" || { echo "no tag found; run make bench-compare REF=COMMIT"; exit 2; }
 	@set -euo pipefail; tree=$$(mktemp -d); trap 'rm -rf "$$tree"' EXIT; \
 	git archive "$(REF)" | tar -x -C "$$tree"; \
 	(cd "$$tree" && version=$$(git -C "$(CURDIR)" describe --tags --always "$(REF)") && go build -ldflags "-X $(VARIABLE)=$$version -X main.version=$$version" -o "$(CURDIR)/bin/goblin-actor-old" ./cmd/goblin-actor); \
@@ -72,36 +72,36 @@ bench-compare: build ## BENCH of the gateway of REF (the last tag) and of this t
 	./bin/goblin-actor bench compare bench/results/compare/old bench/results/compare/new
 
 REPORT ?= docs/bench
-bench-report: build ## every kind of bench, one report each in REPORT (docs/bench), in half an hour; leave the machine alone meanwhile
+bench-report: build ## run every kind of benchmark and write the reports to REPORT (docs/bench); takes half an hour, during which the machine should be idle
 	bench/full.sh $(REPORT)
 
-fmt: ## fails when a file is not gofmt'ed
-	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }
+fmt: ## fail if a file is not formatted with gofmt
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not formatted with gofmt:"; echo "$$files"; exit 1; }
 
-vet: ## go vet
+vet: ## run go vet
 	go vet ./...
 
-lint: ## staticcheck, revive and errcheck, in the versions go.mod pins
+lint: ## run staticcheck, revive and errcheck in the versions pinned in go.mod
 	go tool staticcheck ./...
 	go tool revive -set_exit_status -config revive.toml ./...
 	go tool errcheck -ignoretests -exclude errcheck.txt ./...
 
-proxy: ## the gateway behind nginx, whose connections several users share (needs nginx, or NGINX_PROGRAM=path)
+proxy: ## test the gateway behind nginx, which sends requests of several users over shared connections (needs nginx, or NGINX_PROGRAM=path)
 	PROXY=nginx go test -count=1 -v ./tests/proxy
 
-# The packages whose files differ by operating system are vetted, too. The others have passed vet already, with the same files.
+# Vets only packages whose files differ between operating systems. The files of all others have already passed `make vet`.
 FILES := {{.ImportPath}} {{.GoFiles}} {{.TestGoFiles}} {{.XTestGoFiles}}
-cross: ## builds everything for darwin and windows, and vets what is different there
+cross: ## build everything for darwin and windows, and vet the packages that differ there
 	@set -euo pipefail; for os in darwin windows; do \
 	  GOOS=$$os go build ./...; \
 	  GOOS=$$os go vet $$(comm -13 <(GOOS=linux go list -f '$(FILES)' ./... | sort) <(GOOS=$$os go list -f '$(FILES)' ./... | sort) | cut -d' ' -f1); \
 	done
 
-config-keys: ## updates docs/config.md and lists what a new configuration key still lacks (see CONTRIBUTING.md)
+config-keys: ## update docs/config.md and list what a new configuration key still lacks (see CONTRIBUTING.md)
 	go generate ./internal/config
 	go test ./internal/config ./internal/config/docgen -run 'Key|Page|Schema|Show'
 
-docs: ## regenerates generated pages
+docs: ## regenerate the generated pages
 	go generate ./...
 	go test ./cmd/goblin-actor -run TestRequirementsTable -update-requirements
 	go test ./cmd/goblin-actor -run TestCommandsPage -update-commands
@@ -109,50 +109,51 @@ docs: ## regenerates generated pages
 	go test ./actors/token -run TestPhasesInTheDocs -update
 	go test ./tui -run TestKeysInTheDocs -update
 
-screenshots: ## redraws docs/images from the console's screen
+screenshots: ## redraw docs/images from the console's screens
 	go test ./tui -run TestPictures -update
 
-golden: ## rewrites the expected screens of the console; read the diff before committing
+golden: ## rewrite the expected screens of the console; read the diff before you commit
 	go test ./tui -update
 
-check: fmt vet lint cross test docs ## what a change must pass; fails too when a generated page was not up to date
+check: fmt vet lint cross test docs ## run every check that a change must pass; also fails if a generated page was out of date
 	git diff --exit-code -- docs
 
 SEED  ?= 1
 HOURS ?= 24
-sim: ## HOURS (24) simulated hours from SEED on; a story that violates an invariant is shortened, printed and kept
+sim: ## run stories of the simulator, from SEED on, for HOURS (24) simulated hours; shorten, print and store the first one that fails
 	go test -count=1 -timeout 24h -v ./tests/sim -run 'TestSeeds$$' -from $(SEED) -seeds 1 -hours $(HOURS) -shorten 1000
 
-sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (a quarter of an hour)
+sim-mutants: ## revert bug fixes one at a time and print the seed whose simulated story detects each (takes a quarter of an hour)
 	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
 
-mutants: ## takes the code of each row of docs/requirements.md out, and says whether the test that proves the row fails
+mutants: ## remove the code behind each requirement in docs/requirements.md and check that the requirement's test fails
 	go test -count=1 -timeout 3h -v ./tests/requirements -run TestMutants -mutants
 
-attacks: ## each attack against the code as it is and against a build without what stops it: a table with both results
+attacks: ## run each attack against the current code and against a build without the protection; prints both results (ATTACK=pattern selects)
 	go test -count=1 -timeout 3h -v ./tests/attacks -run 'TestAttacks$$' -attacks -attack '$(or $(ATTACK),*)'
 
-matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
+matrix: interop ## run the same conversations between every client and every server; docs/protocol.md has the results
 	go test -count=1 -timeout 1h -v -run TestMatrix ./$(INTEROP)
 
-mutation: ## gremlins on PKG (actors/pool): which one-line changes its own tests do not notice; minutes
+mutation: ## run gremlins on PKG, such as actors/pool, to find one-line changes that its own tests miss (takes minutes)
 	go tool -modfile=tests/tools.mod gremlins unleash --timeout-coefficient 20 --workers 2 ./$(PKG)
 
-prose-sample: ## 60 comments, 60 strings and 30 paragraphs drawn by SEED, for a reader to judge
+prose-sample: ## print 60 comments, 60 strings and 30 paragraphs for review, chosen at random by SEED
 	@go test -count=1 ./tests/style -run 'TestSample$$' -sample -seed $(SEED) -v
 
-keyring: ## the keyring of a session of its own (gnome-keyring and dbus-run-session are needed)
+keyring: ## test the keyring code in a new D-Bus session (needs gnome-keyring and dbus-run-session)
 	@command -v gnome-keyring-daemon >/dev/null && command -v dbus-run-session >/dev/null || \
-		{ echo "NOT TRIED: gnome-keyring-daemon and dbus-run-session are needed: apt-get install gnome-keyring dbus" >&2; exit 1; }
+		{ echo "gnome-keyring-daemon and dbus-run-session are required; on Debian, run apt-get install gnome-keyring dbus" >&2; exit 1; }
 	dbus-run-session -- sh -c 'echo | HOME=$$(mktemp -d) gnome-keyring-daemon --unlock --components=secrets >/dev/null && \
 		go test -count=1 -v ./internal/keyring -run "TestKeyring$$" -keyring'
 
-clean: ## removes what was built
+clean: ## remove bin and bench/results
 	rm -rf bin bench/results
 
 interop: $(INTEROP)/node_modules/.package-lock.json $(VENVS)
 
-# The pinned npm peers of tests/interop. Without npm or network the interop tests say so and skip; with CI=true this fails.
+# Installs the pinned npm peers of tests/interop. If npm or the network is missing, the tests that need them are skipped; with CI=true
+# make fails instead.
 $(INTEROP)/node_modules/.package-lock.json: $(INTEROP)/package.json $(INTEROP)/package-lock.json
 ifdef NPM
 	cd $(INTEROP) && npm ci --ignore-scripts --no-progress --loglevel=error || { test "$$CI" != true && echo "npm ci failed: the interop tests will be skipped"; }
@@ -161,7 +162,7 @@ else
 	@test "$$CI" != true && echo "npm not found: the interop tests will be skipped"
 endif
 
-# The pinned Python peers, one environment for each set of versions that goes together. Without Python or network, likewise.
+# Installs the pinned Python peers, one environment for each set of compatible versions. If Python or the network is missing, the same applies.
 $(INTEROP)/python/.venv-%/installed: $(INTEROP)/python/%.txt
 ifdef PYTHON
 	rm -rf $(@D) && { { python3 -m venv $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $< && touch $@; } || \
@@ -170,34 +171,34 @@ else
 	@test "$$CI" != true && echo "python3 not found: the tests with Python peers will be skipped"
 endif
 
-interop-java: $(INTEROP)/java/classes/Client.class ## the Java SDK's clients with its servers, directly and through the gateway (needs Java 17 and Maven)
+interop-java: $(INTEROP)/java/classes/Client.class ## test the Java SDK's clients with its servers, directly and through the gateway (needs Java 17 and Maven)
 	go test -count=1 -v -run 'TestJava$$' ./$(INTEROP)
 
-# The pinned jars of the Java peers, each checked by its hash.
+# Downloads the pinned jars of the Java peers, checks their hashes and compiles the peers.
 $(INTEROP)/java/classes/Client.class: $(INTEROP)/java/pom.xml $(INTEROP)/java/jars.sha256 $(wildcard $(INTEROP)/java/*.java)
 	cd $(INTEROP)/java && rm -rf lib classes && \
 	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory=lib && \
 	sha256sum --quiet -c jars.sha256 && javac -Xlint:none -cp 'lib/*' -d classes *.java
 
-interop-rust: $(INTEROP)/rust/Cargo.lock ## the Rust SDK's clients with its servers, directly and through the gateway (needs cargo)
+interop-rust: $(INTEROP)/rust/Cargo.lock ## test the Rust SDK's clients with its servers, directly and through the gateway (needs cargo)
 	cd $(INTEROP)/rust && cargo build --locked --quiet
 	go test -count=1 -timeout 20m -v -run 'TestRust$$' ./$(INTEROP)
 
-# crates.lock is Cargo.lock without the line that names the index of each crate, the same for all; cargo says what it is.
+# crates.lock is Cargo.lock without each crate's source line. All crates have the same source, which is the one that cargo writes here.
 $(INTEROP)/rust/Cargo.lock: $(INTEROP)/rust/crates.lock
 	cd $(@D) && rm -f Cargo.lock && { cargo generate-lockfile --quiet && source=$$(grep -m1 '^source = ' Cargo.lock) && \
 	sed "s|^checksum = |$$source\n&|" crates.lock >Cargo.lock || { rm -f Cargo.lock; exit 1; }; }
 
-bridge: interop $(CONFORM)/node_modules/.package-lock.json ## the matrix and the official suites over stdio --connect, in both eras
+bridge: interop $(CONFORM)/node_modules/.package-lock.json ## run the interoperability matrix and the official suites over stdio --connect, in both eras
 	go test -count=1 -timeout 30m ./$(INTEROP) -run 'TestMatrix$$' -only 'over the bridge' -bridge
 	go test -count=1 -v ./$(CONFORM) -run TestConformance/run/bridge -bridge
 
-conformance: $(CONFORM)/node_modules/.package-lock.json ## the official MCP conformance suites, with the matrix of their results
+conformance: $(CONFORM)/node_modules/.package-lock.json ## run the official MCP conformance suites and print a table of the results
 	go test -count=1 -v ./$(CONFORM)
 
 test: $(CONFORM)/node_modules/.package-lock.json
 
-# The pinned suites and their Node, likewise.
+# Installs the pinned conformance suites, and the Node version that they need. Without npm, the same applies as to tests/interop.
 $(CONFORM)/node_modules/.package-lock.json: $(CONFORM)/package.json $(CONFORM)/package-lock.json
 ifdef NPM
 	cd $(CONFORM) && npm ci --ignore-scripts --no-progress --loglevel=error || { test "$$CI" != true && echo "npm ci failed: the conformance tests will be skipped"; }
