@@ -9,6 +9,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the matrix into docs/protocol.md")
+	all    = flag.Bool("all", false, "every Python client talks to every Python server over Streamable HTTP, not a selection")
 	bridge = flag.Bool("bridge", false, "clients over the bridge have all servers of the matrix, not some")
 	only   = flag.String("only", "", "of the matrix, only the cells whose name (client version over way with server) this regular expression matches")
 )

@@ -54,13 +54,17 @@ type pyServer struct {
 
 func (s *pyServer) name() string { return s.library + "-" + s.way }
 
-// meets reports whether the client talks to the server. All libraries talk to each other over Streamable HTTP. Over other transports, each
-// process takes a second, so only one client per era and the client of the server's own library do.
+// meets reports whether the client talks to the server. Over Streamable HTTP, every client talks to the servers of both SDKs. FastMCP is
+// built on them, so its servers are met by one client per era and the clients of their own library; with -all, by every client. Over other
+// transports, each process takes a second, so only one client per era and the client of the server's own library do.
 func (c pyClient) meets(s *pyServer) bool {
 	second := s.library == "sdk2" || s.library == "fastmcp4"
 	switch {
+	case s.way == "http" && c.mode == "legacy" && !second: // it resembles the first SDK
+		return false
 	case s.way == "http":
-		return c.mode != "legacy" || second // otherwise it resembles the first SDK
+		sdk := s.library == "sdk1" || s.library == "sdk2"
+		return *all || sdk || c.library == s.library || c.name == "sdk1" || c.name == "sdk2 auto"
 	case c.path == "/s/%s/sse": // another endpoint of the gateway, with the same servers
 		return s.way == "sse" && s.library == "sdk1"
 	case c.mode == "legacy":

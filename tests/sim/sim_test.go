@@ -86,7 +86,7 @@ func TestSeeds(t *testing.T) {
 		one(seed)
 	}
 	commit := commitSeed()
-	for seed := commit; seed < commit+uint64(*seeds/2) && *hours == 0 && *from == 1 && *own; seed++ {
+	for seed := commit; seed < commit+uint64(*seeds/4) && *hours == 0 && *from == 1 && *own; seed++ {
 		one(seed)
 	}
 	for seed := *from + uint64(*seeds); simulated < time.Duration(*hours*float64(time.Hour)) && !t.Failed(); seed++ {
@@ -185,7 +185,7 @@ func TestRegressions(t *testing.T) {
 
 // TestStoriesAreDeterministic checks that equal seeds give equal stories.
 func TestStoriesAreDeterministic(t *testing.T) {
-	for _, seed := range []uint64{1, 2, 3, 4, 5, 26, 31} { // the last two are wide stories
+	for _, seed := range []uint64{1, 5, 26, 31} { // the last two are wide stories
 		var first, second Outcome
 		t.Run("", func(t *testing.T) { first = runStory(t, NewParams(seed), false) })
 		t.Run("", func(t *testing.T) { second = runStory(t, NewParams(seed), false) })
