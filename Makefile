@@ -33,7 +33,7 @@ tui: build ## run the gateway with its console
 SHARING := ^\s*go [a-z]|\.Go\(|sync\.(RW)?Mutex|atomic\.
 RACED    = $$(grep -rlE --include='*.go' --exclude='*_test.go' '$(SHARING)' actors protocol internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 UNRACED := Guard|Allocations|Memory|TenThousand|Restarts|HalfOpenTLS
-test: interop ## every test, foreign clients and servers included (the latter need npm and Python)
+test: interop ## run all tests, including those with third-party clients and servers (these need npm and Python)
 ifdef RACE
 	go test -vet=off -race -timeout 1h $(RACED)
 	go test -vet=off -run '$(UNRACED)' ./actors ./protocol/downstream ./protocol/upstream/...
@@ -164,7 +164,7 @@ else
 	@test "$$CI" != true && echo "npm not found: the interop tests will be skipped"
 endif
 
-# Installs uv, which installs the Python peers with a third of pip's CPU time.
+# Installs uv, which needs a third of pip's CPU time to install the Python peers.
 UV := $(INTEROP)/python/.uv/bin/uv
 $(UV): $(INTEROP)/python/uv.txt
 ifdef PYTHON
@@ -173,7 +173,8 @@ ifdef PYTHON
 	{ test "$$CI" != true && echo "uv cannot be installed: the tests with Python peers will be skipped"; }; }
 endif
 
-# Installs the pinned Python peers, one environment for each set of compatible versions. If Python or the network is missing, the same applies.
+# Installs the pinned Python peers, one environment for each set of compatible versions. If Python or the network is missing, the tests that
+# need them are skipped; with CI=true make fails instead.
 $(INTEROP)/python/.venv-%/installed: $(INTEROP)/python/%.txt $(UV)
 ifdef PYTHON
 	rm -rf $(@D) && { { $(UV) venv -q --python python3 --no-python-downloads $(@D) && \
