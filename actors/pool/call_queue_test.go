@@ -164,7 +164,7 @@ func TestBurstOpensLeasedConnections(t *testing.T) {
 	}
 }
 
-// The queue's indexes (by client, by age and by call) agree after random operations.
+// The queue's indexes (by client, by age and by call) and its counter agree after random operations.
 func TestQueueIndexesAgree(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -173,7 +173,11 @@ func TestQueueIndexesAgree(t *testing.T) {
 		for n := range uint64(300) {
 			switch r.IntN(3) {
 			case 0, 1:
-				l.add(&queued{Dispatch: message.Dispatch{Call: message.CallRef{Seq: n}, Request: &message.Request{Caller: &message.Caller{ClientKey: clients[r.IntN(len(clients))]}}}})
+				q := &queued{Dispatch: message.Dispatch{Call: message.CallRef{Seq: n}, Request: &message.Request{Caller: &message.Caller{ClientKey: clients[r.IntN(len(clients))]}}}}
+				if r.IntN(4) == 0 {
+					q.Request.Frame.Method = protocol.MethodTasksGet
+				}
+				l.add(q)
 			case 2:
 				if q := l.oldest(); q != nil {
 					if r.IntN(2) == 0 {
@@ -181,6 +185,15 @@ func TestQueueIndexesAgree(t *testing.T) {
 					}
 					l.send(q)
 				}
+			}
+			aboutTasks := 0
+			for _, q := range l.byCall {
+				if q.Request.AboutTask() {
+					aboutTasks++
+				}
+			}
+			if aboutTasks != l.taskCalls {
+				t.Fatalf("seed %d: %d calls about tasks are queued, %d are counted", seed, aboutTasks, l.taskCalls)
 			}
 			total := 0
 			for e := l.turns.Front(); e != nil; e = e.Next() {

@@ -107,6 +107,7 @@ func TestCountsInTheReport(t *testing.T) {
 	w.subscribe(1, 2, "a")
 	w.answer("a", true)
 	w.subscribe(0, 3, "b")
+	w.subscribe(0, 4, "c")
 	got := w.s.report()
 	if got.InFlight != 4 || got.Parked != 3 || got.Queued != 1 {
 		t.Errorf("%d in flight, %d of them parked, %d queued; want 4, 3, 1", got.InFlight, got.Parked, got.Queued)
@@ -114,8 +115,8 @@ func TestCountsInTheReport(t *testing.T) {
 	if got.Tools != 1 || got.Prompts != 2 || got.Resources != 3 || got.Templates != 4 {
 		t.Errorf("%d tools, %d prompts, %d resources, %d templates; want 1, 2, 3, 4", got.Tools, got.Prompts, got.Resources, got.Templates)
 	}
-	if got.Subscribers != 3 || got.Subscribed != 1 {
-		t.Errorf("%d subscribers of %d resources, want 3 of 1 that the server has accepted", got.Subscribers, got.Subscribed)
+	if got.Subscribers != 4 || got.Subscribed != 1 {
+		t.Errorf("%d subscribers, %d resources that the server reports on; want 4 and 1", got.Subscribers, got.Subscribed)
 	}
 }
 
