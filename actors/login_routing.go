@@ -76,10 +76,10 @@ func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Eff
 	case !s.startup.done: // the remembered logins may not be known yet
 		s.principals.postpone(m.Who)
 		return out
-	case m.Kept == nil:
+	case m.Stored == nil:
 		return append(out, kernel.Act(findLogins{m.Who}))
 	}
-	for _, key := range m.Kept {
+	for _, key := range m.Stored {
 		if !s.logsIn(key) {
 			name := loginName(key)
 			out = append(out, kernel.Act(rememberToken{key: name}), kernel.Tell(s.store, message.RememberToken{Key: name}))

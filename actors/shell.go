@@ -137,10 +137,10 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		close(a.done)
 	case findInherited:
 		if who := g.logins.inherited(a.newest); len(who) > 0 {
-			self.Next(message.EndLogins{Who: who, Kept: g.logins.ofHolders(who)})
+			self.Next(message.EndLogins{Who: who, Stored: g.logins.ofHolders(who)})
 		}
 	case findLogins:
-		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.ofHolders(a.who)})
+		self.Next(message.EndLogins{Who: a.who, Stored: g.logins.ofHolders(a.who)})
 	case rememberToken:
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:

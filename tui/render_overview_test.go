@@ -12,14 +12,14 @@ func TestFaultsWhileStarting(t *testing.T) {
 	p := nothing()
 	p.Now = time.Unix(100, 0)
 	p.Servers = []status.Server{{Name: "new", State: "handshaking"},
-		{Name: "hung", State: "handshaking", Fault: true, Reason: "waits for the answer to initialize, for 12s now"}}
+		{Name: "hung", State: "handshaking", Fault: true, Reason: "waiting for the response to initialize for 12s"}}
 	var faults []string
 	for _, r := range overviewRows(p) {
 		if r.Server != "" {
 			faults = append(faults, r.Server+" "+r.Cells[2].Text)
 		}
 	}
-	if len(faults) != 1 || faults[0] != "hung handshaking: waits for the answer to initialize, for 12s now" {
+	if len(faults) != 1 || faults[0] != "hung handshaking: waiting for the response to initialize for 12s" {
 		t.Errorf("faults: %q", faults)
 	}
 }

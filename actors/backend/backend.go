@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Options describe what a backend connects to.
+// Options configures a backend.
 type Options struct {
 	Server    config.Server
 	Replica   int

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// maxID is the largest id sent upstream. Some servers keep ids in 32 signed bits.
+// maxID is the largest id sent upstream. Some servers store ids as signed 32-bit integers.
 const maxID = 1<<31 - 1
 
 // nextID returns an id that no pending request uses. It wraps after maxID.
@@ -31,7 +31,8 @@ func (s *state) nextID() uint32 {
 	}
 }
 
-// send writes a call, or returns it to the pool if this backend cannot take it.
+// send writes a call, or returns it to the pool if the server is not ready or cannot be reached. It fails a call that
+// depends on a task or a requestState that this connection does not know.
 func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready:
@@ -52,8 +53,9 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	return append(out, s.endedCall(m.Call), kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 }
 
-// hasForeignState reports whether the request carries state that a modern connection to the server issued. A
-// legacy connection does not know the state and would execute the call again.
+// hasForeignState reports whether the request carries state that a modern connection to the server issued. A legacy
+// connection does not know the state and would execute the call again. The exception are legacy servers that issue such
+// state themselves (asksByResult).
 func (s *state) hasForeignState(r *message.Request) bool {
 	return s.conn.era == protocol.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
@@ -83,7 +85,7 @@ func (s *state) notExecutedLost(p *pending, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
 }
 
-// wrote records that a request was written. From now on it may have been executed, so it is not sent to another backend.
+// wrote records that a request was written. From now on the server may have executed it.
 func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)
 	p := s.conn.pending[uint32(ticket)]
@@ -128,7 +130,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 	case greeted && s.life.phase == message.Syncing:
 		return s.advanceOpening(now, out)
 	case s.conn.pending[id] == nil:
-		return s.cancellationTaken(id, out) // a notification, or a call that was canceled
+		return s.cancellationAccepted(id, out) // a notification, or a call that was canceled
 	}
 	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
 		s.life.noLogin = errors.Is(e.Err, upstream.ErrNoLogin)
@@ -205,7 +207,8 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 }
 
 // abandonPending fails every pending request, even if it is not marked as written: over HTTP, bytes are sent before the
-// link reports it. Only the link's report that nothing was sent (NotSent) allows another attempt.
+// link reports it. Only the link's report that nothing was sent (NotSent) allows another attempt. Calls that the server
+// has certainly not executed return to the pool.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxOrphans is the maximum number of orphans; the newest are kept.
+// maxOrphans is the maximum number of canceled calls for which the server may still create a task; the newest are kept.
 const maxOrphans = 64
 
 // cancelCall cancels a call. Its slot is free at once, and a late response is ignored.

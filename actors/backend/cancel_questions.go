@@ -40,9 +40,9 @@ func (s *state) armCancelled(d time.Duration, id uint32, out []kernel.Effect) []
 	return append(out, kernel.WakeAfter(d, cancelOver{s.conn.incarnation, id}))
 }
 
-// cancellationTaken handles the end of a POST. If it carried a cancellation, the server has received it or never
+// cancellationAccepted handles the end of a POST. If it carried a cancellation, the server has received it or never
 // will.
-func (s *state) cancellationTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
+func (s *state) cancellationAccepted(ticket uint32, out []kernel.Effect) []kernel.Effect {
 	id, ok := s.conn.cancelling[ticket]
 	if !ok {
 		return out

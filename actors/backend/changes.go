@@ -12,9 +12,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// streamOf returns the stream that a notification belongs to, or nil if there is none. It is identified by its
-// subscription id, compared as text because some servers turn the number into a string. Without an id, it is the
-// stream of the HTTP response, or the only one.
+// streamOf returns the stream that a notification belongs to, or nil if there is none. A subscription id in the
+// notification identifies the stream. Some servers turn the number into a string, so both forms are accepted. Without
+// an id, it is the stream whose HTTP response carried the notification or, over stdio, the first stream.
 func (s *state) streamOf(e *upstream.Received, params *protocol.Params) *changeStream {
 	l := &s.conn.streams
 	all := l.all()
@@ -76,7 +76,8 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 	return out
 }
 
-// unmarked returns a notification without its stream's subscription id, which only the gateway knows.
+// unmarked returns a notification with the stream's subscription id removed, which has no meaning outside this
+// connection.
 func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.Params, bool) {
 	edits := protocol.DropSubscriptionID(nil, f, p)
 	if len(edits) == 0 {
@@ -143,7 +144,7 @@ func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	return s.armOverlap(out)
 }
 
-// logLineModern forwards a log message to its call: the one whose response it came on, or else the only one that
+// logLineModern forwards a log message to its call: the one whose response carried it, or else the only one that
 // requested log messages. A modern server must not send any others. MCP 2026-07-28, server/utilities/logging.
 func (s *state) logLineModern(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[uint32(e.Ticket)]

@@ -16,8 +16,8 @@
 // Files for both eras: calls, notsent, cancel, cancel_questions, notifications, lists, unlisted, loops. The file era
 // determines the era and recheck checks it later. Questions of legacy servers are in questions, those of modern servers
 // in rounds. The holder of a call sees no difference. Tasks that the gateway follows for a client are in follow and
-// follow_verify (legacy) and polls (modern). Tasks that legacy clients asked for are in tasks. Changes reported by modern
-// servers are in streams, listen and changes.
+// follow_verify (legacy) and polls (modern). Tasks that legacy clients requested are in tasks. Changes reported by
+// modern servers are in streams, listen and changes.
 //
 //	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
 //	          ▲   └────────┴────────────┴────────┘ lost

@@ -280,7 +280,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
 	if peer != "" && !s.link.exchanges && s.only() == protocol.EraUnknown && s.conn.probe.plan == protocol.EraUnknown {
-		return s.reopen(now, protocol.EraModern, out) // the server is a gateway: in the modern era its questions name their calls
+		return s.reopen(now, protocol.EraModern, out) // the server is a gateway: in the modern era its requests to clients name their calls
 	}
 	s.setEra(now, protocol.EraLegacy)
 	s.conn.peer.node = peer

@@ -27,8 +27,9 @@ func (s *state) noAnswer(err error) string {
 	return text + err.Error()
 }
 
-// fault returns a gateway error about a call that was written to the server. If it is unknown whether the server executed
-// the call, the message says whether it is safe to retry. That is so for requests that only read; a tool may have run.
+// fault returns a gateway error about a call that was written to the server. If it is unknown whether the server
+// executed the call, the message says whether it is safe to retry. It is safe for requests that only read, and for
+// tools that the configuration trusts to be idempotent.
 func (s *state) fault(p *pending, name protocol.FaultName, text string) *protocol.Fault {
 	f := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
 	if name != protocol.BackendDisconnected {

@@ -9,7 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds for the time after which a list is fetched again because it is stale according to a modern server.
+// Bounds for the time for which a list is fresh according to a modern server (ttlMs). After that time it is fetched
+// again.
 const (
 	minTTL = 30 * time.Second
 	maxTTL = 24 * time.Hour

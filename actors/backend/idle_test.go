@@ -57,14 +57,14 @@ func TestStatusKeepsTheLastFailure(t *testing.T) {
 		}
 	}
 	o.step(kernel.Started{})
-	shows(0, "waits for its turn to start (limits.startsAtOnce)")
+	shows(0, "waiting for other servers to start (limits.startsAtOnce)")
 	o.step(message.Connect{})
 	shows(0, "")
 	o.step(linkEvent{1, upstream.Opened{}})
-	shows(12*time.Second, "waits for the answer to initialize, for 12s now")
+	shows(12*time.Second, "waiting for the response to initialize for 12s")
 	o.step(linkEvent{1, upstream.Closed{Err: errors.New("exit status 1"), Stderr: []string{"E404"}}})
 	shows(0, "exit status 1; stderr: E404")
 	o.step(reconnectDue{1})
 	o.step(message.Connect{})
-	shows(0, "waits for the connection; before: exit status 1; stderr: E404")
+	shows(0, "waiting for the connection; previous failure: exit status 1; stderr: E404")
 }

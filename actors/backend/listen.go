@@ -70,8 +70,9 @@ func (s *state) filter() (filter []byte, uris []string) {
 	return filter, uris
 }
 
-// openStream opens a stream for the changes that are wanted now. It does nothing while another stream waits for its
-// acknowledgment; that one is followed by another if needed.
+// openStream opens a stream for the changes that are wanted now. If none are wanted, it closes the current stream
+// instead. It does nothing if the server does not support such streams, or while another stream waits for its
+// acknowledgment. After the acknowledgment, another stream is opened if it is still needed.
 func (s *state) openStream(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	if l.opening != nil || l.refused {
@@ -330,7 +331,8 @@ func (s *state) listenLater(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relistenDue{s.conn.incarnation, l.attempt}))
 }
 
-// streamCancelled handles a server's cancellation of a stream. It must not cancel anything else.
+// streamCancelled handles a server's cancellation of a stream. A server must not cancel anything else, so other
+// cancellations are ignored.
 func (s *state) streamCancelled(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(params.RequestID.Of(e.Frame.Raw))
 	p := s.conn.pending[id]

@@ -164,13 +164,13 @@ func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effec
 	}
 	l.pages++
 	out = s.request(kind.ListMethod(), params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-		return s.pageCame(now, kind, f, out)
+		return s.pageReceived(now, kind, f, out)
 	}, out)
 	return s.expireOwn(out)
 }
 
-// pageCame handles a page. It requests the next one, or sends the complete list to the pool.
-func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+// pageReceived handles a page. It requests the next one, or sends the complete list to the pool.
+func (s *state) pageReceived(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if f.Kind == protocol.KindError {
 		return s.pageRefused(now, kind, f, out)
 	}
@@ -247,16 +247,16 @@ func (l *listing) take(f *protocol.Frame, span rawjson.Span) (full bool, err err
 // listDone sends a complete list to the pool, and fetches it again if it changed meanwhile.
 func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	items, asked := l.items, l.announced
+	items, announced := l.items, l.announced
 	l.running, l.fetched, l.items, l.failure, l.tries = false, true, nil, "", 0
 	l.announced = l.changedMeanwhile
 	items, out = s.dropLoops(kind, items, out)
-	asked = asked && !s.conn.peer.listsUs // otherwise gateways that list each other would announce changes to each other forever
+	announced = announced && !s.conn.peer.listsUs // otherwise gateways that list each other would announce changes to each other forever
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}
 	l.count = len(items)
-	out = s.fetchOver(now, kind, s.listed(kind, items, asked, out))
+	out = s.fetchOver(now, kind, s.listed(kind, items, announced, out))
 	if l.changedMeanwhile || l.refetch {
 		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server whose lists change all the time still becomes ready
 	}
@@ -268,16 +268,16 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 }
 
 // listed sends a list to the pool.
-func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) listed(kind protocol.ItemKind, items [][]byte, announced bool, out []kernel.Effect) []kernel.Effect {
 	if !s.catalog {
 		return out
 	}
 	return append(out, kernel.Tell(s.pool, message.Listed{
-		Backend: s.self, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Announced: asked, Silent: s.changesSilently(kind),
+		Backend: s.self, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Announced: announced, Silent: s.changesSilently(kind),
 	}))
 }
 
-// pageFailed keeps the previous list and fetches it again later.
+// pageFailed handles a failed fetch. The previous list stays in use, and the list is fetched again later.
 func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	level := slog.LevelWarn
@@ -307,7 +307,9 @@ func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []k
 	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
 }
 
-// readyWhenSynced enters Ready once every list has been fetched. Later changes do not delay it.
+// readyWhenSynced enters Ready once every list has been fetched or could not be fetched, and writes the calls that
+// waited for the connection. If lists are missing and no other list has items, it closes the connection instead. Lists
+// that change later do not delay it.
 func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Syncing {
 		return out

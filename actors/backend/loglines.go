@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// logged also records a server's log message in the gateway's log, at level debug.
+// logged copies a server's log message to the gateway's log, at level debug.
 func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageLogged, status.LineKey, logParams{f}))
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // dropLoops leaves out items that came from this gateway or through too many other gateways. Gateways may be each
-// other's servers, but their catalogs must not grow forever. For items of another gateway it records the path.
+// other's servers, but their catalogs must not grow forever. In items of another gateway, it records that gateway as
+// part of the path.
 func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	ours, far := 0, 0
 	kept := items[:0]

@@ -48,8 +48,8 @@ func changedKinds(m protocol.Method) []protocol.ItemKind {
 	return nil
 }
 
-// logLine forwards a log message to its call: the one whose response it came on, or else the speaker. Other messages go
-// to the pool.
+// logLine forwards a log message to its call: the one whose response carried it, or else the one that speaker returns.
+// Other messages go to the pool.
 func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	out = logged(&e.Frame, out)
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {

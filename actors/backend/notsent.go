@@ -34,7 +34,7 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	}
 	p := s.conn.pending[id]
 	if p == nil {
-		return s.cancellationTaken(id, out)
+		return s.cancellationAccepted(id, out)
 	}
 	reason := e.Err.Error()
 	switch {
@@ -75,7 +75,8 @@ func (s *state) closedFollows(err error) bool {
 	return s.link.reportsEnd && (errors.Is(err, upstream.ErrClosed) || !isLocal(err))
 }
 
-// callNotSent continues with a call that did not reach the server. It is not in any table.
+// callNotSent handles a call of which nothing reached the server. The caller must already have removed it from every
+// table.
 func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case p.round != nil && s.life.phase == message.Ready: // its client has answered and must not be asked again

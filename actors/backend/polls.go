@@ -17,10 +17,10 @@ import (
 
 // Limits for following a server's task. Extension io.modelcontextprotocol/tasks.
 const (
-	firstPoll   = time.Second // pause before a poll if the server does not name one
-	shortPoll   = 100 * time.Millisecond
-	longPoll    = 30 * time.Second
-	maxFailures = 3 // consecutive requests about a task that may fail; the next failure ends its call
+	firstPoll   = time.Second            // pause before a poll if the server does not name one
+	shortPoll   = 100 * time.Millisecond // shortest pause, whatever the server asks for
+	longPoll    = 30 * time.Second       // longest pause
+	maxFailures = 3                      // consecutive requests about a task that may fail; the next failure ends its call
 )
 
 // poll is the task that a modern server has created for a legacy client's call. The client does not know about it. The
@@ -58,7 +58,7 @@ func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
 	return t.pause
 }
 
-// pollPause returns a pause of ms milliseconds, within bounds, or otherwise if err is set.
+// pollPause returns a pause of ms milliseconds, within bounds. If err is set, it returns otherwise.
 func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 	if err != nil {
 		return otherwise
@@ -137,8 +137,8 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 }
 
 // heartbeat reports progress to the client, one step beyond reached, with the server's status message. If quiet, the
-// message only keeps the call alive and does not reach the client, because the server reports progress itself. It
-// returns the progress reached.
+// message only keeps the call alive and does not reach the client, because the server reports progress itself.
+// heartbeat returns the new value of reached.
 func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []kernel.Effect) (float64, []kernel.Effect) {
 	step := math.Floor(reached) + 1
 	behind := quiet || step <= reached // beyond 2^53
@@ -173,7 +173,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 		return s.pauseRound(q, q.poll.pauseOf(f), out)
 	}
 	if q.poll.rounds++; q.poll.rounds > maxRounds {
-		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times without coming to an end", maxRounds), out)
+		return s.dropTask(now, q, fmt.Sprintf("the server's task asked for input %d times without ending", maxRounds), out)
 	}
 	for _, response := range q.responses {
 		q.poll.asked[string(response.Key)] = true

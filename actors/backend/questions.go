@@ -21,7 +21,8 @@ const (
 // codeTooManyQuestions is the error code for a server with too many open questions.
 const codeTooManyQuestions = -31010
 
-// lastAsker is the call that asked or was answered last. For a moment, the next question is attributed to it.
+// lastAsker is the call in which the server last asked a question or received an answer. For the time of burst, the
+// next question is attributed to it.
 type lastAsker struct {
 	id uint32
 	at time.Time
@@ -120,7 +121,8 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 }
 
 // asker returns the call that a question belongs to: the one that waits for the end of the named task, or whose HTTP
-// response carried the question. Both are certain. Otherwise it is the speaker.
+// response carried the question. Both are certain. Otherwise it is the call that speaker returns, unless calls of other
+// principals are in progress.
 func (s *state) asker(now time.Time, e *upstream.Received) asker {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
@@ -271,7 +273,7 @@ func (s *state) decline(a *question, out []kernel.Effect) []kernel.Effect {
 	if a.method == protocol.MethodElicitationCreate {
 		return s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
 	}
-	return s.reply(protocol.AppendError(nil, a.rawID, -1, "the call was cancelled before its client answered", nil), out)
+	return s.reply(protocol.AppendError(nil, a.rawID, -1, "the call was canceled before its client answered", nil), out)
 }
 
 // dropQuestions forgets the open questions of a call that the server has answered without waiting for them.

@@ -11,7 +11,8 @@ import (
 )
 
 // mayRepeat reports whether a call may be sent again when its connection breaks: retry.inFlight allows it and the call
-// is safe to repeat. A call whose server has asked the client is not repeated, because the client would be asked again.
+// is safe to repeat. A call during which the server has asked the client is not repeated, because the client would be
+// asked again.
 func (s *state) mayRepeat(p *pending) bool {
 	return s.server.Retry.InFlight == "idempotent" && p.own == nil && p.round == nil && p.followed == nil && !p.hasAsked && p.request.Repeatable()
 }
@@ -32,7 +33,7 @@ func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	return lost
 }
 
-// lost returns to the pool a call that may have been written.
+// lost returns a call to the pool that the server may have executed.
 func (s *state) lost(id uint32, p *pending, text string) kernel.Effect {
 	s.remove(id, p)
 	fault := s.fault(p, protocol.BackendDisconnected, text)

@@ -27,8 +27,8 @@ const (
 type round struct {
 	call      message.CallRef
 	request   *message.Request
-	number    int                      // counts the server's input_required results, from 1
-	empty     int                      // consecutive ones without a question
+	number    int                      // counts the server's input_required results and the polls, from 1; older timers are ignored
+	empty     int                      // consecutive input_required results without a question
 	state     []byte                   // requestState, raw JSON; nil = none
 	responses []protocol.InputResponse // in the order of the questions; Result is nil while unanswered
 	open      int                      // unanswered questions

@@ -57,7 +57,7 @@ type life struct {
 	stderr           []string
 
 	known            message.KnownEra // the era that the next connection begins with
-	nextEra          protocol.Era     // era that only the next connection begins with, because this process is unusable; unknown = use known
+	nextEra          protocol.Era     // era that only the next connection begins with, because this one was opened in the wrong era; unknown = use known
 	silentInBothEras bool             // the server ended without output in both eras, so the next attempt starts only one process
 	asksByResult     bool             // a legacy server asks with input_required results, so it gets its requestState back
 }
@@ -151,8 +151,8 @@ type opening struct {
 	stream      bool   // the stream for messages that belong to no request is being opened, and nothing else is sent yet
 }
 
-// accepted records that a notification was accepted, and reports whether it was notifications/initialized. Nothing else
-// is sent before that.
+// accepted records that the server has accepted a notification, and reports whether it is the notifications/initialized
+// that the opening waits for. Nothing else is sent before it is accepted.
 func (o *opening) accepted(ticket uint32) bool {
 	if ticket == 0 {
 		return false

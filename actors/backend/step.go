@@ -118,7 +118,7 @@ func whyStopping(why string) (protocol.FaultName, string) {
 	return protocol.BackendDisconnected, "it was disabled, removed or restarted"
 }
 
-// starting reports whether this connection has not been ready yet.
+// starting reports whether a connection is being opened and has not been ready yet.
 func (s *state) starting() bool {
 	return s.life.phase == message.Connecting || s.life.phase == message.Handshaking || s.life.phase == message.Syncing
 }
@@ -185,12 +185,13 @@ func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.armStart(now, out)
 }
 
-// lose ends the connection. Every call is answered and the next attempt is scheduled.
+// lose ends the connection and schedules the next attempt. Every call is answered or returned to the pool, or waits for
+// the next connection.
 func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	return s.retreat(now, message.Waiting, reason, out)
 }
 
-// retreat ends the connection and waits in the phase for the next attempt.
+// retreat ends the connection and waits in the phase for the next attempt. A draining backend stops instead.
 func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	lost := s.takeRepeatable(reason)
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
@@ -219,9 +220,9 @@ func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Stopped || s.life.phase == message.Draining {
 		return out
 	}
-	out = s.enter(now, message.Draining, "being replaced", out)
+	out = s.enter(now, message.Draining, "closing when the running calls have ended", out)
 	if !s.conn.open {
-		out = s.failRounds(protocol.BackendDisconnected, "it is being replaced", out)
+		out = s.failRounds(protocol.BackendDisconnected, "its connection is being closed", out)
 	}
 	return s.stopWhenDrained(now, out)
 }

@@ -237,7 +237,7 @@ func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits [
 	return s.done(now, p, edited, out)
 }
 
-// done completes a call with a response. The call is not in any table.
+// done completes a call with a response. The caller must already have removed the call from every table.
 func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if p.round != nil {
 		out = p.round.completed(out)
@@ -247,13 +247,14 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 	return s.stopWhenDrained(now, out)
 }
 
-// badAnswer fails a call because of its server's response. The call is not in any table.
+// badAnswer fails a call because of an invalid response. The caller must already have removed the call from every
+// table.
 func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's invalid response", "method", p.request.Frame.MethodText(), "reason", text))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 
-// failed fails a call with a gateway error. The call is not in any table.
+// failed fails a call with a gateway error. The caller must already have removed the call from every table.
 func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}))
 	return s.stopWhenDrained(now, out)

@@ -49,7 +49,7 @@ func (s *state) unlisted() (missing string, some bool) {
 	return "its " + strings.Join(kinds, " and ") + " could not be listed: " + why, some
 }
 
-// explain reports to the pool that the set of missing lists has changed.
+// explain reports to the pool which lists are missing and why, if that has changed.
 func (s *state) explain(out []kernel.Effect) []kernel.Effect {
 	reason, _ := s.unlisted()
 	if s.life.phase != message.Ready || reason == s.life.reason {

@@ -34,7 +34,7 @@ func TestStep(t *testing.T) {
 		{"answer", "", []at{{0, Sent{}, nil}, {1, Answered{}, []EffectKind{Deliver}}, {2, Answered{}, nil}, {time.Hour, Tick{}, nil}}},
 		{"answer overtakes written", "", []at{{0, Answered{}, []EffectKind{Deliver}}, {1, Sent{}, nil}}},
 		{"broken while queued", "", []at{{0, Broken{}, []EffectKind{Fail}}, {1, Answered{}, nil}}},
-		// S2.6.1: the request is cancelled at the server and the client gets a timeout error.
+		// S2.6.1: the request is canceled at the server and the client gets a timeout error.
 		{"idle timeout, to the nanosecond", "", []at{
 			{0, Sent{}, nil}, {30*time.Second - 1, Tick{}, nil},
 			{30 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}, {time.Hour, Tick{}, nil}, {time.Hour, Answered{}, nil}}},

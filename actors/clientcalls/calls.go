@@ -43,7 +43,7 @@ type Holder[H Entry, R any] interface {
 	Deliver(now time.Time, h H, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect
 	// Fail writes a gateway error to the client.
 	Fail(now time.Time, h H, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect
-	// Withdrawn ends the exchange of a call that its client has cancelled, or whose client has left.
+	// Withdrawn ends the exchange of a call that its client has canceled, or whose client has left.
 	Withdrawn(h H, out []kernel.Effect) []kernel.Effect
 	// Ending runs when a call has ended, before the effects of that are executed.
 	Ending(h H, out []kernel.Effect) []kernel.Effect

@@ -11,7 +11,7 @@ import (
 )
 
 // abortFault answers the client of a call that an operator aborted. Immutable.
-var abortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}
+var abortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "a gateway operator canceled the call"}
 
 // faultOfCall returns a copy of fault for one call, with the name of its server. It is not retryable, as EndAll does not wait for the
 // pool to confirm that the call was not sent.

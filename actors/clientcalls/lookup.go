@@ -186,7 +186,7 @@ func (s *lookups[R]) over(m lookupOver) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return r.id == m.id })
 }
 
-// cancel removes the waiting request for which is returns true: its client has cancelled it.
+// cancel removes the waiting request for which is returns true: its client has canceled it.
 func (s *lookups[R]) cancel(is func(R) bool) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return is(r.request) })
 }

@@ -12,6 +12,6 @@ func abandon(call CallRef, request *Request, why kernel.Reason) {
 		name = protocol.QueueFull
 	}
 	call.Holder.Tell(Failed{Seq: call.Seq, Fault: &protocol.Fault{
-		Name: name, Server: request.Server, Message: "the gateway could not take the call: " + string(why), Retryable: true,
+		Name: name, Server: request.Server, Message: "the gateway did not accept the call: " + string(why), Retryable: true,
 	}})
 }

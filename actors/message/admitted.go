@@ -8,15 +8,15 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Admitted is the decision of admission.Admit about a request: its principal and what it may see. Actors rely on it alone, never
-// on what the request itself claims.
+// Admitted is the decision of admission.Admit about a request: the principal and what the principal may see. Actors
+// rely on it alone, never on what the request itself claims.
 type Admitted struct {
 	View  catalog.Key
 	Who   *identity.Principal // the principal; nil = identity.Local
 	Epoch uint64              // number of changes to principals that the decision took into account
 }
 
-// Principal returns PrincipalOf of the request's principal.
+// Principal returns the key under which actors keep what belongs to the request's principal (see PrincipalOf).
 func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
 
 // PrincipalOf returns the holder (identity.Holder) to which everything that belongs to a principal is bound, or "" if the client
@@ -36,7 +36,8 @@ func NameOf(who *identity.Principal) string {
 	return who.Name
 }
 
-// Narrowed returns the key of the same view, restricted to the projects and rights of who.
+// Narrowed returns the key of the same view, restricted to the projects and rights of who. If who is nil, the key has
+// no restrictions.
 func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 	key.Projects, key.Rights, key.Policy = "", "", nil
 	if who == nil {
@@ -49,13 +50,14 @@ func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 	return key
 }
 
-// Refusal says why a request may see nothing.
+// Refusal is the answer to a request that is not admitted.
 type Refusal struct {
 	Status int // of the HTTP response
 	Fault  *protocol.Fault
 }
 
-// Refuse answers a message of a client of that era with the refusal. On stdin and stdout it answers requests only.
+// Refuse answers a client's message with the refusal, in the format of the client's era. On stdio, only requests are
+// answered.
 func (r *Refusal) Refuse(x *downstream.Exchange, era protocol.Era) {
 	request := x.Batch == nil && x.Frame.Kind == protocol.KindRequest
 	switch {

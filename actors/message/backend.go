@@ -27,7 +27,7 @@ func (s Send) Abandon(why kernel.Reason) {
 		s.Pool.Tell(CallEnded{Backend: s.Backend, Call: s.Call})
 		return
 	}
-	s.Pool.Tell(NotExecuted{Backend: s.Backend, Call: s.Call, Request: s.Request, Reason: "it took no more: " + string(why), Full: why == kernel.Overloaded})
+	s.Pool.Tell(NotExecuted{Backend: s.Backend, Call: s.Call, Request: s.Request, Reason: "the connection accepted no more calls: " + string(why), Full: why == kernel.Overloaded})
 }
 
 // CancelSent cancels a call that the backend has written or is about to write.
@@ -45,13 +45,14 @@ type Drain struct{}
 // Stop tells a backend to answer all pending calls and stop at once.
 type Stop struct{ Reason string }
 
-// QueryIdle queries whether a backend is idle. The answer is BackendIdle. A backend that is not idle does not answer.
+// QueryIdle asks a backend whether it is idle. An idle backend answers with BackendIdle. A backend that is not idle
+// does not answer.
 type QueryIdle struct{}
 
 func (QueryIdle) Class() kernel.Class { return kernel.State }
 
-// CheckConnection tells a backend to check its connection, since another connection to the same URL was lost. Without
-// traffic the backend would not notice a loss.
+// CheckConnection tells a backend to check its connection, since another connection to the same replica was lost.
+// Without traffic the backend would not notice a loss.
 type CheckConnection struct{}
 
 func (CheckConnection) Class() kernel.Class { return kernel.State }

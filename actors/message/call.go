@@ -1,5 +1,5 @@
-// Package message holds the messages that actors send each other, by receiver, and the vocabulary that travels between the
-// clients' and the servers' side of the gateway. Messages are values, or pointers to values that are not modified after
+// Package message holds the messages that actors send each other, by receiver, and the types that the clients' side and
+// the servers' side of the gateway share. Messages are values, or pointers to values that are not modified after
 // sending.
 package message
 
@@ -18,7 +18,7 @@ import (
 type Caller struct {
 	Principal    string         // PrincipalOf the client's principal; "" = not authenticated
 	Epoch        uint64         // Admitted.Epoch of Principal
-	ClientKey    string         // the client for limits. Legacy: session id. Modern: principal, else address (on loopback with clientInfo)
+	ClientKey    string         // identifies the client for limits. Legacy: session id. Modern: principal, else address (on loopback with clientInfo)
 	View         catalog.Key    // the part of the catalog that the client sees
 	Version      string         // the protocol version the client speaks
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
@@ -28,11 +28,11 @@ type Caller struct {
 	Extras       Extras         // legacy: the client's other capabilities, declared to modern servers
 }
 
-// Line returns the key of the queue that the call waits in where clients take turns. A principal has one queue for all its
+// QueueKey returns the key of the client's queue, wherever clients take turns. A principal has one queue for all
 // sessions.
-func (c *Caller) Line() string { return cmp.Or(c.Principal, c.ClientKey) }
+func (c *Caller) QueueKey() string { return cmp.Or(c.Principal, c.ClientKey) }
 
-// CallRef names a call: the actor that holds it and its number there.
+// CallRef identifies a call by the actor that holds it and the call's number there.
 type CallRef struct {
 	Holder kernel.Reference // a session or a stateless session
 	Seq    uint64           // never reused by that holder
@@ -100,9 +100,9 @@ type Log struct {
 // it exactly once with a ServerRequestResult to From.
 type ServerRequest struct {
 	Seq   uint64
-	Key   uint64 // the backend's number of this request
+	Key   uint64 // number that the sender gave this request
 	From  kernel.Reference
-	Frame protocol.Frame // the server's request, its own id inside
+	Frame protocol.Frame // the server's request, with the server's id
 }
 
 // ServerRequestCanceled says that the server no longer wants the answer to its request.
@@ -144,7 +144,8 @@ func (ServerRequestCanceled) Class() kernel.Class { return kernel.Outcome }
 func (Done) Class() kernel.Class                  { return kernel.Outcome }
 func (Failed) Class() kernel.Class                { return kernel.Outcome }
 
-// Class is Step or State: a server can report more progress than a client can receive, so reports in the queue are replaced.
+// Class is Step or State: a server can report more progress than a client can receive, so a newer report replaces one
+// in the queue.
 func (p Progress) Class() kernel.Class {
 	if p.Behind {
 		return kernel.State

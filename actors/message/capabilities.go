@@ -53,9 +53,9 @@ func CanOf(capabilities []byte) CapabilitySet {
 	return can
 }
 
-// In returns c as it is meant in the negotiated version. A declaration counts in any version: the Java SDK over HTTP+SSE
-// negotiates 2024-11-05, yet declares and answers elicitation. Only the modes depend on the version: before 2025-11-25 there
-// were none, and an elicitation object always means form.
+// In returns the set that c stands for in the negotiated version. A declaration counts in any version: the Java SDK
+// over HTTP+SSE negotiates 2024-11-05, yet declares and answers elicitation. Only the modes depend on the version:
+// before 2025-11-25 there were none, and an elicitation object always means form.
 func (c CapabilitySet) In(version string) CapabilitySet {
 	if version < protocol.Version20251125 && c&CanURL != 0 {
 		return c | CanForm
@@ -93,7 +93,7 @@ func (c CapabilitySet) declare(roots string) []byte {
 	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
-// Answers reports whether the client has declared that it answers q.
+// Answers reports whether the client has declared that it can answer q.
 func (c CapabilitySet) Answers(q protocol.InputKind) bool {
 	needs := map[protocol.InputKind]CapabilitySet{
 		protocol.InputForm: CanForm, protocol.InputURL: CanURL, protocol.InputSample: CanSample,

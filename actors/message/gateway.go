@@ -67,8 +67,8 @@ func (m SetSessionLevel) Abandon(kernel.Reason) {
 	}
 }
 
-// SetSessionLevelResult answers SetSessionLevel after the servers received the level, and before any later call of the
-// session.
+// SetSessionLevelResult answers SetSessionLevel. By then, the level has been sent to the servers' pools, so it takes
+// effect before any later call of the session.
 type SetSessionLevelResult struct{ Seq uint64 }
 
 func (SetSessionLevelResult) Class() kernel.Class { return kernel.Outcome }

@@ -45,7 +45,7 @@ func (GetCatalog) Observation() {}
 // Abandon answers nil, as the gateway is stopping.
 func (g GetCatalog) Abandon(kernel.Reason) { g.Reply <- nil }
 
-// CatalogReport is the gateway's own part of the status, without its children's.
+// CatalogReport is the gateway's own part of the status, without the parts of its children.
 type CatalogReport struct {
 	Catalog  status.Catalog
 	Projects []status.Project

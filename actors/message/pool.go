@@ -19,12 +19,12 @@ type Dispatch struct {
 // Abandon answers a Dispatch that the pool never handled (mailbox full, pool gone).
 func (d Dispatch) Abandon(why kernel.Reason) { abandon(d.Call, d.Request, why) }
 
-// Cancel withdraws a call: a queued call is dropped, a running one is cancelled at the server. The pool does not answer:
-// the holder has already answered its client, or wants no answer.
+// Cancel withdraws a call: a queued call is dropped, and a running one is canceled at the server. The pool does not
+// answer: the holder has already answered its client, or needs no answer.
 type Cancel struct {
 	Call     CallRef
 	Reason   string
-	TimedOut bool // the call is cancelled because the server did not accept or answer it in time
+	TimedOut bool // the call is canceled because the server did not accept or answer it in time
 }
 
 // Class is Outcome: a Cancel is never refused, and never overtakes its own Dispatch.
@@ -79,7 +79,7 @@ type BackendChanged struct {
 	LastLine    string // the process's last line on stderr: for operators, never for clients
 	NextAttempt time.Time
 	Info        *ServerInfo // set while syncing and when ready
-	Known       KnownEra    // when ready: the era that was detected; unknown = the configured one
+	Known       KnownEra    // when ready: the era that was detected; EraUnknown = the configuration sets the era
 	NoLogin     bool        // with phase NeedsLogin: logging in does not help; credentials have to be configured
 	Refused     bool        // the server does not support the only permitted era
 	Restarted   bool        // the actor has just (re)started: its calls are lost
@@ -102,21 +102,22 @@ const slowStart = 3 * time.Second
 func Awaited(phase Phase) string {
 	switch phase {
 	case Connecting:
-		return "waits for the connection"
+		return "waiting for the connection"
 	case Handshaking:
-		return "waits for the answer to initialize"
+		return "waiting for the response to initialize"
 	case Syncing:
-		return "waits for its lists"
+		return "waiting for the server's lists"
 	}
 	return ""
 }
 
-// Starting says what a starting backend is waiting for, for how long, and why the previous attempt failed. It returns "" if the
-// backend has not waited for long and no attempt has failed. It also reports whether the backend has waited for long.
+// Starting describes for operators what a starting backend is waiting for, how long it has waited if that is at least
+// slowStart, and why the previous attempt failed. It returns "" if the wait is shorter and no attempt has failed. long
+// reports whether the wait is at least slowStart.
 func Starting(phase Phase, d time.Duration, before string) (text string, long bool) {
 	text, long = Awaited(phase), d >= slowStart
 	if long {
-		text += ", for " + Seconds(d) + " now"
+		text += " for " + Seconds(d)
 	}
 	if before == "" && !long {
 		return "", false
@@ -125,7 +126,7 @@ func Starting(phase Phase, d time.Duration, before string) (text string, long bo
 }
 
 // beforeFailure separates what a start is waiting for from the failure of the previous attempt.
-const beforeFailure = "; before: "
+const beforeFailure = "; previous failure: "
 
 // WithFailure joins what a start is waiting for and the failure of the previous attempt. Either may be empty.
 func WithFailure(waits, failure string) string {
@@ -169,8 +170,8 @@ type BackendIdle struct{ Backend kernel.Reference }
 
 func (BackendIdle) Class() kernel.Class { return kernel.Outcome }
 
-// ListStale reports that a list has changed, according to a connection that only carries calls. The connection with the
-// catalog fetches the list again.
+// ListStale reports that a list has changed, as notified on a connection that only carries calls. The connection that
+// carries the catalog fetches the list again.
 type ListStale struct{ Kind protocol.ItemKind }
 
 func (ListStale) Class() kernel.Class { return kernel.State }
@@ -203,7 +204,8 @@ type UnattributedRequest struct{ Backend kernel.Reference }
 
 func (UnattributedRequest) Class() kernel.Class { return kernel.State }
 
-// SubscribeURI subscribes to updates of a resource. The answer is one SubscribeURIResult. URI is the server's own.
+// SubscribeURI subscribes to updates of a resource. The answer is one SubscribeURIResult. URI is the server's, not the
+// public one.
 type SubscribeURI struct {
 	From kernel.Reference
 	Seq  uint64 // of the subscriber's request
@@ -222,7 +224,7 @@ func (s SubscribeURI) Abandon(kernel.Reason) {
 
 // ServerHasGone returns the fault for a subscriber whose pool is gone or never handled the request.
 func ServerHasGone(server string) *protocol.Fault {
-	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Message: "the server has gone", Retryable: true}
+	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Message: "the server is no longer available", Retryable: true}
 }
 
 // Resubscribe tells a pool what a client was subscribed to at the previous pool, or before this pool's restart. There is no
@@ -266,7 +268,7 @@ type SetLevel struct{ Level protocol.Level }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }
 
-// RootsChanged says that the roots of a client have changed. A server has requested them.
+// RootsChanged says that a client's roots have changed. It is sent only if a server has requested them.
 type RootsChanged struct {
 	Client string // the client's Caller.ClientKey; other clients' connections are not affected
 }

@@ -9,7 +9,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// ResourceChanged says that a resource of the server has changed. URI is the server's own, unquoted.
+// ResourceChanged says that a resource of the server has changed. URI is the server's, not the public one, and
+// unquoted.
 type ResourceChanged struct {
 	Backend kernel.Reference // the connection that received the notification
 
@@ -34,8 +35,8 @@ type updatedBy struct {
 	uri     string
 }
 
-// AllResourcesChanged says that more resources have changed than can be named. Every subscribed resource may be
-// one of them.
+// AllResourcesChanged says that more resources have changed than could be queued individually. Every subscribed
+// resource may be among them.
 type AllResourcesChanged struct{ Backend kernel.Reference }
 
 func (AllResourcesChanged) Class() kernel.Class { return kernel.State }

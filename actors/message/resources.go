@@ -7,7 +7,7 @@ import "goblin-actor/actors/kernel"
 type ResourcesMentioned struct {
 	Backend     kernel.Reference
 	Incarnation uint64
-	URIs        []string // the server's own
+	URIs        []string // the server's, not the public ones
 }
 
 func (ResourcesMentioned) Class() kernel.Class { return kernel.Outcome }

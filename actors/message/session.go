@@ -61,7 +61,7 @@ func (SessionBusy) Class() kernel.Class { return kernel.Outcome }
 
 // RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
 func RefuseNoSession(x *downstream.Exchange) {
-	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})
+	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it has ended or never existed; send initialize to begin a new one"})
 }
 
 // RefuseFault answers with an HTTP status and the fault as a JSON-RPC error, with the request's id if it has one.
@@ -86,16 +86,16 @@ type OpenSession struct {
 	Admitted
 }
 
-// comeBack is the delay after which a client may try again if it got no session.
-const comeBack = 5 * time.Second
+// sessionRetryAfter is the delay after which a client may try again if it got no session.
+const sessionRetryAfter = 5 * time.Second
 
 // NoRoom returns the fault for a client that is refused a session or subscription stream.
 func NoRoom(why kernel.Reason) *protocol.Fault {
 	if why == kernel.Overloaded {
 		return &protocol.Fault{Name: protocol.Overloaded, Message: "too many sessions, and all are in use (limits.maxSessions); try again later",
-			Retryable: true, RetryAfter: comeBack}
+			Retryable: true, RetryAfter: sessionRetryAfter}
 	}
-	return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway accepts no new sessions while it shuts down; try again later", Retryable: true, RetryAfter: comeBack}
+	return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway accepts no new sessions while it shuts down; try again later", Retryable: true, RetryAfter: sessionRetryAfter}
 }
 
 // Abandon refuses the session; the client may try again.
@@ -114,7 +114,7 @@ func (o OpenSession) Refuse(fault *protocol.Fault) {
 	RefuseFault(o.Exchange, status, fault)
 }
 
-// OpenStdio requests the only session of the client on stdin and stdout from the gateway.
+// OpenStdio requests the session of the client on stdin and stdout from the gateway. There is only one such session.
 type OpenStdio struct {
 	Admitted
 	Reply chan<- kernel.Reference // capacity 1
@@ -135,7 +135,7 @@ type IdleSince struct {
 
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }
 
-// QueryIdleSince queries when a session was last used. The answer goes to To.
+// QueryIdleSince asks a session when it was last used. The answer, IdleSince, goes to To.
 type QueryIdleSince struct{ To kernel.Reference }
 
 func (QueryIdleSince) Class() kernel.Class { return kernel.Urgent }
@@ -190,7 +190,7 @@ func (ResourceKnown) Class() kernel.Class { return kernel.Outcome }
 // still queued.
 type ResourceUpdated struct {
 	Server string
-	URI    string // the server's own
+	URI    string // the server's, not the public one
 	Frame  protocol.Frame
 	Span   rawjson.Span // params.uri inside Frame.Raw
 }
@@ -208,8 +208,8 @@ func (u ResourceUpdated) Sum() any { return ResourcesUpdated{u.Server} }
 
 type updatedKey struct{ server, uri string }
 
-// ResourcesUpdated says that more resources of the server have changed than can be listed. Each subscribed one may be among
-// them.
+// ResourcesUpdated says that more resources of the server have changed than could be queued individually. Every
+// subscribed one may be among them.
 type ResourcesUpdated struct{ Server string }
 
 func (ResourcesUpdated) Class() kernel.Class { return kernel.State }
@@ -217,12 +217,12 @@ func (ResourcesUpdated) Class() kernel.Class { return kernel.State }
 // Key implements kernel.Keyed: one message for each server is enough.
 func (u ResourcesUpdated) Key() any { return u }
 
-// ServerLog is a log line of a server that belongs to no call.
+// ServerLog is a server's log message that belongs to no call.
 type ServerLog struct {
-	Backend   kernel.Reference // the connection it came on
+	Backend   kernel.Reference // the connection that received it
 	Server    string
 	Frame     protocol.Frame
-	Principal string // the principal whose connection it is; "" = a shared connection
+	Principal string // the principal that owns the connection; "" = a shared connection
 }
 
 func (ServerLog) Class() kernel.Class { return kernel.LogLine }

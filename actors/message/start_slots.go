@@ -3,7 +3,7 @@ package message
 import "goblin-actor/actors/kernel"
 
 // AwaitsTurn tells operators what a backend without a start slot is waiting for.
-const AwaitsTurn = "waits for its turn to start (limits.startsAtOnce)"
+const AwaitsTurn = "waiting for other servers to start (limits.startsAtOnce)"
 
 // RequestConnect tells the pool that a backend wants to connect. The pool answers with Connect once it may.
 type RequestConnect struct{ Backend kernel.Reference }

@@ -16,7 +16,7 @@ type StatelessRequest struct {
 
 // Abandon answers a client whose stateless session is overloaded or has ended.
 func (v StatelessRequest) Abandon(why kernel.Reason) {
-	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway could not take the request: " + string(why), Retryable: true}
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway did not accept the request: " + string(why), Retryable: true}
 	switch why {
 	case kernel.Overloaded:
 		fault.Name, fault.Message = protocol.Overloaded, "too many requests of this client wait in the gateway; nothing was sent"
@@ -57,7 +57,7 @@ type OpenSubscription struct {
 // Abandon refuses the stream; the client may try again.
 func (o OpenSubscription) Abandon(why kernel.Reason) { RefuseModern(o.Exchange, NoRoom(why)) }
 
-// Drained tells the gateway that no client waits for a draining stateless session any more.
+// Drained tells the gateway that no client waits for a draining stateless session anymore.
 type Drained struct{ From kernel.Reference }
 
 func (Drained) Class() kernel.Class { return kernel.Outcome }

@@ -14,14 +14,15 @@ const ExtensionTasks = "io.modelcontextprotocol/tasks"
 // taskScheme is the prefix of a task's pseudo-URI. No real URI starts with it.
 const taskScheme = "\x00task:"
 
-// TaskURI returns the pseudo-URI of a modern server's task, by which clients subscribe to it. id is the server's own.
+// TaskURI returns the pseudo-URI of a modern server's task, by which clients subscribe to it. id is the server's, not
+// the public one.
 func TaskURI(id string) string { return taskScheme + id }
 
 // TaskOf returns the id of a task if uri is a TaskURI.
 func TaskOf(uri string) (id string, ok bool) { return strings.CutPrefix(uri, taskScheme) }
 
-// TaskOrigin is the connection on which a legacy server created a task. On other connections the server may not know the task,
-// or may know another one by the same id.
+// TaskOrigin is the connection on which a legacy server created a task. On other connections the server may not know
+// the task, or may know another task with the same id.
 type TaskOrigin struct {
 	Backend     kernel.Reference
 	Incarnation uint64
@@ -30,13 +31,13 @@ type TaskOrigin struct {
 // TaskMade tells the holder of a call that the server has created a task for it. Done follows.
 type TaskMade struct {
 	Seq  uint64
-	ID   string // the server's own
+	ID   string // the server's, not the public one
 	Home TaskOrigin
 }
 
 // DropTask tells a backend that no client will request a task that was created on its connection.
 type DropTask struct {
-	ID          string // the server's own
+	ID          string // the server's, not the public one
 	Incarnation uint64
 }
 
@@ -46,7 +47,7 @@ func (DropTask) Class() kernel.Class { return kernel.Outcome }
 // the holder of the call that created the task, and may be lost (MCP 2025-11-25, basic/utilities/tasks, task notifications).
 type TaskNotification struct {
 	Server string
-	ID     string // the server's own
+	ID     string // the server's, not the public one
 	Frame  protocol.Frame
 }
 
@@ -69,18 +70,18 @@ func (r *Request) AboutTask() bool {
 // sent yet.
 func (r *Request) Plain() {
 	if edit, ok := rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "task"); ok {
-		r.respell(edit)
+		r.applyEdit(edit)
 	}
 }
 
 // Followed adds the member that requests a task, for a tool that requires one. The client receives the task's result. The request
 // must not have been sent yet.
 func (r *Request) Followed() {
-	r.Follow = r.Frame.Params.Present() && r.respell(rawjson.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
+	r.Follow = r.Frame.Params.Present() && r.applyEdit(rawjson.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
 }
 
-// respell applies an edit to a tools/call, and reports whether the new frame is valid.
-func (r *Request) respell(edit rawjson.Edit) bool {
+// applyEdit applies an edit to a tools/call, and reports whether the new frame is valid.
+func (r *Request) applyEdit(edit rawjson.Edit) bool {
 	var f protocol.Frame
 	var params protocol.Params
 	if f.Parse(rawjson.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {

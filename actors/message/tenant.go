@@ -16,17 +16,17 @@ type Tenant struct {
 	Key     string            // equal for all requests that may share connections; a hash if it depends on headers
 	Who     string            // the Caller.Principal that owns them and whose credentials they may use; "" = no single principal
 	Epoch   uint64            // the Caller.Epoch of the request that opened them
-	Client  string            // the Caller.ClientKey of the client whose end closes them; "" = not one client's
+	Client  string            // the Caller.ClientKey of the only client that uses them; they are closed when it leaves; "" = several clients use them
 	Lane    string            // the holder whose login at the server the connections use; "" = the shared login
 	Headers map[string]string // headers sent in addition to the configured ones, by name
 	Level   protocol.Level    // log level that the client has set; LevelNone = none
 
-	Isolation string                 // the server's setting when the tenant was created; a reload may change it
-	Forwarded []config.ForwardHeader // the same, for the headers to forward; read-only
+	Isolation string                 // the server's isolation setting when the tenant was created; a reload may change the setting
+	Forwarded []config.ForwardHeader // the server's forwardHeaders setting at that time; read-only
 }
 
-// Fits reports whether the tenant still matches the server's settings, which a reload may have changed. If not,
-// nothing is sent for it any more.
+// Fits reports whether the tenant still matches the server's settings, which a reload may have changed. If not, nothing
+// more is sent for the tenant.
 func (t *Tenant) Fits(server *config.Server) bool {
 	if t == nil {
 		return server.Isolation != "session" && server.Isolation != "principal"
@@ -41,8 +41,8 @@ func (t *Tenant) Fits(server *config.Server) bool {
 // none.
 type ConnectionOwner struct {
 	*Tenant
-	Can    CapabilitySet // what the subscriber answers
-	Modern bool          // the subscriber's era
+	Can    CapabilitySet // server requests that the subscriber can answer
+	Modern bool          // the subscriber speaks a modern version
 }
 
 // Equal reports whether two owners are equal in every field.

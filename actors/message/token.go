@@ -81,7 +81,9 @@ type LoginReport struct {
 
 type abandonedError struct{ why kernel.Reason }
 
-func (e abandonedError) Error() string { return "the gateway could not do that: " + string(e.why) }
+func (e abandonedError) Error() string {
+	return "the gateway did not process the request: " + string(e.why)
+}
 
 func abandoned(why kernel.Reason) error { return abandonedError{why} }
 

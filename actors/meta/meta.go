@@ -69,7 +69,7 @@ type (
 		request  *message.Request
 		snapshot *catalog.Snapshot
 	}
-	cancelRun struct{ number uint64 } // the call was cancelled
+	cancelRun struct{ number uint64 } // the call was canceled
 	dropIndex struct{}
 )
 
@@ -117,7 +117,7 @@ func (m *meta) run(self kernel.Self, a run) {
 			case processors <- struct{}{}:
 				defer func() { <-processors }()
 			case <-calling.Done():
-				return ran{number: a.number, fault: internalFault} // cancelled: the answer is discarded
+				return ran{number: a.number, fault: internalFault} // canceled: the answer is discarded
 			}
 		}
 		frame, fault := server.answer(calling, with, a.request)

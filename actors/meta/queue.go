@@ -29,7 +29,7 @@ type clientQueue struct {
 // add queues a call. If the queue is full, it removes and returns the newest call of the client with the most calls.
 // That can be the added call itself.
 func (t *callQueue) add(w queuedCall) (refused message.Dispatch, full bool) {
-	client := w.Request.Caller.Line()
+	client := w.Request.Caller.QueueKey()
 	its := slices.IndexFunc(t.clients, func(l *clientQueue) bool { return l.client == client })
 	if t.count >= maxWaiting {
 		most := slices.MaxFunc(t.clients, func(a, b *clientQueue) int { return len(a.calls) - len(b.calls) })

@@ -101,7 +101,7 @@ func TestDroppedDocumentsHaveNoEffect(t *testing.T) {
 	})
 }
 
-// A cancelled search ends with an error.
+// A canceled search ends with an error.
 func TestCancelledSearchFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

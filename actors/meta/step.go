@@ -25,7 +25,7 @@ type state struct {
 
 	number     uint64
 	running    map[uint64]message.Dispatch
-	numbers    map[message.CallRef]uint64 // the call numbers of running calls that are not cancelled
+	numbers    map[message.CallRef]uint64 // the call numbers of running calls that are not canceled
 	queue      callQueue
 	queueTimer bool // a queueDue timer is set
 

@@ -5,7 +5,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// cancel removes a queued or login-waiting call, or cancels a running one at its backend.
+// cancel removes a call that waits in the queue or for a login. A running call is canceled at its backend.
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if r := s.calls.running[m.Call]; r != nil {
 		r.cancelled = true

@@ -72,7 +72,7 @@ func (s *state) finish(call message.CallRef, r *run) {
 	s.idle.usedAt = s.now
 }
 
-// callEnded forgets a finished call and sends queued ones.
+// callEnded forgets a finished call, begins a pause if the server answered HTTP 429, and sends queued calls.
 func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	if r == nil || r.conn.ref != m.Backend {
@@ -86,7 +86,8 @@ func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effec
 }
 
 // callParked records that a call waits for its client's answer, or no longer does. A parked call does not count for
-// maxConcurrent, so another one can run.
+// maxConcurrent, so another one can run. If more than limits.parkedPerServer calls would be parked, this one is
+// canceled and fails.
 func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	if r == nil || r.conn.ref != m.Backend || r.parked == m.Yes {

@@ -11,10 +11,10 @@ const (
 	longestAutoLease = time.Hour
 )
 
-// autoLease limits each connection to one running call after the server sent a request that did not name its
-// call. With one call, the next such request can be attributed. The limit is lifted once no such request has come for
-// its duration. The duration doubles each time the limit is imposed again: a server that sends such requests now
-// and then stays limited, while a single stray request limits it for a minute only.
+// autoLease limits each connection to one running call after the server sent a request that did not name its call. With
+// one call, the next such request can be attributed. The limit is lifted once no such request has arrived for the
+// duration. The duration doubles each time the limit is imposed again. A server that keeps sending such requests
+// therefore stays limited, while a single one limits it for a minute only.
 type autoLease struct {
 	until    time.Time // when the limit is lifted unless another such request comes; zero = no limit
 	duration time.Duration

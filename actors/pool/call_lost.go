@@ -7,9 +7,10 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// connectionLost sends a call to another connection after its own broke (retry.inFlight). It does so once: a call
-// that breaks every connection it reaches fails at the second loss. If no other connection can take the call, it
-// waits in the queue for up to queue.timeout.
+// connectionLost handles a call whose connection broke, or whose response broke off, after it may have been executed.
+// If retry.inFlight is idempotent, the call is sent once more, if possible on another connection. If no connection can
+// take it now, it waits in the queue for up to queue.timeout. A call that is lost a second time fails, since it may
+// break every connection it reaches.
 func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {

@@ -14,8 +14,9 @@ const (
 	maxPauses    = 1024            // maximum number of pauses at a time; beyond it, a 429 fails only the call that received it
 )
 
-// pauses holds back calls to servers that answered HTTP 429 (Too Many Requests). Servers count requests by account,
-// so a pause covers all connections of a tenant to a replica. An entry is removed when its pause is over.
+// pauses records which connections get no calls for a while because the server answered HTTP 429 (Too Many Requests).
+// Servers count requests by account, so a pause covers all connections of a tenant to a replica. An entry is removed
+// when its pause is over.
 type pauses struct {
 	until   map[pauseKey]time.Time
 	timer   uint64    // number of the newest timer; older ones are ignored

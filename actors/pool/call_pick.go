@@ -10,8 +10,9 @@ func (s *state) canTake(conn *connection, w target, r *message.Request) bool {
 	return conn.phase == message.Ready && !conn.leaving && !conn.lost && s.calls.pauses.end(s.now, conn).IsZero() && s.matchesClass(w, conn) && w.allows(conn) && !s.definesDifferently(w, conn) && (!s.isLeased() || r.AboutTask() || conn.inFlight == 0)
 }
 
-// pick returns the connection that should carry the call, or nil if none can. A call about a task goes to the
-// connection that created the task, and an answer to the connection that asked; all others are balanced.
+// pick returns the connection that should carry the call, or nil if none can take it. If possible, a call about a task
+// goes to the connection that created the task, and a request with a requestState to one that speaks a modern version
+// (pickOrigin). All other calls are balanced.
 func (s *state) pick(w target, r *message.Request) *connection {
 	if conn := s.pickOrigin(w, r); conn != nil {
 		return conn

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// explainPreference makes a fault say that no replica with the required labels can take the call. If no replica
-// has these labels at all, the call cannot be retried.
+// explainPreference makes a fault say that no replica with the required labels can take the call. If no replica has
+// these labels at all, the fault is not retryable. For a misconfigured server, the message stays as it is.
 func (s *state) explainPreference(f *protocol.Fault, p *message.Prefer) {
 	f.Name = protocol.NoBackendsAvailable
 	exists := slices.ContainsFunc(s.replicas.connections, func(conn *connection) bool { return !conn.leaving && p.IsMetBy(conn.labels) })

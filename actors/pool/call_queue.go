@@ -20,7 +20,7 @@ type queued struct {
 }
 
 // client returns the key of the client that the call belongs to.
-func (q *queued) client() string { return q.Request.Caller.Line() }
+func (q *queued) client() string { return q.Request.Caller.QueueKey() }
 
 // callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a
 // client that sends many calls delays only its own. Adding and removing a call takes constant time.

@@ -34,7 +34,7 @@ func (s *state) queueDeadline(now time.Time, q *queued) time.Time {
 	return q.deadline
 }
 
-// refuseQueueFull refuses a call because the queue is full. No server has seen it.
+// refuseQueueFull refuses a call because the queue is full.
 func (s *state) refuseQueueFull(q *queued) kernel.Effect {
 	return s.refuse(q, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
 		Message: fmt.Sprintf("the queue of server %s is full (queue.size: %d); the call was not sent; retry later", s.server.Name, s.server.Queue.Size)})
@@ -81,8 +81,9 @@ func (s *state) addForNext(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.addConnection(now, s.targetOf(next.Request), next, out)
 }
 
-// firstSendable returns the oldest call in a client's queue that a connection can take now, and that connection;
-// nil if there is none. stuck holds the targets without a free connection, so that they are not examined again.
+// firstSendable returns the oldest call in a client's queue that a connection can take now, and that connection; nil if
+// there is none. It may open a connection for a call. A call is refused if its tenant can get no connection until other
+// tenants leave. stuck holds the targets without a free connection, so that they are not examined again.
 func (s *state) firstSendable(now time.Time, its *clientQueue, stuck []target, out []kernel.Effect) (*queued, *connection, []target, []kernel.Effect) {
 	for e := its.calls.Front(); e != nil; {
 		q := e.Value.(*queued)
@@ -132,7 +133,8 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []kernel.Eff
 	return out
 }
 
-// failUnservable fails the queued calls that no present or coming connection can take.
+// failUnservable removes the queued calls that no connection can take now or soon. Each call fails, or its user is
+// asked to log in.
 func (s *state) failUnservable(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for e := s.calls.queue.byAge.Front(); e != nil; {
 		q := e.Value.(*queued)

@@ -11,10 +11,12 @@ import (
 	"goblin-actor/protocol"
 )
 
-// rateKey names what a rate limit counts: the calls of one tool by one principal, over all its connections.
+// rateKey identifies the counter of a rate limit: one principal's calls of one tool, over all of the principal's
+// connections.
 type rateKey struct{ principal, item string }
 
-// dispatchLimited dispatches a call unless policy limits its tool and the client has called it too often.
+// dispatchLimited dispatches a call, or refuses it if the client has called the tool more often than policy permits. In
+// report-only mode, such a call is dispatched and logged, at most once a second.
 func (s *state) dispatchLimited(now time.Time, m message.Dispatch, out []kernel.Effect) []kernel.Effect {
 	switch fault := s.checkRate(now, m.Request); {
 	case fault == nil:

@@ -10,9 +10,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// callNotExecuted sends a call that no server has seen on another connection. Each connection is tried once;
-// otherwise several unreachable ones would pass the call to each other forever. A call that was canceled meanwhile
-// is dropped.
+// callNotExecuted handles a call that a backend returned because the server did not execute it. The call is sent on
+// another connection, or queued if one will be available soon. Otherwise it fails. Each connection is tried once;
+// otherwise several unreachable ones would pass the call to each other forever. A call that the server refused for lack
+// of a login goes to loginRefused. A call that was canceled meanwhile is dropped.
 func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {
@@ -63,7 +64,7 @@ func (s *state) notSentFault(reason string) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "the call was not sent to server " + s.server.Name + ": " + reason}
 }
 
-// pickUntried returns a connection that was not tried with the call, or nil if there is none.
+// pickUntried returns a connection that can take the call and is not among tried, or nil if there is none.
 func (s *state) pickUntried(w target, r *message.Request, tried []*connection) *connection {
 	if !s.hasRoomFor(r) {
 		return nil

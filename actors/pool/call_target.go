@@ -17,7 +17,8 @@ type target struct {
 	prefer *message.Prefer // which replicas are preferred or required; nil = all are equal
 }
 
-// targetOf returns which connections may carry a call. A resource is read on the connection that mentioned it.
+// targetOf returns which connections may carry a call. A resource is read on the connection that mentioned it, unless
+// the client requires labels that this connection's replica does not have.
 func (s *state) targetOf(r *message.Request) target {
 	if at := s.mentionedOn(r); at != nil && (r.Prefer == nil || !r.Prefer.Required || r.Prefer.IsMetBy(at.labels)) {
 		return target{conn: at}

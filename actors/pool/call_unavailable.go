@@ -94,7 +94,7 @@ func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 		return f
 	}
 	if s.onlyDeviatingReady(w) {
-		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: no ready replica defines the tool %s as it is listed", s.server.Name, w.tool)
+		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: no ready replica offers tool %s with its listed definition; retry later", s.server.Name, w.tool)
 	}
 	if w.prefer != nil && w.prefer.Required {
 		s.explainPreference(f, w.prefer)

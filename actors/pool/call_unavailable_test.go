@@ -42,7 +42,7 @@ func TestCallsWaitForTheFirstAttemptAfterALoss(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	w.after(2 * time.Second)
 	w.dispatch(2)
-	if f, want := w.fault(2, protocol.ServerUnavailable), "unavailable for 5s: handshaking for 2s: waits for the answer to initialize; before: exit status 1"; !strings.HasSuffix(f.Message, want) {
+	if f, want := w.fault(2, protocol.ServerUnavailable), "unavailable for 5s: handshaking for 2s: waiting for the response to initialize; previous failure: exit status 1"; !strings.HasSuffix(f.Message, want) {
 		t.Errorf("during the second attempt: got %q, want %q", f.Message, want)
 	}
 	w.phase(0, message.Ready)
@@ -104,7 +104,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	w.after(8 * time.Second)
 	w.step(w.expire[len(w.expire)-1])
-	if f := w.fault(1, protocol.QueueTimeout); !strings.Contains(f.Message, "was not ready within 10s (queue.timeout): handshaking for 8s: waits for the answer to initialize") {
+	if f := w.fault(1, protocol.QueueTimeout); !strings.Contains(f.Message, "was not ready within 10s (queue.timeout): handshaking for 8s: waiting for the response to initialize") {
 		t.Errorf("got %q", f.Message)
 	}
 	w.phase(0, message.Ready)
@@ -179,17 +179,17 @@ func TestStatusKeepsTheLastFailure(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	shows("just started", "", false)
 	w.after(12 * time.Second)
-	shows("hangs", "waits for the answer to initialize, for 12s now", true)
+	shows("hangs", "waiting for the response to initialize for 12s", true)
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting, Reason: "exit status 1", LastLine: "E404", NextAttempt: w.now.Add(time.Second)})
 	shows("failed", "exit status 1; stderr: E404", true)
 	w.step(message.RequestConnect{Backend: w.backends[0]})
-	shows("waits for a start slot", "waits for its turn to start (limits.startsAtOnce); before: exit status 1; stderr: E404", true)
+	shows("waits for a start slot", "waiting for other servers to start (limits.startsAtOnce); previous failure: exit status 1; stderr: E404", true)
 	w.step(message.StartSlotGranted{Number: 1})
 	w.phase(0, message.Connecting)
-	shows("next attempt", "waits for the connection; before: exit status 1; stderr: E404", true)
+	shows("next attempt", "waiting for the connection; previous failure: exit status 1; stderr: E404", true)
 	w.phase(0, message.Syncing)
 	w.after(time.Minute)
-	shows("hangs again", "waits for its lists, for 1m0s now; before: exit status 1; stderr: E404", true)
+	shows("hangs again", "waiting for the server's lists for 1m0s; previous failure: exit status 1; stderr: E404", true)
 	w.dispatch(1)
 	if f := w.fault(1, protocol.ServerUnavailable); strings.Contains(f.Message, "E404") || !strings.Contains(f.Message, "exit status 1") {
 		t.Errorf("fault for clients: %q", f.Message)

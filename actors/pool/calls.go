@@ -71,7 +71,7 @@ func (c *calls) count(r *run, n int) {
 // working returns the number of calls that count for maxConcurrent: running ones that are neither parked nor waiting.
 func (c *calls) working() int { return len(c.running) - c.parked - c.waiting }
 
-// stepCalls handles what happens to calls.
+// stepCalls handles the messages and timers that concern calls.
 func (s *state) stepCalls(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Dispatch:

@@ -29,13 +29,13 @@ type clientsServed struct{}
 
 // catalogMemory holds the state of a server's published catalog, and the catalog remembered from earlier runs.
 type catalogMemory struct {
-	remembered      *remembered         // survives a restart of the pool
-	waitsForClients bool                // no backend starts until clients have been served the remembered catalog
-	fromMemory      bool                // clients see the remembered catalog, or parts of it
-	published       *connection         // the connection whose lists were published last; nil = it is gone
-	info            *message.ServerInfo // from the last leader that was ready
-	counts          [protocol.ItemKinds]int
-	lastConfirm     uint64 // newest key of a confirmation requested from the registry
+	remembered      *remembered             // survives a restart of the pool
+	waitsForClients bool                    // no backend starts until clients have been served the remembered catalog
+	fromMemory      bool                    // clients see the remembered catalog, or parts of it
+	published       *connection             // the connection whose lists were published last; nil = none, or it is gone
+	info            *message.ServerInfo     // from the last leader that was ready
+	counts          [protocol.ItemKinds]int // items in the published lists
+	lastConfirm     uint64                  // newest key of a confirmation requested from the registry
 	refreshes       refreshes
 }
 

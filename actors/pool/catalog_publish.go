@@ -41,11 +41,11 @@ func (s *state) followLeader(out []kernel.Effect) []kernel.Effect {
 }
 
 // publishList sends a list to the registry.
-func (s *state) publishList(kind protocol.ItemKind, l *itemList, asked bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) publishList(kind protocol.ItemKind, l *itemList, announced bool, out []kernel.Effect) []kernel.Effect {
 	if s.catalog.counts[kind] = len(l.items); kind == protocol.Tools {
 		out = s.compareAllTools(l.items, out)
 	}
-	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Announced: asked, Silent: l.silent}))
+	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Announced: announced, Silent: l.silent}))
 }
 
 // hasAllLists reports whether the replica has sent every list.
@@ -58,7 +58,8 @@ func (conn *connection) hasAllLists() bool {
 	return true
 }
 
-// listed keeps a replica's list, and publishes it if the replica leads.
+// listed stores a replica's list, and publishes it if the replica leads. The tools of other replicas are compared with
+// the published ones.
 func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Backend)
 	if conn == nil || !conn.main {
@@ -105,8 +106,9 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.registry, message.SetServerRules{Server: server}))
 }
 
-// catalogConfirmed handles the registry's confirmation that clients see a backend's lists. Only then is the server
-// reported as ready: before that, calls by a newly listed name fail.
+// catalogConfirmed handles the registry's confirmation that clients see the remembered catalog, a list that was fetched
+// again, or a backend's lists. A server is reported as ready only after the last of these, since calls by a newly
+// listed name fail before.
 func (s *state) catalogConfirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
 	if m.Key == rememberedPublished {
 		return append(out, kernel.WakeAfter(headStart, clientsServed{}))

@@ -6,15 +6,15 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxRefreshes is the maximum number of clients that wait for a list to be fetched again. Further ones are answered
-// from the current list.
+// maxRefreshes is the maximum number of clients that wait for one list to be fetched again, or for the first catalog
+// after a login. Further clients are answered from the current list.
 const maxRefreshes = 256
 
 // refreshes holds the clients that asked for an item that is not listed. They wait until the list has been fetched
 // again and every client can see it.
 type refreshes struct {
 	fetching   [protocol.ItemKinds][]message.Refresh
-	unlocking  []message.Refresh            // clients that wait for the first catalog after a login
+	afterLogin []message.Refresh            // clients that wait for the first catalog after a login
 	confirming map[uint64][]message.Refresh // by key of the confirmation requested from the registry
 }
 
@@ -26,10 +26,12 @@ func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// refresh fetches a list again for a client that waits.
+// refresh fetches a list again for a client that waits. If a user has just logged in to the server, the client waits
+// for the first catalog instead. If no leader is ready, or too many clients wait, the client is answered from the
+// current list.
 func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect {
-	if s.logins.announced == needsAttempt && len(s.catalog.refreshes.unlocking) < maxRefreshes {
-		s.catalog.refreshes.unlocking = append(s.catalog.refreshes.unlocking, m)
+	if s.logins.announced == needsAttempt && len(s.catalog.refreshes.afterLogin) < maxRefreshes {
+		s.catalog.refreshes.afterLogin = append(s.catalog.refreshes.afterLogin, m)
 		return out
 	}
 	l := s.replicas.leader()
@@ -67,10 +69,10 @@ func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect
 // loginDecided answers the clients that waited for the outcome of a login. They now see the catalog, or an error if
 // the login did not help.
 func (s *state) loginDecided(out []kernel.Effect) []kernel.Effect {
-	for _, m := range s.catalog.refreshes.unlocking {
+	for _, m := range s.catalog.refreshes.afterLogin {
 		out = append(out, kernel.Tell(m.From, message.RefreshResult{Seq: m.Seq}))
 	}
-	s.catalog.refreshes.unlocking = nil
+	s.catalog.refreshes.afterLogin = nil
 	return out
 }
 

@@ -17,7 +17,7 @@ type connection struct {
 	labels    map[string]string // of the replica; read-only
 	tenant    *message.Tenant   // the only tenant whose calls it carries; nil = it is shared
 	main      bool
-	announces message.CapabilitySet // declared to the server; a connection that is not main serves clients with exactly this set
+	announces message.CapabilitySet // declared to the server; unless it is CanAll, the connection serves only clients with exactly this set
 	legacy    bool                  // opened in a legacy era, for legacy clients of a modern server
 	ref       kernel.Reference
 
@@ -27,8 +27,8 @@ type connection struct {
 	catalog  replicaCatalog
 
 	inFlight   int       // running calls, without parked and waiting ones
-	usedAt     time.Time // when its tenant last used it
-	loginTried uint64    // the value of login.logins at its last attempt to connect
+	usedAt     time.Time // when a call or subscription request was last sent on it
+	loginTried uint64    // the value of login.logins when the connection was last told to use the login
 	lost       bool      // it has returned a call because its connection ended; BackendChanged follows
 	retiring   bool      // it is drained when its successor is ready
 	leaving    bool      // it takes no new calls
@@ -62,7 +62,7 @@ type attempts struct {
 	downSince  time.Time // when it was last ready or, if never, when it was opened; zero = it is ready
 }
 
-// replicaCatalog is what a main connection has listed.
+// replicaCatalog holds the lists received on a main connection.
 type replicaCatalog struct {
 	info    *message.ServerInfo // nil until it is ready
 	lists   [protocol.ItemKinds]itemList

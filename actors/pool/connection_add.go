@@ -7,8 +7,9 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// addConnection opens another connection in two cases: a class of clients has none at a replica that it may use, or
-// every leased connection is busy and maxBackends allows more.
+// addConnection opens connections for a call that no connection can take now. If the call's class of clients has
+// connections of its own, one is opened at each replica that has none. If connections are leased, one more is opened at
+// the replica with the fewest, up to maxBackends. For a tenant, see addTenantConnection.
 func (s *state) addConnection(now time.Time, w target, q *queued, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.fault != "" || s.replicas.leader() == nil && !s.canAddWithoutLeader(w) || w.conn != nil:
@@ -46,8 +47,8 @@ func (s *state) addConnection(now time.Time, w target, q *queued, out []kernel.E
 	return out
 }
 
-// canAddLater reports whether a connection for the target will be opened when the first call for it gets its turn. It
-// cannot be opened now, because maxConcurrent allows no further call.
+// canAddLater reports whether a connection for the target will be opened as soon as maxConcurrent allows another call.
+// It returns false if another call is allowed now, since addConnection has then opened what it can.
 func (s *state) canAddLater(w target) bool {
 	l := s.replicas.leader()
 	if s.hasRoom() || s.fault != "" || w.conn != nil || l == nil || l.phase != message.Ready {

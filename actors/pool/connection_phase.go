@@ -73,8 +73,9 @@ func (s *state) becameReady(now time.Time, conn *connection, m message.BackendCh
 	return append(out, kernel.Tell(s.registry, message.Confirm{From: s.self, Key: conn.catalog.confirm}))
 }
 
-// becameUnavailable handles a connection that was lost or could not be opened. Calls that wait for a legacy
-// connection use the modern one instead. Other connections to the same replica check whether they were lost too.
+// becameUnavailable handles a connection that was lost or could not be opened. If it was a legacy connection, the calls
+// that wait for it use the modern connection instead. Other connections to the same replica check whether they were
+// lost too.
 func (s *state) becameUnavailable(now time.Time, conn *connection, was message.Phase, out []kernel.Effect) []kernel.Effect {
 	if conn.legacy {
 		out = s.addForSubscribers(s.sendQueued(now, out))

@@ -72,7 +72,7 @@ func logOf(log *slog.Logger, a spawn) *slog.Logger {
 	return log.With("replica", a.replica)
 }
 
-// spawn starts a backend as a child. The state gets its reference before any message of the backend.
+// spawn starts a backend as a child. The state receives the backend's reference before any message from the backend.
 func (p *pool) spawn(self kernel.Self, a spawn) {
 	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
 	opener := p.Open

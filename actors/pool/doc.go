@@ -2,10 +2,10 @@
 // backends, picks one for each call, holds the bounded queue, and passes the server's catalog to the registry.
 //
 // Invariants:
-//   - Every Dispatch is at one backend at a time, or queued, or answered with Failed.
+//   - Until it is canceled, every Dispatch is at one backend, waits in the queue or for a login, or has been answered.
 //   - A call that a server may have received is not sent to another backend, unless the configuration allows it, and
 //     then only once.
-//   - At most maxConcurrent calls run at once.
+//   - At most maxConcurrent calls run at once, not counting those that wait for a client's answer or only for the end of a task.
 //
 // The state consists of components. The files of a component start with its name: calls (call_…), replicas and their
 // connections (replica_…, connection_…), subscriptions (subscription_…), logins (login_…), tenants (tenant_…) and the

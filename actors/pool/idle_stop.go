@@ -14,10 +14,10 @@ const startupLazy = "lazy"
 type idleStop struct {
 	usedAt      time.Time // when a client last used the server
 	timer       uint64    // number of the newest timer
-	lastFailure string    // why its last attempt had failed when the server was stopped; "" = it had not failed; clients may see it
+	lastFailure string    // why the last connection attempt before the stop failed; "" = it succeeded; clients may see it
 }
 
-// explain describes what was wrong when the server was stopped, or returns "" if nothing was.
+// explain describes the failure that preceded the stop, or returns "" if there was none.
 func (r *idleStop) explain() string {
 	if r.lastFailure == "" {
 		return ""
@@ -35,7 +35,7 @@ func (s *state) isLazy() bool { return s.server.Startup == startupLazy }
 // because clients need its catalog to call it.
 func (s *state) knowsCatalog() bool { return s.catalog.remembered.catalog != nil }
 
-// isStopped reports whether the server has no main connection and none is being opened.
+// isStopped reports whether a correctly configured server has no main connection, apart from those that are leaving.
 func (s *state) isStopped() bool {
 	return s.fault == "" && s.replicas.isStopped()
 }

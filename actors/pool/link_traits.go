@@ -2,7 +2,7 @@ package pool
 
 import "goblin-actor/internal/config"
 
-// linkTraits describes the links to a server, as far as the pool needs to know before it opens one.
+// linkTraits holds the properties of a server's links that the pool must know before it opens one.
 type linkTraits struct {
 	startsProcess bool // opening a link starts a process, which needs a start slot
 	headers       bool // requests have headers

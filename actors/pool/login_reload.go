@@ -11,7 +11,8 @@ import (
 )
 
 // dropChangedLogins stops the actors of logins whose server or auth settings have changed. Their successors load from
-// the store only what fits the new settings, so a token is never sent to a server other than the one it was issued for.
+// the store only logins that match the new settings, so a token is never sent to a server other than the one it was
+// issued for.
 func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []kernel.Effect {
 	keys := slices.SortedFunc(maps.Keys(s.logins.byKey), func(a, b message.LoginKey) int {
 		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))

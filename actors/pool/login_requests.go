@@ -124,7 +124,7 @@ func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []ker
 }
 
 // expireLogins stops the actors of lanes' logins that have no connection and have not been used for loginIdle, such as
-// that of a user who logged in and never called. It returns when the next one may be due; zero = never.
+// the login of a user who logged in and made no call. It returns when the next one may be due; zero = never.
 func (s *state) expireLogins(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
 	used := map[message.LoginKey]bool{}
 	for _, conn := range s.replicas.connections {

@@ -10,10 +10,10 @@ import (
 	principals "goblin-actor/internal/identity"
 )
 
-// revokeLogins ends the logins of principals that no longer exist. A revoked key may have leaked, and its logins can
-// be used with it.
+// revokeLogins ends the logins of principals that no longer exist. A key may have been revoked because it leaked, so
+// the logins made with it must end, too.
 func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
-	keys := slices.Clone(m.Kept)
+	keys := slices.Clone(m.Stored)
 	for key := range s.logins.byKey {
 		if key.Lane != "" && m.Who[key.Lane] {
 			keys = append(keys, key)

@@ -25,7 +25,7 @@ type loginWaiter struct {
 	queued
 	login         message.LoginKey
 	question      uint64    // key of the elicitation; 0 = it was answered
-	loginDeadline time.Time // when the login must be complete; zero = the elicitation is open, and its holder limits the wait
+	loginDeadline time.Time // when the login must be complete; zero = the user has not answered yet, and the call's holder limits the wait
 	reason        string
 }
 
@@ -98,7 +98,7 @@ func (s *state) maxLoginWaiters() int {
 	return 256
 }
 
-// loginFault returns the fault for a client whose login is missing. The shell adds where to log in.
+// loginFault returns the fault of a call that needs a login. failLogin adds where or how to log in.
 func (s *state) loginFault(reason string) *protocol.Fault {
 	text := "server " + s.server.Name + " needs a login"
 	if reason != "" {
@@ -107,7 +107,8 @@ func (s *state) loginFault(reason string) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.NeedsLogin, Server: s.server.Name, Retryable: true, Message: text}
 }
 
-// loginAnswered handles the user's answer to the login question. A user who agrees has loginWait to log in.
+// loginAnswered handles the user's answer to the login question. A user who agrees has loginWait to log in. If the user
+// declines, the call fails.
 func (s *state) loginAnswered(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	for _, call := range s.logins.waiters() {
 		w := s.logins.waiting[call]

@@ -182,7 +182,7 @@ func (s *state) canAddWithoutLeader(w target) bool {
 
 const (
 	laneIdle  = 10 * time.Minute       // how long the connections of a lane stay open without use
-	loginIdle = laneIdle + time.Minute // how long the actor of its login runs without connections; a login flow takes less
+	loginIdle = laneIdle + time.Minute // how long a lane's login actor runs without being used; longer than a login flow takes
 )
 
 // idleAfter returns how long a tenant's connection stays open without use.
@@ -227,7 +227,7 @@ func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.Log
 	return l
 }
 
-// loginNeed tells whether the server's catalog is unknown because a login is missing.
+// loginNeed says whether the server's catalog is unknown because a login is missing.
 type loginNeed uint8
 
 const (

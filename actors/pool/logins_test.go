@@ -219,7 +219,7 @@ func TestLoginsOfRevokedPrincipalsEnd(t *testing.T) {
 	for _, who := range []string{"", "key:a", "key:b"} {
 		w.step(message.LoginChanged{Login: lane(who), Phase: message.LoginPresent})
 	}
-	m := message.EndLogins{Who: map[string]bool{"key:a": true, "key:c": true}, Kept: []message.LoginKey{lane("key:a"), lane("key:c"), {Entry: "other", Lane: "key:a"}}}
+	m := message.EndLogins{Who: map[string]bool{"key:a": true, "key:c": true}, Stored: []message.LoginKey{lane("key:a"), lane("key:c"), {Entry: "other", Lane: "key:a"}}}
 	acts, _ := w.effects(m)
 	var ended []message.LoginKey
 	for _, act := range acts {

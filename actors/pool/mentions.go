@@ -20,7 +20,7 @@ type mention struct {
 	incarnation uint64
 }
 
-// mentions holds the resources that a server has mentioned, by its own URIs.
+// mentions holds the resources that a server has mentioned, by URI as the server wrote it.
 type mentions struct {
 	now, before map[string]mention
 	bytes       int // of the URIs in now
@@ -80,8 +80,9 @@ func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
 	}
 }
 
-// mentionedOn returns the connection that mentioned the resource to be read, or nil if it is gone. Other
-// connections may lead to a process or session that does not know the resource.
+// mentionedOn returns the connection on which the resource to be read was mentioned, if it is still usable
+// (connectionKnowing). It returns nil for other methods, and for a request to a certain replica. Other connections may
+// lead to a process or session that does not know the resource.
 func (s *state) mentionedOn(r *message.Request) *connection {
 	if r.Frame.Method != protocol.MethodResourcesRead || r.Replica != 0 {
 		return nil
@@ -89,8 +90,9 @@ func (s *state) mentionedOn(r *message.Request) *connection {
 	return s.connectionKnowing(r.Item, r.Tenant.KeyOf())
 }
 
-// connectionKnowing returns the connection that mentioned a resource to a tenant, or nil if it is gone. The tenant
-// "" stands for the shared connections.
+// connectionKnowing returns the ready connection on which a resource was mentioned to a tenant. It returns nil if there
+// is none, or if the server has only one connection and there is nothing to choose. The tenant "" stands for the shared
+// connections.
 func (s *state) connectionKnowing(uri, tenant string) *connection {
 	at := s.tenants.mentionsFor(tenant).at(uri)
 	if at == (mention{}) || len(s.replicas.connections) == 1 {
@@ -103,7 +105,7 @@ func (s *state) connectionKnowing(uri, tenant string) *connection {
 	return conn
 }
 
-// unknownResource refuses to read a resource that the server has neither listed nor mentioned.
+// unknownResource returns the fault for reading a resource that the server has neither listed nor mentioned.
 func unknownResource(r *message.Request) *protocol.Fault {
 	uri, ok := rawjson.Unquote(r.Target.Of(r.Frame.Raw))
 	if !ok {

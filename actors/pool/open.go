@@ -21,7 +21,7 @@ var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDI
 // inheritedOnWindows are further variables, without which programs do not start on Windows.
 var inheritedOnWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
-// openAs returns the Opener for processes and URLs, with the credentials of a login, or nil for none.
+// openAs returns the Opener for processes and URLs. Requests to a URL use the credentials of a login; nil = none.
 func (p *pool) openAs(credentials upstream.Credentials) Opener {
 	return func(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
 		return p.openConfigured(server, replica, credentials)
@@ -40,7 +40,7 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 		case "sse":
 			return hideCookies(o, remote.OpenSSE), "sse"
 		}
-		known := new(remote.Dialect) // of this replica, from one connection to the next
+		known := new(remote.Dialect) // what the replica speaks; kept when the backend reconnects
 		return hideCookies(o, func(o remote.Options, sink upstream.Sink) upstream.Link { return remote.OpenAuto(o, known, sink) }), "http"
 	}
 	o := process.Options{
@@ -51,7 +51,7 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 }
 
 // environment returns the whole environment of a process: a few of the gateway's variables or all of them, the
-// configured ones, and the number of gateways that it runs under.
+// configured ones, and config.NestingVariable, which counts the gateways above the process.
 func environment(server config.Server) []string {
 	env := map[string]string{}
 	if server.InheritEnv {

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Options describe the server of a pool.
+// Options configures a pool.
 type Options struct {
 	Server   config.Server
 	Node     string // names this gateway to other gateways
@@ -90,7 +90,7 @@ type (
 		legacy   bool // only the legacy era is used
 		known    message.KnownEra
 		login    message.LoginKey // Entry "" = the gateway does not log in there
-		before   uint64           // number of connections that this replica has had
+		before   uint64           // number of main connections that this replica has had; 0 for a connection that is not main
 	}
 	waited struct{ d time.Duration } // a call left the queue after d
 )

@@ -22,37 +22,37 @@ func (p *pool) redactEvents(open func(upstream.Sink) upstream.Link) func(upstrea
 
 // redactEvent returns an event without known secrets.
 func redactEvent(known *secret.Redactor, e upstream.Event) upstream.Event {
-	switch told := e.(type) {
+	switch e := e.(type) {
 	case upstream.Stderr:
-		told.Line = known.CutShort(told.Line)
-		return told
+		e.Line = known.CutShort(e.Line)
+		return e
 	case upstream.Noise:
-		if line := known.CutShort(string(told.Line)); line != string(told.Line) {
-			told.Line = []byte(line)
+		if line := known.CutShort(string(e.Line)); line != string(e.Line) {
+			e.Line = []byte(line)
 		}
-		told.Err = known.Hush(told.Err)
-		return told
+		e.Err = known.Hush(e.Err)
+		return e
 	case upstream.NotSent:
-		told.Err = known.Hush(told.Err)
-		return told
+		e.Err = known.Hush(e.Err)
+		return e
 	case upstream.Ended:
-		told.Err = known.Hush(told.Err)
-		return told
+		e.Err = known.Hush(e.Err)
+		return e
 	case upstream.ListenFailed:
-		told.Err = known.Hush(told.Err)
-		return told
+		e.Err = known.Hush(e.Err)
+		return e
 	case upstream.Closed:
-		told.Err = known.Hush(told.Err)
-		for i, line := range told.Stderr {
-			told.Stderr[i] = known.CutShort(line)
+		e.Err = known.Hush(e.Err)
+		for i, line := range e.Stderr {
+			e.Stderr[i] = known.CutShort(line)
 		}
-		return told
+		return e
 	}
 	return e
 }
 
-// redact returns msg without known secrets in its reasons. They often quote the server, and clients and operators
-// see them.
+// redact returns msg with known secrets removed from its reasons. Reasons often quote the server, and clients and
+// operators see them.
 func (p *pool) redact(msg any) any {
 	if p.Secrets == nil {
 		return msg

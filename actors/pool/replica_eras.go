@@ -96,8 +96,8 @@ func (s *state) legacyRefused(now time.Time, conn *connection, out []kernel.Effe
 	return out
 }
 
-// recordEra records the era of a replica. A modern replica needs no connection for each class of clients, since each
-// of its calls states the client's capabilities.
+// recordEra records the era of a replica, and drains the connections that are not needed in this era. A modern replica
+// needs no connection for each class of clients, since each call states the client's capabilities.
 func (s *state) recordEra(conn *connection, info *message.ServerInfo, out []kernel.Effect) []kernel.Effect {
 	if !conn.main || info == nil {
 		return out

@@ -20,7 +20,7 @@ type state struct {
 	self     kernel.Reference
 	life     uint64    // counts the starts of the actor, from 1
 	now      time.Time // time of the current step
-	lastKey  uint64    // last key given to a query or to a login question
+	lastKey  uint64    // last key given to a query or to a login elicitation
 
 	replicas      replicas
 	calls         calls

@@ -7,7 +7,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// notifyMissed notifies the subscribers that a resource may have changed while no connection reported changes.
+// notifyMissed notifies the subscribers that a resource may have changed, if no connection reported its changes for a
+// while.
 func (s *state) notifyMissed(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if u, ok := message.UpdatedURI(key.uri); ok && sub.missed {
 		return s.notifyUpdated(key.tenant, u, out)
@@ -51,7 +52,7 @@ func (s *state) resourceChanged(m message.ResourceChanged, out []kernel.Effect) 
 }
 
 // allResourcesChanged notifies every subscriber on the connection that its resource may have changed. The server
-// reported too many changes to keep them apart.
+// reported more changes than could be queued individually.
 func (s *state) allResourcesChanged(m message.AllResourcesChanged, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {
@@ -66,8 +67,8 @@ func (s *state) allResourcesChanged(m message.AllResourcesChanged, out []kernel.
 }
 
 // tenantOf returns the tenant of a backend; "" = it is shared. It reports false if the connection is gone and the
-// server isolates clients: then its last notifications cannot be attributed and are dropped. Its subscribers are
-// notified when another connection has subscribed.
+// server isolates clients: then the connection's last notifications cannot be attributed and are dropped. Its
+// subscribers are notified when another connection has subscribed.
 func (s *state) tenantOf(backend kernel.Reference) (tenant string, known bool) {
 	if conn := s.replicas.byBackend(backend); conn != nil {
 		return conn.tenant.KeyOf(), true

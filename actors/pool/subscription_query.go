@@ -22,14 +22,14 @@ func (s *state) noLeaderFault(tenant string) *protocol.Fault {
 	return s.unavailableFault(s.now, target{tenant: tenant})
 }
 
-// queueTurn queues the next request of a subscription.
+// queueTurn queues the next request of a subscription, and sends it if the tenant's limit permits.
 func (s *state) queueTurn(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	s.subscriptions.enqueue(key, sub)
 	return s.runTurns(key.tenant, out)
 }
 
-// runTurns sends as many requests for a tenant as may be open at once. A server that does not answer delays only
-// its own tenant.
+// runTurns sends a tenant's queued requests, as long as fewer are in progress than the limit. If the server does not
+// answer one tenant, other tenants are not delayed.
 func (s *state) runTurns(tenant string, out []kernel.Effect) []kernel.Effect {
 	limit := maxQueries
 	if l := s.replicas.leader(); l != nil && s.replicas.eras.modern[l.replica] {

@@ -53,7 +53,7 @@ func (s *state) addForSubscriber(key subKey, sub *subscription, out []kernel.Eff
 // addForSubscribers opens connections for the tenants with subscriptions that no connection reports on. If there is no
 // room, it tries again later.
 func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
-	first := map[string]subKey{} // of each of these tenants
+	first := map[string]subKey{} // the first such subscription of each tenant
 	for key, sub := range s.subscriptions.byKey {
 		if other, has := first[key.tenant]; key.tenant != "" && sub.conn == nil && sub.wanted() && (!has || key.compare(other) < 0) {
 			first[key.tenant] = key

@@ -122,7 +122,8 @@ func (all *subscriptions) sortedKeys(match func(subKey, *subscription) bool) (ke
 	return keys
 }
 
-// waitingKeys returns the subscriptions with subscribers that wait for a connection, so no request was sent yet.
+// waitingKeys returns the subscriptions whose subscribers wait for a connection. Such a subscription has no request
+// queued or in progress.
 func (all *subscriptions) waitingKeys() []subKey {
 	return all.sortedKeys(func(_ subKey, sub *subscription) bool {
 		return len(sub.waiting) > 0 && sub.query == 0 && !sub.queued && sub.conn == nil
@@ -165,7 +166,7 @@ type waiter struct {
 // wanted reports whether the subscription has subscribers.
 func (sub *subscription) wanted() bool { return sub.subscribers.Len()+len(sub.waiting) > 0 }
 
-// stepSubscriptions handles what clients subscribe to, and what servers report of changes.
+// stepSubscriptions handles clients' subscriptions and servers' notifications of changes.
 func (s *state) stepSubscriptions(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.ResourceChanged:
@@ -217,7 +218,7 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 }
 
 // subscribeFailed answers the waiting subscribers and forgets them. A client that was subscribed before stays
-// subscribed, and the next connection is tried.
+// subscribed.
 func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {
 		answer.Seq = w.Seq

@@ -136,7 +136,7 @@ func (s *state) armSweep(out []kernel.Effect) []kernel.Effect {
 }
 
 // sweepTenants closes the connections that were unused for idleAfter, because clients without sessions do not report
-// that they leave. It does the same with logins.
+// that they leave. It also stops the actors of unused logins (expireLogins).
 func (s *state) sweepTenants(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.tenants.sweepArmed = false
 	busy := s.busyConnections()

@@ -52,7 +52,7 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 	case protocol.NotificationCancelled:
 		id := x.Params.RequestID.Of(x.Frame.Raw)
 		if seq, ok := s.calls.Find(string(id)); ok {
-			return s.calls.Apply(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+			return s.calls.Apply(now, seq, call.Withdrawn{Reason: "the client canceled the call"}, out)
 		}
 		if y, found := s.calls.CancelLookup(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
 			return s.endCanceled(y, &protocol.Fault{Name: protocol.Cancelled}, out)

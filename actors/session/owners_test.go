@@ -89,7 +89,7 @@ func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o.want(kernel.Stopping{}, "1 gone session")
 }
 
-// A subscribe with other headers moves the subscription to another connection. The old subscription is cancelled, also at a pool
+// A subscribe with other headers moves the subscription to another connection. The old subscription is canceled, also at a pool
 // that starts again.
 func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	o := newOwner(t)

@@ -20,7 +20,7 @@ import (
 
 // Tasks of legacy servers are passed through to clients of MCP 2025-11-25, the only legacy version with tasks in its core
 // (basic/utilities/tasks). Clients know a task as <server>/<the server's own id>. A session knows only the tasks of its own
-// calls: no others can be read, cancelled or listed. It forgets them when it ends.
+// calls: no others can be read, canceled or listed. It forgets them when it ends.
 
 const (
 	maxTasks     = 1024 // per session; beyond it the oldest are forgotten

@@ -82,7 +82,7 @@ func (s *state) cancelRequest(now time.Time, id clientcalls.Requester, out []ker
 		return out
 	}
 	if len(v.exchanges) <= 1 {
-		return s.calls.Apply(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		return s.calls.Apply(now, v.Seq, call.Withdrawn{Reason: "the client canceled the call"}, out)
 	}
 	for i, x := range v.exchanges {
 		if v.requester(x) == id {
@@ -200,7 +200,7 @@ func statusOf(f *protocol.Frame) int {
 	return 200
 }
 
-// clientLeft detaches the request of a client that has left. If no request is left, its call is cancelled, unless the client has a
+// clientLeft detaches the request of a client that has left. If no request is left, its call is canceled, unless the client has a
 // sealed state with which it may return: then a parked call waits until its timeout, and another one for returnGrace.
 func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls.Held(m.Seq)

@@ -35,7 +35,7 @@ type state struct {
 	begun          bool            // the filter has been read, or the stream refused
 	acked          bool            // the acknowledgment has been sent
 	beforeAck      []kernel.Effect // messages held back until the acknowledgment has been sent
-	over           bool            // nothing more may be sent: the client has left or cancelled, or the stream was refused
+	over           bool            // nothing more may be sent: the client has left or canceled, or the stream was refused
 }
 
 // listener is the client of the stream.

@@ -33,7 +33,7 @@ func TestBridgeRepeatsRequestOfUnknownSession(t *testing.T) {
 		case r.Header.Get("Mcp-Session-Id") == "session-1":
 			refused.Add(1)
 			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"Session not found: it ended or never was; send initialize to begin a new one","data":{"code":"INVALID_REQUEST"}}}`, m.ID)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"Session not found: it has ended or never existed; send initialize to begin a new one","data":{"code":"INVALID_REQUEST"}}}`, m.ID)
 		default:
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"answer":%q}}`, m.ID, m.Method)
 		}

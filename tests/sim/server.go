@@ -269,7 +269,7 @@ func (c *conn) handleAnswer(id string, reply *frameToServer) {
 	if strings.Contains(string(reply.Result), `"roots"`) {
 		c.roots = string(reply.Result)
 	}
-	if strings.Contains(string(reply.Error), "the call was cancelled before its client answered") || string(reply.Result) == `{"action":"cancel"}` {
+	if strings.Contains(string(reply.Error), "the call was canceled before its client answered") || string(reply.Result) == `{"action":"cancel"}` {
 		r.refusedAt = time.Now()
 	}
 	if r.openQuestions--; r.openQuestions == 0 {

@@ -47,7 +47,7 @@ func TestHTTPLinkStatus(t *testing.T) {
 		{name: "404 empty", status: 404, lost: true},
 		{name: "404 without id", status: 404, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, lost: true},
 		{name: "404 with id about the session", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Session not found"}}`, lost: true},
-		{name: "404 with id about the session, explained", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Session not found: it ended or never was; send initialize to begin a new one"}}`, lost: true},
+		{name: "404 with id about the session, explained", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Session not found: it has ended or never existed; send initialize to begin a new one"}}`, lost: true},
 		{name: "404 with id about a session of the tool", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Session not foundable"}}`, received: true},
 		{name: "400 about the session", status: 400, body: null, lost: true},
 		{name: "400 text about the session", status: 400, kind: html, body: "Invalid SESSION id", lost: true},
