@@ -26,8 +26,8 @@ import (
 // the commit. Guards of single packages: protocol/bench_test.go (scan, splice), protocol/downstream/alloc_test.go (a POST),
 // protocol/upstream/process and remote (a link).
 
-// allocations returns the allocations per run, of all goroutines. It is the smallest of three measurements. The garbage collector is
-// off meanwhile, as it would empty pools.
+// allocations returns the allocations per run, of all goroutines. It is the smallest of three measurements. The garbage
+// collector is off meanwhile, because it would empty pools.
 func allocations(runs int, run func()) float64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	least := testing.AllocsPerRun(runs, run)

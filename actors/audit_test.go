@@ -90,8 +90,8 @@ func TestAuditLogRecordsEveryCall(t *testing.T) {
 				"call local tools/call one_rm deny TOOL_NOT_FOUND",
 				"begin local tools/call one add allow", "call local tools/call one add allow ok",
 				"stop"}
-			// The records of the session are in order, and so are those of the stateless session. The two may interleave in any way, as a
-			// record may be written after its response.
+			// The records of the session are in order, and so are those of the stateless session. The two may
+			// interleave in any way, because a record may be written after its response.
 			if got := auditEvents(lines); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) || got[0] != "start" || got[len(got)-1] != "stop" {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}

@@ -163,8 +163,8 @@ func TestItemsOfStartingServersAreNotUnknown(t *testing.T) {
 	}
 }
 
-// A server without a cached catalog does not delay initialize if other servers have one. If no server has one, initialize
-// waits, as the list would be empty.
+// A server without a cached catalog does not delay initialize if other servers have one. If no server has one,
+// initialize waits, because the list would be empty.
 func TestServerWithoutCacheDoesNotDelay(t *testing.T) {
 	life := gatewayRuns(t)
 	life(func(_ *testing.T, open func(func(*config.Config), ...*actortest.Server) *stdioHarness) {

@@ -36,8 +36,8 @@ func dualServer(http, session bool) *actortest.Modern {
 
 const accepted = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`
 
-// A URL supports both eras. A legacy client's call goes to a legacy connection, where the tool can send requests. A modern
-// client's call goes to the modern connection, as it would without the gateway.
+// A URL supports both eras. A legacy client's call goes to a legacy connection, where the tool can send requests. A
+// modern client's call goes to the modern connection, as it would without the gateway.
 func TestLegacyClientOfURLWithBothEras(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := dualServer(true, true)

@@ -81,8 +81,8 @@ func TestLegacyClientModernServer(t *testing.T) {
 	})
 }
 
-// When a client cancels its call, pending server requests are withdrawn under the IDs that the client knows, and late answers are
-// dropped. The modern server is sent nothing, as its request had already ended with input_required.
+// When a client cancels its call, pending server requests are withdrawn under the IDs that the client knows, and late
+// answers are dropped. The modern server is sent nothing, because its request had already ended with input_required.
 func TestCancelWithdrawsServerRequest(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
 		server := serverAskingTwice(http)

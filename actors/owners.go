@@ -77,7 +77,8 @@ func (o *owners) count(who owner, delta int) {
 }
 
 // tooMany returns an error if more new subscriptions would exceed limit, the maximum for one principal (0 = unlimited).
-// Otherwise it returns nil. Owners without authentication have no such limit, as they may be many clients at one address.
+// Otherwise it returns nil. Owners without authentication have no such limit, because they may be many clients at one
+// address.
 func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
 	if !who.authenticated || more == 0 || limit == 0 || o.subscriptions[who]+more <= limit {
 		return nil

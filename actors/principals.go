@@ -44,8 +44,9 @@ func (p *principals) serversStarted(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// endInherited ends the logins in the state file that belong to an earlier credential of an existing principal: its key was replaced
-// while the gateway was not running. Logins of unknown IDs stay, as they may belong to another gateway.
+// endInherited ends the logins in the state file that belong to an earlier credential of an existing principal: its key
+// was replaced while the gateway was not running. Logins of unknown IDs stay, because they may belong to another
+// gateway.
 func (p *principals) endInherited(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(findInherited{p.current.Newest}))
 }

@@ -135,7 +135,7 @@ func TestProgressOfRetriedCall(t *testing.T) {
 	})(t)
 }
 
-// A call whose server has sent a request to the client is not retried, as the client would get the request twice.
+// A call whose server has sent a request to the client is not retried, because the client would get the request twice.
 func TestCallWithServerRequestIsNotRetried(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newFailingServer(0)

@@ -72,8 +72,8 @@ func (v *servers) remember(m message.RememberCatalog) {
 	v.known[m.Server] = m.Known
 }
 
-// expected returns the number of servers that a client on stdio waits for (at most admission.StartWait). Servers without a known
-// catalog count only if no server has one, as the client would otherwise see an empty catalog.
+// expected returns the number of servers that a client on stdio waits for (at most admission.StartWait). Servers
+// without a known catalog count only if no server has one, because the client would otherwise see an empty catalog.
 func (v *servers) expected(c *config.Config) int {
 	known := 0
 	for _, server := range c.Servers {

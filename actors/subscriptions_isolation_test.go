@@ -78,8 +78,8 @@ func countUpdates(lines []string) (legacy, modern int) {
 	return legacy, modern
 }
 
-// With isolation by session, each client subscribes on its own connection, which is opened for that purpose, and gets its updates. When
-// a connection is lost, only its client gets an update, as it may have missed one.
+// With isolation by session, each client subscribes on its own connection, which is opened for that purpose, and gets
+// its updates. When a connection is lost, only its client gets an update, because it may have missed one.
 func TestSubscriptionsOnOwnConnections(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newIsolatedServer()
@@ -164,8 +164,8 @@ func TestOwnSubscriptionsSurvivePoolRestart(t *testing.T) {
 	})(t)
 }
 
-// When a reload changes a server's isolation, the legacy client's subscription moves to the new connections. The modern client's stream
-// ends and the client opens a new one. Both get an update, as they may have missed one.
+// When a reload changes a server's isolation, the legacy client's subscription moves to the new connections. The modern
+// client's stream ends and the client opens a new one. Both get an update, because they may have missed one.
 func TestSubscriptionsFollowIsolation(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newIsolatedServer()

@@ -114,8 +114,8 @@ func TestSubscribeIsAlwaysAnswered(t *testing.T) {
 	}
 }
 
-// When a server is disabled and enabled again, or its pool restarts, the subscriptions of clients of both eras are restored. Each
-// client gets an update, as it may have missed one.
+// When a server is disabled and enabled again, or its pool restarts, the subscriptions of clients of both eras are
+// restored. Each client gets an update, because it may have missed one.
 func TestSubscriptionsSurvivePoolRestart(t *testing.T) {
 	for name, meanwhile := range map[string]func(*stdioHarness, config.Config){
 		"disabled and enabled": func(h *stdioHarness, first config.Config) {

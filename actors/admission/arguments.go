@@ -8,8 +8,9 @@ import (
 	"goblin-actor/protocol/toolschema"
 )
 
-// checkArguments refuses a call whose arguments certainly do not match the tool's inputSchema, if the server is configured with
-// validateArguments. Calls that the policy denies are not checked, as the error would reveal the schema.
+// checkArguments refuses a call whose arguments certainly do not match the tool's inputSchema, if the server is
+// configured with validateArguments. Calls that the policy denies are not checked, because the error would reveal the
+// schema.
 func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
 	if x.Frame.Method != protocol.MethodToolsCall || t.Denied != nil {
 		return nil

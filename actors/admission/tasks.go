@@ -60,7 +60,8 @@ type TaskIDs struct {
 // taskMark separates a task id from its principal's tag. Tags do not contain it.
 const taskMark = "~"
 
-// Public returns the id by which the principal knows a server's task. It is always the same, as servers may name a task repeatedly.
+// Public returns the id by which the principal knows a server's task. It is always the same, because servers may name a
+// task repeatedly.
 func (t TaskIDs) Public(server, own string) string {
 	id := PublicTaskID(server, own)
 	if t.Principal == "" {

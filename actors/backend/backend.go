@@ -37,8 +37,8 @@ type Options struct {
 // mailbox is full (TellWait).
 const mailbox = 1024
 
-// Spawn starts a backend as a child of its pool. Ten panics within a minute stop it for good, and the pool treats
-// it as lost.
+// Spawn starts a backend as a child of its pool. It is restarted after up to ten panics within a minute. The next panic
+// stops it for good, and the pool treats it as lost.
 func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	connections := &o.Before // survives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}

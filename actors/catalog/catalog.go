@@ -46,7 +46,7 @@ func (s *Server) Listed() bool { return s.Settled || s.State == Cached }
 type Entry struct {
 	Kind     protocol.ItemKind
 	Public   string // name or URI that clients use
-	Original string // name, URI or template text of the server
+	Original string // name, URI or template text as the server defines it
 	Server   *Server
 	Source   []byte // the server's JSON of the item
 
@@ -99,7 +99,7 @@ type Naming struct {
 	Unlisted     string            // mentioned or forward; any other value refuses unlisted URIs
 	PageSize     int               // items per page; 0 = one page
 	MetaTools    bool              // list the gateway's own tools; then no view passes items through unchanged, except /s/<server>
-	OnlyMeta     bool              // list nothing else; unlisted tools are still found by name
+	OnlyMeta     bool              // list only these tools; all others are still found by name
 	Version      string            // of the program; reported to clients
 	ServerInfo   config.ServerInfo // default for projects without their own
 	Instructions string            // placed before the servers' instructions; default for projects without their own

@@ -18,7 +18,7 @@ type derived struct {
 	views atomic.Pointer[map[Key]*View] // replaced, never modified
 	most  int                           // limit of views
 	mu    sync.Mutex                    // held while views is replaced
-	lists *keptLists
+	lists *listCache
 }
 
 // newDerived returns the cache for a snapshot with the given number of servers. previous is the cache of the preceding
@@ -29,16 +29,16 @@ func newDerived(previous *derived, servers int) *derived {
 		d.lists = previous.lists
 		return d
 	}
-	d.lists = &keptLists{lists: map[listKey]*list{}}
+	d.lists = &listCache{lists: map[listKey]*list{}}
 	return d
 }
 
-// kept returns the cached view, or nil.
-func (d *derived) kept(k Key) *View { return (*d.views.Load())[k] }
+// cached returns the cached view, or nil.
+func (d *derived) cached(k Key) *View { return (*d.views.Load())[k] }
 
 // view returns the view of the key, from the cache or newly built.
 func (d *derived) view(k Key, build func() *View) *View {
-	if v := d.kept(k); v != nil {
+	if v := d.cached(k); v != nil {
 		return v
 	}
 	d.mu.Lock()
@@ -65,14 +65,14 @@ type listKey struct {
 	kind protocol.ItemKind
 }
 
-// keptLists caches the newest lists of the views of rights across snapshots. A new list with the same entries reuses
+// listCache caches the newest lists of the views of rights across snapshots. A new list with the same entries reuses
 // the rendered pages.
-type keptLists struct {
+type listCache struct {
 	mu    sync.Mutex
 	lists map[listKey]*list
 }
 
-func (k *keptLists) following(of listKey, entries []*Entry, sorted bool, size int) *list {
+func (k *listCache) following(of listKey, entries []*Entry, sorted bool, size int) *list {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lists[of] == nil && len(k.lists) >= maxDerived*protocol.ItemKinds {

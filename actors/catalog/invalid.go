@@ -15,7 +15,7 @@ const maxInvalid = 100
 
 // InvalidTool is a tool with an invalid definition.
 type InvalidTool struct {
-	Own    string // server's name of the tool, shortened
+	Own    string // the tool's name at the server, shortened
 	Fault  *toolschema.Fault
 	Hidden bool // the tool is not listed; if false, only its outputSchema is removed, or the server's rules list it anyway
 	Output bool // only the outputSchema is invalid
@@ -26,7 +26,7 @@ func (l *parsedList) hides() bool { return l.rules.invalid == "hide" }
 
 // toolChecks checks the tool definitions of one list.
 type toolChecks struct {
-	lot    *parsedList
+	list   *parsedList
 	server *Server
 	known  map[string]*parsed // valid definitions of the previous list
 	budget int                // for compiling schemas
@@ -62,7 +62,7 @@ func (c *toolChecks) examineAll(kind protocol.ItemKind, source [][]byte) []exami
 	spread(len(all), len(all), func(from, to int) {
 		for i := from; i < to; i++ {
 			e := &all[i]
-			if e.parsed, e.err = parseOne(kind, source[i]); e.err == nil && kind == protocol.Tools && c.lot.rules.invalid != "" {
+			if e.parsed, e.err = parseOne(kind, source[i]); e.err == nil && kind == protocol.Tools && c.list.rules.invalid != "" {
 				c.examine(e)
 			}
 		}
@@ -89,15 +89,15 @@ func (c *toolChecks) passes(e examined) bool {
 		c.compile(p, raw)
 		return true
 	case input != nil:
-		c.found(p, InvalidTool{Fault: input, Hidden: c.lot.hides()})
-		if c.lot.rules.compiles && !c.lot.hides() {
+		c.found(p, InvalidTool{Fault: input, Hidden: c.list.hides()})
+		if c.list.rules.compiles && !c.list.hides() {
 			c.unchecked = append(c.unchecked, p.own)
 		}
-		return !c.lot.hides()
+		return !c.list.hides()
 	case output != nil:
 		c.compile(p, raw)
 		c.found(p, InvalidTool{Fault: output, Output: true})
-		if c.lot.hides() {
+		if c.list.hides() {
 			withoutOutput(p)
 			p.leftOut = output
 		}
@@ -112,13 +112,13 @@ func (c *toolChecks) passes(e examined) bool {
 // previous list is reused and counts towards this list's budget.
 func (c *toolChecks) compile(p *parsed, raw []byte) {
 	switch {
-	case !c.lot.rules.compiles || c.budget <= 0:
+	case !c.list.rules.compiles || c.budget <= 0:
 		p.arguments, p.compileCost = nil, 0
 	case p.arguments == nil:
 		p.arguments, p.compileCost = toolschema.Compile(raw, c.budget)
 	}
 	c.budget -= p.compileCost
-	if c.lot.rules.compiles && p.arguments == nil {
+	if c.list.rules.compiles && p.arguments == nil {
 		c.unchecked = append(c.unchecked, p.own)
 	}
 }
@@ -133,7 +133,7 @@ func (c *toolChecks) warnUnchecked() {
 	if n > 1 {
 		tools += fmt.Sprintf(" and %d other tools", n-1)
 	}
-	c.lot.warnings = warn(c.lot.warnings, "%s: validateArguments: arguments %s are not checked: the inputSchema is invalid, follows an unknown $schema, "+
+	c.list.warnings = warn(c.list.warnings, "%s: validateArguments: arguments %s are not checked: the inputSchema is invalid, follows an unknown $schema, "+
 		"or the server's schemas are too large together", c.server.Name, tools)
 }
 
@@ -146,7 +146,7 @@ func withoutOutput(p *parsed) {
 
 // found records an invalid tool and warns about it.
 func (c *toolChecks) found(p *parsed, t InvalidTool) {
-	l := c.lot
+	l := c.list
 	t.Own = clip(p.own, shown)
 	if len(l.invalid) < maxInvalid {
 		l.invalid = append(l.invalid, t)

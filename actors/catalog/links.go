@@ -12,11 +12,11 @@ import (
 // uiScheme is the scheme of MCP Apps pages. Hosts check it, so links to them keep it in every URI style.
 const uiScheme = "ui://"
 
-// linkPaths are the fields of a tool's _meta that name the page for its results: in MCP Apps, its first draft and
-// OpenAI's Apps SDK.
+// linkPaths are the fields of a tool's _meta that name the page for displaying the tool's results: in MCP Apps, in the
+// first draft of MCP Apps, and in OpenAI's Apps SDK.
 var linkPaths = [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/outputTemplate"}}
 
-// link is a URI of the server in a tool's _meta.
+// link is the URI of a UI page in a tool's _meta, as the server wrote it, and the URI's position in the tool's JSON.
 type link struct {
 	at  rawjson.Span
 	uri string

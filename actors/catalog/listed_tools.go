@@ -4,8 +4,8 @@ import "goblin-actor/protocol"
 
 // ListedTool is a tool of a server's list, and how it is offered.
 type ListedTool struct {
-	Own    string // server's name of the tool; "" if it has none
-	Raw    []byte // server's definition
+	Own    string // the tool's name at the server; "" if it has none
+	Raw    []byte // the server's definition
 	Name   string // public name it requests, before characters and length are adapted
 	Public string // name that clients use; "" = the tool is not offered
 	Denied bool   // the server's rules hide it

@@ -64,7 +64,7 @@ func (l *list) page(era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	return l.render(era, from), nil
 }
 
-// renderPage renders a page to keep. The eras share a page if none of its items differs.
+// renderPage renders a page for the cache. The eras share a page if none of its items differs.
 func (l *list) renderPage(era protocol.Era, from int, cursor string) []byte {
 	if era == protocol.EraModern && !slices.ContainsFunc(l.entries[from:min(from+l.size, len(l.entries))], func(e *Entry) bool { return e.Other() != nil }) {
 		shared, _ := l.page(protocol.EraLegacy, cursor)

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxList = 100_000  // items of one kind per server
-	maxMade = 1000     // templates per server that URIs are matched against
-	maxItem = 1 << 20  // bytes of an item's JSON
-	maxName = 16 << 10 // bytes of a name, URI or template text
-	shown   = 64       // bytes of a server's text quoted in a warning
+	maxList    = 100_000  // items of one kind per server
+	maxMatched = 1000     // templates per server that URIs are matched against
+	maxItem    = 1 << 20  // bytes of an item's JSON
+	maxName    = 16 << 10 // bytes of a name, URI or template text
+	shown      = 64       // bytes of a server's text quoted in a warning
 
 	maxCompiled = 100_000 // units of toolschema.Compile for one server's tools; arguments of further tools are not validated
 )
@@ -64,9 +64,9 @@ func (l *parsedList) same(source [][]byte, rules toolRules) bool {
 // name the first is kept. old is the server's previous list, whose definitions are not checked again; it may be nil.
 func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *parsedList) *parsedList {
 	l := &parsedList{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
-	checks := toolChecks{lot: l, server: server, known: known(kind, old), budget: maxCompiled}
+	checks := toolChecks{list: l, server: server, known: known(kind, old), budget: maxCompiled}
 	seen := make(map[string]struct{}, cap(l.items))
-	made := 0
+	matched := 0
 	if len(source) > maxList {
 		l.warnings = warn(l.warnings, "%s: %s: %d items, only the first %d are listed", server.Name, kind, len(source), maxList)
 	}
@@ -85,10 +85,10 @@ func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *par
 			continue
 		}
 		seen[p.own] = struct{}{}
-		if made == maxMade {
-			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server.Name, clip(p.own, shown), maxMade)
+		if matched == maxMatched {
+			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server.Name, clip(p.own, shown), maxMatched)
 		} else if kind == protocol.Templates {
-			made++
+			matched++
 			if p.template, err = namespace.ParseTemplate(p.own); err != nil {
 				l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: %v", server.Name, clip(p.own, shown), err)
 			}

@@ -250,9 +250,9 @@ func (v *View) outside(server string) bool {
 // Has reports whether the server is in view.
 func (v *View) Has(server string) bool { return v.server(server) != nil }
 
-// Tells reports whether clients of the view may be notified of a change of the server's resource. They may not if their
-// project has lost it since they subscribed.
-func (v *View) Tells(server, original string) bool {
+// MayNotify reports whether clients of the view may be notified of a change of the server's resource. They may not if
+// their project has lost it since they subscribed.
+func (v *View) MayNotify(server, original string) bool {
 	if v.scope == nil {
 		return true
 	}

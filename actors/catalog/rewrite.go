@@ -7,7 +7,7 @@ import (
 
 // The members that the gateway adds to an item's _meta.
 const (
-	metaName   = "goblin-actor/name" // the server's own name of the item
+	metaName   = "goblin-actor/name" // the item's name at the server
 	metaServer = protocol.MetaServer
 	metaID     = "goblin-actor/id"    // resources and templates: the alternative spelling of the URI
 	metaState  = "goblin-actor/state" // "cached": from an earlier start, not listed again yet

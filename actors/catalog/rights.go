@@ -175,7 +175,7 @@ func (v *View) Beyond() *View { return v.beyond }
 // report.
 func (v *View) Reported() *View { return v.report }
 
-// Trusts reports whether clients of the view may send its server a method that the gateway does not know.
+// Trusts reports whether clients of the view may send the server a method that the gateway does not know.
 func (v *View) Trusts(server *Server) bool {
 	switch {
 	case v.scope == nil:

@@ -61,12 +61,12 @@ func TestIncompleteSearchIsReported(t *testing.T) {
 // A bounded number of a server's templates is matched, the first ones. All are listed.
 func TestTooManyTemplates(t *testing.T) {
 	var texts []string
-	for i := range maxMade + 1 {
+	for i := range maxMatched + 1 {
 		texts = append(texts, fmt.Sprintf("x://%d/{a}", i))
 	}
 	s := snapshot(standard(stylePrefix), server(t, "one", 0).templates(texts...), server(t, "two", 1).tools("t"))
 	v, _ := s.View(Key{})
-	if n := len(v.Entries(protocol.Templates)); n != maxMade+1 {
+	if n := len(v.Entries(protocol.Templates)); n != maxMatched+1 {
 		t.Errorf("%d listed", n)
 	}
 	if got := found(v, "x://999/b"); got != "one x://999/b" {

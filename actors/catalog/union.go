@@ -24,13 +24,13 @@ func EncodeProjects(projects []string) string {
 	return strings.Join(slices.Compact(sorted), ",")
 }
 
-// union returns what any of several projects shows under the key's rights in that project. The union of one project is
-// that project's view. Missing projects show nothing.
+// union returns the view of all items that at least one of the key's projects shows, each under the key's rights in
+// that project. The union of one project is that project's view. Missing projects show nothing.
 func (s *Snapshot) union(k Key) *View {
 	if one, ok := s.part(Key{Project: k.Projects, Rights: k.Rights, Policy: k.Policy}); ok {
 		return one
 	}
-	if v := s.derived.kept(k); v != nil {
+	if v := s.derived.cached(k); v != nil {
 		return v
 	}
 	var parts []*View

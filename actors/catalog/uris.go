@@ -10,7 +10,7 @@ import (
 const (
 	stylePrefix     = "prefix"     // resource://<server>/<original>
 	styleUnderscore = "underscore" // <server>_<scheme>___<rest>
-	styleOriginal   = "original"   // the server's own
+	styleOriginal   = "original"   // the server's URI, unchanged
 )
 
 // nameURIs assigns public URIs and alternative spellings to the resources or templates of all servers. A renamed

@@ -21,7 +21,7 @@ type Audited struct {
 // auditWritten tells the holder that the replies which waited for the audit log have been sent.
 type auditWritten struct{}
 
-// Class returns Outcome, as a draining holder waits for this message.
+// Class returns Outcome, because a draining holder waits for this message.
 func (auditWritten) Class() kernel.Class { return kernel.Outcome }
 
 // Commit hands the record to the log. session is the holder's name in it. perform sends a reply. It runs on any goroutine, even

@@ -55,7 +55,7 @@ type Holder[H Entry, R any] interface {
 	LogLine(now time.Time, h H, m message.Log, out []kernel.Effect) []kernel.Effect
 	// ServerRequest passes the server's request on to the client.
 	ServerRequest(now time.Time, h H, m message.ServerRequest, out []kernel.Effect) []kernel.Effect
-	// QuestionCanceled drops a request that the server has cancelled.
+	// QuestionCanceled drops a request that the server has canceled.
 	QuestionCanceled(now time.Time, h H, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect
 	// Repeat handles a request again after its lookup has ended.
 	Repeat(now time.Time, request R, out []kernel.Effect) []kernel.Effect
@@ -196,8 +196,8 @@ func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kerne
 	return c.clock.by(now, b.Deadline(), out)
 }
 
-// execute executes an effect of a call. The outcome is counted before the client is answered, as the client may read the metrics
-// right after.
+// execute executes an effect of a call. The outcome is counted before the client is answered, because the client may
+// read the metrics right after.
 func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	if out, done := c.holder.Intercept(h, e, out); done {
 		return out

@@ -175,7 +175,7 @@ func TestCallsIndex(t *testing.T) {
 	}
 }
 
-// Numbers are never reused, as everything that waits for an answer shares them.
+// Numbers are never reused, because everything that waits for an answer shares them.
 func TestCallsNumbers(t *testing.T) {
 	h := newTestHolder()
 	seen := map[uint64]bool{}

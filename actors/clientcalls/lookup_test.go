@@ -69,9 +69,9 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// A request for a name that only a server with unknown lists may offer waits for the server's pool, as a client may call right after
-// a login, before the catalog shows it. Afterwards the request is refused: a login is needed or, if it is done, the server is
-// still starting.
+// A request for a name that only a server with unknown lists may offer waits for the server's pool, because a client
+// may call right after a login, before the catalog shows it. Afterwards the request is refused: a login is needed or,
+// if it is done, the server is still starting.
 func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_x"}}`)
@@ -97,8 +97,8 @@ func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	}
 }
 
-// A step does not create a login link, as the link's seal depends on the time and random bytes. The link is created when the answer
-// is written, a new one for each answer.
+// A step does not create a login link, because the link's seal depends on the time and random bytes. The link is
+// created when the answer is written, a new one for each answer.
 func TestALinkIsMadeWhenTheAnswerIsWritten(t *testing.T) {
 	links := 0
 	link := func() string { links++; return fmt.Sprint("https://x.test/", links) }

@@ -79,7 +79,7 @@ func SubscriptionFor(view *catalog.View, subs map[Resource]*Subscription, m *mes
 		if sub == nil {
 			continue
 		}
-		if _, task := message.TaskOf(uri); view != nil && (task && !view.Has(m.Server) || !task && !view.Tells(m.Server, m.URI)) {
+		if _, task := message.TaskOf(uri); view != nil && (task && !view.Has(m.Server) || !task && !view.MayNotify(m.Server, m.URI)) {
 			return r, "", false
 		}
 		if uri == m.URI {

@@ -35,8 +35,9 @@
 //
 // # Known limits
 //
-// Outcome and Urgent messages are not bounded here; their senders must be bounded by the work in flight. Messages that a peer
-// can send unprompted have to be of class Step or LogLine, be Summarized State messages, or be sent with TellWait. A Step that loops forever cannot be
-// interrupted, and System.Stop then waits until its context ends. Restarts are not delayed: an actor whose Started handler
-// panics uses up its restarts within milliseconds, so work that may fail belongs in a later message.
+// Outcome and Urgent messages are not bounded here; their senders must be bounded by the work in flight. Messages that
+// a peer can send unprompted have to be of class Step or LogLine, be Summarized State messages, or be sent with
+// TellWait. A Step that loops forever cannot be interrupted, and System.Stop then waits until its context ends.
+// Restarts are not delayed: an actor whose Started handler panics uses up its restarts within milliseconds, so work
+// that may fail belongs in a later message.
 package kernel

@@ -37,8 +37,8 @@ const (
 // Classed is implemented by messages of a class other than Work.
 type Classed interface{ Class() Class }
 
-// Observation is implemented by messages that only observe an actor. Info does not count them, as otherwise it would
-// mostly show the requests for itself.
+// Observation is implemented by messages that only observe an actor. Info does not count them, because otherwise it
+// would mostly show the requests for itself.
 type Observation interface{ Glance() }
 
 // Abandoner is implemented by messages whose sender waits for an answer. Abandon is called at most once, on any

@@ -84,7 +84,7 @@ func (m *mailbox) tell(msg any) {
 	}
 }
 
-// tellFrom implements Tell for a message sent by the actor whose mailbox is from, while that runs.
+// tellFrom implements Tell for a message sent by the actor whose mailbox is from, while that actor runs.
 func (m *mailbox) tellFrom(from *mailbox, msg any) {
 	if m.accept(msg, from.caller) && !from.chain.take(m) {
 		m.schedule()
@@ -159,7 +159,8 @@ func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	return wake
 }
 
-// put queues e and returns the message that lost its place, if any: e's own or an older one. The caller must hold mu.
+// put queues e and returns the message that is dropped for it, if any: e's own or an older one. The caller must hold
+// mu.
 func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	switch m.phase {
 	case closing:

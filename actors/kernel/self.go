@@ -96,9 +96,9 @@ func (l *incarnation) end() {
 // results of effects, which belong to the same step.
 func (s Self) Next(msg any) { s.incarnation.next = append(s.incarnation.next, msg) }
 
-// RunInline runs job on the goroutine that called TellInline with the message being handled, after the actors on it have
-// finished. job may block, as that goroutine waits for the answer anyway. RunInline returns false if that goroutine is no
-// longer available. It must be called in Act.
+// RunInline runs job on the goroutine that called TellInline with the message being handled, after the actors on it
+// have finished. job may block, because that goroutine waits for the answer anyway. RunInline returns false if that
+// goroutine is no longer available. It must be called in Act.
 func (s Self) RunInline(job Job) bool {
 	m := &s.incarnation.cell.box
 	return m.chain.setJob(m.caller, job)

@@ -89,7 +89,7 @@ func (s *System) register(c *cell) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.parent == nil && s.stopping {
-		s.log.Warn("actor not spawned: the system stops", "actor", c.name)
+		s.log.Warn("actor not spawned: the system is stopping", "actor", c.name)
 		return false
 	}
 	if _, taken := s.cells.LoadOrStore(c.name, c); taken {

@@ -42,7 +42,7 @@ func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 // Observation implements kernel.Observation.
 func (GetCatalog) Observation() {}
 
-// Abandon answers nil, as the gateway is stopping.
+// Abandon answers nil, because the gateway is stopping.
 func (g GetCatalog) Abandon(kernel.Reason) { g.Reply <- nil }
 
 // CatalogReport is the gateway's own part of the status, without the parts of its children.
@@ -68,7 +68,7 @@ type GetStatus struct {
 // Observation implements kernel.Observation.
 func (GetStatus) Observation() {}
 
-// Abandon answers nil, as the gateway is stopping.
+// Abandon answers nil, because the gateway is stopping.
 func (g GetStatus) Abandon(kernel.Reason) {
 	select {
 	case g.Reply <- nil:

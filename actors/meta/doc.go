@@ -3,7 +3,7 @@
 // calls like a pool, so sessions and stateless sessions treat it like any other server. Its tools answer from the
 // caller's view of the newest snapshot. They never reveal or count an item that the caller's lists do not show.
 //
-// The tools call_tool and read_resource never arrive here. Admission unwraps them (actors/admission/inner.go), so the
+// The tools call_tool and read_resource never arrive here. Admission unwraps them (actors/admission/unwrap.go), so the
 // inner request is handled like any other.
 //
 // The actor owns the calls in progress (step.go) and the search index (index.go). The first search builds the index,

@@ -108,7 +108,7 @@ func (p *parameters) ofItem(item *protocol.Item) {
 	}
 }
 
-// ofSchema adds the properties of an object, or of the objects that an array holds.
+// ofSchema adds the properties of an object, or of the objects in an array.
 func (p *parameters) ofSchema(raw []byte, schema rawjson.Span, levels int) {
 	if levels == 0 || p.names.Len() >= maxParameters {
 		return

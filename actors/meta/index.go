@@ -22,14 +22,14 @@ type index struct {
 	mu      sync.RWMutex
 	ranking *ranking // nil until built
 	version uint64   // of the indexed snapshot
-	held    map[string]held
+	items   map[string]indexedItem
 	size    int // bytes of indexed text
 	garbage int // replaced or removed documents that still take memory
 	closed  bool
 }
 
-// held is an indexed item.
-type held struct {
+// indexedItem is an item in the index.
+type indexedItem struct {
 	entry  *catalog.Entry
 	number int // of its document
 	size   int // bytes of its text
@@ -102,7 +102,7 @@ func (x *index) find(ctx context.Context, a *access, text string, n int, admits 
 
 // holds reports whether an item is indexed and its document satisfies matches.
 func (x *index) holds(e *catalog.Entry, matches func(number int) bool) bool {
-	h, ok := x.held[documentID(e)]
+	h, ok := x.items[documentID(e)]
 	return ok && matches(h.number)
 }
 
@@ -121,8 +121,8 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 		return errDropped
 	case x.ranking != nil && x.version >= snapshot.Version: // another search has updated it
 		return nil
-	case x.ranking == nil || x.garbage > leastGarbage+len(x.held): // a rebuild frees the replaced documents
-		x.ranking, x.held, x.size, x.garbage = newRanking(), map[string]held{}, 0, 0
+	case x.ranking == nil || x.garbage > leastGarbage+len(x.items): // a rebuild frees the replaced documents
+		x.ranking, x.items, x.size, x.garbage = newRanking(), map[string]indexedItem{}, 0, 0
 	}
 	x.update(snapshot.Whole())
 	x.version = snapshot.Version
@@ -131,7 +131,7 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 
 // update adds the items of the view that the index lacks and removes the others.
 func (x *index) update(view *catalog.View) {
-	for id := range x.held {
+	for id := range x.items {
 		if entryOf(view, id) == nil {
 			x.drop(id)
 		}
@@ -141,9 +141,9 @@ func (x *index) update(view *catalog.View) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		for _, e := range view.Entries(kind) {
 			id := documentID(e)
-			old, has := x.held[id]
+			old, has := x.items[id]
 			if has && (old.entry == e || bytes.Equal(old.entry.Source, e.Source)) {
-				x.held[id] = held{e, old.number, old.size} // releases the older entry
+				x.items[id] = indexedItem{e, old.number, old.size} // releases the older entry
 				continue
 			}
 			if has {
@@ -158,16 +158,16 @@ func (x *index) update(view *catalog.View) {
 			for field, text := range d {
 				terms[field] = stems.terms(terms[field][:0], text)
 			}
-			x.held[id] = held{e, x.ranking.add(id, terms), size}
+			x.items[id] = indexedItem{e, x.ranking.add(id, terms), size}
 		}
 	}
 }
 
 // drop removes an item.
 func (x *index) drop(id string) {
-	x.ranking.drop(x.held[id].number)
-	x.size -= x.held[id].size
-	delete(x.held, id)
+	x.ranking.drop(x.items[id].number)
+	x.size -= x.items[id].size
+	delete(x.items, id)
 	x.garbage++
 }
 
@@ -176,5 +176,5 @@ func (x *index) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
-	x.ranking, x.held = nil, nil
+	x.ranking, x.items = nil, nil
 }

@@ -24,7 +24,8 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Spawn starts the actor as a child of the gateway. It stops permanently after ten panics in a minute.
+// Spawn starts the actor as a child of the gateway. It is restarted after up to ten panics within a minute. The next
+// panic stops it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "meta", Kind: "meta", Mailbox: 2 * maxWaiting, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
@@ -36,7 +37,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 // keep their names whichever servers are configured.
 func Server(self kernel.Reference) catalog.Server {
 	rules := config.DefaultServer()
-	rules.Name, rules.Order, rules.Description = Name, -1, "search and call what all servers have"
+	rules.Name, rules.Order, rules.Description = Name, -1, "search and use the items of all servers"
 	return catalog.Server{
 		Name: Name, Order: rules.Order, Pool: self, Life: 1, Rules: rules, Protocol: protocol.LatestLegacy, Capabilities: []byte(`{"tools":{}}`),
 		Settled: true, Internal: true,

@@ -62,11 +62,11 @@ func (t *callQueue) next() message.Dispatch {
 	return d
 }
 
-// take removes and returns all calls for which which returns true.
-func (t *callQueue) take(which func(*queuedCall) bool) (taken []message.Dispatch) {
+// take removes and returns all calls for which match returns true.
+func (t *callQueue) take(match func(*queuedCall) bool) (taken []message.Dispatch) {
 	for _, l := range t.clients {
 		l.calls = slices.DeleteFunc(l.calls, func(w queuedCall) bool {
-			if which(&w) {
+			if match(&w) {
 				taken = append(taken, w.Dispatch)
 				return true
 			}

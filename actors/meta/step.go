@@ -131,7 +131,7 @@ func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// ran sends the result of a call to its holder, unless the call was cancelled.
+// ran sends the result of a call to its holder, unless the call was canceled.
 func (s *state) ran(now time.Time, m ran, out []kernel.Effect) []kernel.Effect {
 	d := s.running[m.number]
 	delete(s.running, m.number)

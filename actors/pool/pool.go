@@ -52,7 +52,8 @@ type Login struct {
 // bursts.
 const mailbox = 4096
 
-// Spawn starts a pool as a child of the gateway. Ten panics within a minute stop it for good.
+// Spawn starts a pool as a child of the gateway. It is restarted after up to ten panics within a minute. The next panic
+// stops it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	life, known := uint64(0), newRemembered(o)

@@ -54,7 +54,7 @@ type Departed struct {
 	X   *downstream.Exchange
 }
 
-// Class returns Urgent, as the call must not continue without a client.
+// Class returns Urgent, because the call must not continue without a client.
 func (Departed) Class() kernel.Class { return kernel.Urgent }
 
 // Perform executes effects that write to an exchange. Refuse and Watch are left to the actor.

@@ -85,7 +85,8 @@ func (s *state) Answered(now time.Time, h *heldCall, m message.Done, out []kerne
 	return s.calls.Apply(now, h.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// Ending cancels the call's open server requests. This precedes the end of its exchange, as the cancellation may be sent on it.
+// Ending cancels the call's open server requests. This precedes the end of its exchange, because the cancellation may
+// be sent on it.
 func (s *state) Ending(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.cancelQuestions(h.Seq, out)
 }
@@ -108,7 +109,7 @@ func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]k
 	return s.taskAnswered(h, e, out), true
 }
 
-// Deliver answers the client with the server's answer. Its names and ids are replaced by public ones.
+// Deliver answers the client with the server's answer. The server's names and ids are replaced with public ones.
 func (s *state) Deliver(_ time.Time, h *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	edits := make([]rawjson.Edit, 1, 2)
 	edits[0] = rawjson.Edit{Span: frame.ID, With: h.ID}
@@ -124,7 +125,7 @@ func (s *state) Fail(_ time.Time, h *heldCall, fault *protocol.Fault, out []kern
 	return s.fault(h.x, fault, out)
 }
 
-// Withdrawn ends the exchange of a call that the client has cancelled.
+// Withdrawn ends the exchange of a call that the client has canceled.
 func (s *state) Withdrawn(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.endCanceled(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
 }

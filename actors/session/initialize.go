@@ -16,7 +16,7 @@ import (
 // initialize opens the session. MCP 2025-11-25, basic/lifecycle.
 func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if s.client.initialized {
-		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is already initialized"}}))
 	}
 	asked, ok := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
@@ -31,7 +31,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	}
 	if s.catalog.view == nil || s.client.awaitedServers > 0 {
 		if s.client.earlyInitialize != nil {
-			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
+			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was already sent"}}))
 		}
 		s.client.earlyInitialize = x
 		return s.serveWaiting(now, out)
@@ -48,8 +48,8 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client.name, "protocol", s.client.version, "transport", s.transport))
 }
 
-// refuseOpening answers a request with a gateway error. If it is an HTTP request that was to open the session, the answer
-// contains no session id and the actor ends, as no client can ever use it.
+// refuseOpening answers a request with a gateway error. If it is an HTTP request that was to open the session, the
+// answer contains no session id and the actor ends, because no client can ever use it.
 func (s *state) refuseOpening(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" || s.client.initialized || s.client.earlyInitialize != nil {
 		return s.fault(x, f, out)
@@ -66,8 +66,9 @@ func (s *state) capabilities() []byte {
 	return append([]byte(`{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`), b[1:]...)
 }
 
-// initializeResult describes the gateway. It announces everything that the gateway supports, whichever servers are connected now,
-// as servers may be added and removed later. If the client is another gateway, it also learns this gateway's name.
+// initializeResult describes the gateway. It announces everything that the gateway supports, whichever servers are
+// connected now, because servers may be added and removed later. If the client is another gateway, it also learns this
+// gateway's name.
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.client.version)...)
 	b = append(append(b, `,"capabilities":`...), s.capabilities()...)

@@ -10,11 +10,12 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxLevels limits the logging/setLevel requests of a session that wait for the gateway. Those above it are answered at once.
+// maxLevels limits the logging/setLevel requests of a session that wait for the gateway. Further ones are answered at
+// once.
 const maxLevels = 16
 
-// setLevel sets the client's minimum log level. The request is answered after the servers have been told, so that the level holds
-// for the client's next call. MCP 2025-11-25, server/utilities/logging.
+// setLevel sets the client's minimum log level. The request is answered after the gateway has passed the level on to
+// the servers, so that the level holds for the client's next call. MCP 2025-11-25, server/utilities/logging.
 func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	level := protocol.LevelOf(x.Params.Level.Of(x.Frame.Raw))
 	if level == protocol.LevelNone {

@@ -36,9 +36,10 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// updateOwners moves the client's subscriptions to its own connections after a change of the settings that say which clients share
-// a server's connections. A subscription with forwarded headers cannot be moved, as the client may not send the headers that count
-// now. It gets no updates until the client subscribes again or the settings are changed back.
+// updateOwners moves the client's subscriptions to its own connections after a change of the settings that say which
+// clients share a server's connections. A subscription with forwarded headers cannot be moved, because the client may
+// not send the headers that count now. It gets no updates until the client subscribes again or the settings are changed
+// back.
 func (s *state) updateOwners() {
 	snapshot := s.catalog.view.Snapshot()
 	for _, r := range clientsubs.Mismatched(s.subs.pools, snapshot, s.subs.active) {

@@ -24,8 +24,8 @@ func (s *state) isTheirs(who *identity.Principal) bool {
 	return identity.Same(who, s.principal.who)
 }
 
-// renew replaces the session's principal by a newer value, with its rights and expiry. A value from before the newest change of
-// principals that the session knows of is ignored.
+// renew replaces the session's principal with a newer value, which may have other rights and another expiry. A value
+// from before the newest change of principals that the session knows of is ignored.
 func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out []kernel.Effect) []kernel.Effect {
 	if who == nil || epoch < s.principal.epoch {
 		return out
@@ -47,8 +47,8 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	return s.viewChanged(now, false, out)
 }
 
-// principals replaces the session's principal by its newest value. If the principal no longer exists, the session ends with its
-// calls and streams.
+// principals replaces the session's principal with its newest value. If the principal no longer exists, the session
+// ends with its calls and streams.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	if m.Epoch < s.principal.epoch {
 		return out // a later admission has brought a newer value

@@ -110,7 +110,7 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	return s.replied(now, q.seq, append(out, kernel.Tell(q.from, answer)))
 }
 
-// replied restarts a call's timeouts after one of its server requests was answered or cancelled.
+// replied restarts a call's timeouts after one of its server requests was answered or canceled.
 func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
 	h := s.calls.Held(seq)
 	if h == nil {

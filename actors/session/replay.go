@@ -11,9 +11,9 @@ func (s *state) canResume() bool {
 	return s.transport == "http" && s.client.version >= protocol.Version20250326
 }
 
-// routeAnswers decides where the answers of an exchange go, before step handles it: to the session's stream with HTTP+SSE, or also
-// into the replay log with streamable HTTP. If it returns false, step must not handle the exchange: a client that does not read
-// its stream may send no more requests, as their answers would have to be kept.
+// routeAnswers decides where the answers of an exchange go, before step handles it: to the session's stream with
+// HTTP+SSE, or also into the replay log with streamable HTTP. If it returns false, step must not handle the exchange: a
+// client that does not read its stream may send no more requests, because their answers would have to be kept.
 func (s *session) routeAnswers(x *downstream.Exchange) bool {
 	if s.Transport == "sse" {
 		if s.stream == nil || !downstream.RouteMessages.Ends(x.Origin.Path) {
@@ -63,7 +63,7 @@ func (s *session) resume(stream *downstream.EventStream) bool {
 		return true
 	case downstream.ResumeGone:
 		message.RefuseStream(stream, 400, &protocol.Fault{Name: protocol.InvalidRequest,
-			Message: "Last-Event-ID: the stream of that call has ended, or its answer is no longer kept"})
+			Message: "Last-Event-ID: the stream of that call has ended, or its answer is no longer available"})
 	}
 	return false
 }
@@ -73,7 +73,7 @@ func (s *session) endReplay() {
 		return
 	}
 	if dropped := s.replay.Stats().Dropped; dropped > 0 {
-		s.Log.Info("messages for a client that was away were dropped", "count", dropped)
+		s.Log.Info("messages kept for stream resumption were dropped", "count", dropped)
 	}
 	s.replay.Close()
 }

@@ -78,8 +78,9 @@ func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []ke
 	return slices.Insert(out, from, s.releaseUnused(nil)...)
 }
 
-// subscribeReserved subscribes. If the client has unsubscribed meanwhile, nothing is subscribed, but the answer is still an error
-// if the resource does not exist. An unlisted resource counts as missing then, as only its server could tell.
+// subscribeReserved subscribes. If the client has unsubscribed meanwhile, nothing is subscribed, but the answer is
+// still an error if the resource does not exist. An unlisted resource counts as missing then, because only its server
+// could tell.
 func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.Effect {
 	if !h.canceled {
 		return s.subscribe(h.x, out)

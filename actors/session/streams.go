@@ -88,7 +88,7 @@ func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel
 
 // streamReady adds an open stream and sends on it what could not be sent before.
 func (s *state) streamReady(now time.Time, stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
-	// copied, as earlier effects may still read the old slice
+	// copied, because earlier effects may still read the old slice
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
 	return s.setStreamExpiry(now, s.sendWaitingUpdates(s.notifyChanges(out)))
 }
@@ -108,8 +108,8 @@ func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kern
 	return out
 }
 
-// notifyChanges notifies the client once of each kind of list that has changed since its last notification. Without a stream
-// nothing is sent, and the notification is sent later.
+// notifyChanges notifies the client once of each kind of list that has changed since its last notification. Without a
+// stream, the notification waits until one opens.
 func (s *state) notifyChanges(out []kernel.Effect) []kernel.Effect {
 	if s.catalog.view == nil || !s.client.ready || len(s.streams) == 0 {
 		return out

@@ -43,8 +43,8 @@ type subscribing struct {
 	subscribedBefore bool                     // the session was already subscribed, and stays so if this fails
 }
 
-// subscribe asks the server for updates of a resource. The client is answered after the server, so success means that updates
-// will be sent. For an unknown URI no server is asked.
+// subscribe asks the server for updates of a resource. The client is answered after the server, so success means that
+// updates will be sent. For an unknown URI, no server is queried.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	denied := admission.DeniedIn(s.catalog.view, x, found, fault)
@@ -80,7 +80,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{From: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
-// unsubscribe ends a subscription. The pool tells the server when it has no other subscriber.
+// unsubscribe ends a subscription. The pool unsubscribes at the server some time after the last subscriber has left.
 func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
@@ -115,7 +115,7 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 		s.forgetSubscription(w.Resource)
 		out = s.releaseUnused(out)
 	}
-	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // replaced, as its text contains the server's own URI
+	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // replaced, because its text contains the server's URI
 		return s.fault(w.x, clientcalls.NoResource(w.x), out)
 	}
 	if m.Fault != nil {

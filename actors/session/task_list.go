@@ -19,8 +19,8 @@ const (
 	listingTime = 5 * time.Second // timeout of each query
 )
 
-// taskListing is a tasks/list that waits for the servers' answers about each task on its page. Servers are not sent tasks/list, as
-// the list of a shared server would contain the tasks of all clients.
+// taskListing is a tasks/list that waits for the servers' answers about each task on its page. Servers are not sent
+// tasks/list, because the list of a shared server would contain the tasks of all clients.
 type taskListing struct {
 	x          *downstream.Exchange
 	rows       [][]byte // in page order, with public ids; nil = not answered
@@ -75,8 +75,8 @@ func (s *state) queryTask(now time.Time, l *taskListing, row int, t *task, out [
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.calls.Ref(seq), Request: r}))
 }
 
-// taskAnswered takes the result of a query. A task that its server no longer knows is forgotten; one without an answer is left out
-// of the page.
+// taskAnswered handles the result of a query. A task that its server no longer knows is forgotten; one without an
+// answer is left out of the page.
 func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Cancel:

@@ -66,7 +66,7 @@ func (k *tasks) after(number uint64, n int, serve func(*task) bool) (page []*tas
 type task struct {
 	number uint64 // in order of creation
 	server string
-	own    string // the server's own id
+	own    string // the server's id
 	token  []byte // the raw progress token of its call, which stays valid; nil = none, or longer than maxTaskToken
 	home   message.TaskOrigin
 }
@@ -102,8 +102,8 @@ func (s *state) serverOf(t *task) *catalog.Server {
 	return nil
 }
 
-// prepareTask sets the fields of a request that concern tasks: the task's origin if it is about a task, or that it is to become
-// one. A client that does not support tasks gets none.
+// prepareTask sets the fields of a request that concern tasks: Home if it is about a task, or AsTask if the client
+// wants it run as a task. For a client that does not support tasks, none is created.
 func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:

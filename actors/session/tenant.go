@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// noteTenant records a pool that has connections for this client alone, so that they can be closed when the client has left. It
-// also sets their log level, as a legacy client sets its level only once.
+// noteTenant records a pool that has connections for this client alone, so that they can be closed when the client has
+// left. It also sets their log level, because a legacy client sets its level only once.
 func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Reference) {
 	if of == nil || of.Client == "" {
 		return

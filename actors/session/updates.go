@@ -25,9 +25,9 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 
 // Limits of the updates that wait for a stream.
 const (
-	maxDueOfResource = 64     // parts of one resource
-	maxDueTogether   = 10_000 // of all resources
-	maxDueFrame      = 4 << 10
+	maxDueOfResource = 64      // parts of one resource
+	maxDueTogether   = 10_000  // of all resources
+	maxDueFrame      = 4 << 10 // bytes of the server's frame; a longer one is replaced with a short one by the gateway
 )
 
 // keep stores an update until a stream opens.
@@ -58,8 +58,8 @@ func (u *subscriptions) keep(r clientsubs.Resource, m message.ResourceUpdated) (
 	return true
 }
 
-// boundedUpdate returns m. If the server's frame is too long to be kept or is about another URI, it returns an update of uri by the
-// gateway instead.
+// boundedUpdate returns m. If the server's frame is too long to be kept or is about another URI, it returns an update
+// of uri that the gateway makes instead.
 func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 	if len(m.Frame.Raw) <= maxDueFrame && m.URI == uri {
 		return m
@@ -89,7 +89,7 @@ func (u *subscriptions) takeWaiting() (all []message.ResourceUpdated) {
 	return all
 }
 
-// allUpdated notifies the client of all its subscriptions at a server that has named too many changes.
+// allUpdated notifies the client that every resource it is subscribed to at a server may have changed.
 func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
 	for _, u := range clientsubs.UpdatesOfAll(server, s.subs.active) {
 		out = s.updated(u, out)

@@ -51,12 +51,12 @@ func (s *state) mayComeBack() bool {
 	return s.catalog.gone && s.client.initialized && s.lacksProject()
 }
 
-// lacksProject reports whether the session's project does not exist, or not for its principal.
+// lacksProject reports whether the session's project does not exist, or the session's principal may not use it.
 func (s *state) lacksProject() bool {
 	return s.catalog.key.Project != "" && !(s.catalog.snapshot.HasProject(s.catalog.key) && s.principal.who.May(s.catalog.key.Project))
 }
 
-// published takes a newer catalog and notifies the client of its changes.
+// published adopts a newer catalog and notifies the client of changed lists.
 func (s *state) published(now time.Time, m message.Published, out []kernel.Effect) []kernel.Effect {
 	s.catalog.snapshot = m.Snapshot
 	s.updateView()
@@ -83,8 +83,8 @@ func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []ke
 	return s.notifyChanges(out)
 }
 
-// refuseNoView refuses an initialize because the client can see nothing. The session is then useless and ends. Only the client on
-// stdin and stdout may try again, as it has no other session.
+// refuseNoView refuses an initialize because the client can see nothing. The session is then useless and ends. Only the
+// client on stdin and stdout may try again, because it has no other session.
 func (s *state) refuseNoView(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	fault := admission.NoView(s.catalog.snapshot, s.catalog.key)
 	if s.lacksProject() {

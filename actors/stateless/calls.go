@@ -136,7 +136,7 @@ func (s *state) Fail(now time.Time, v *heldCall, fault *protocol.Fault, out []ke
 	return out
 }
 
-// Withdrawn ends the exchanges of a call that its client has cancelled.
+// Withdrawn ends the exchanges of a call that its client has canceled.
 func (*state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	for _, x := range v.exchanges {
 		out = append(out, kernel.Act(reply.Accept{X: x}))

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// metaKey is the member of a server request's _meta in which a legacy server may give the request a key. Modern clients see such a
-// key, which legacy requests lack. A client that knows the key can answer in advance.
+// metaKey is the member of a server request's _meta in which a legacy server may name a key for the request, since
+// legacy requests have no keys. The modern client sees that key. A client that knows it can answer in advance.
 const metaKey = "goblin-actor/key"
 
 const (

@@ -18,8 +18,8 @@ type memo struct {
 	name         string                // the name in info
 }
 
-// clientKey returns the key under which a client's calls are counted: its principal, however many clients and addresses that has,
-// or else the address and name from message.ClientOf.
+// clientKey returns the key under which a client's calls are counted: its principal, regardless of the number of
+// clients and addresses that use the principal, or else the address and clientInfo from message.ClientOf.
 func (m *memo) clientKey(x *downstream.Exchange, who *identity.Principal) string {
 	if principal := message.PrincipalOf(who); principal != "" {
 		return principal
@@ -52,7 +52,7 @@ func (m *memo) clientName(info []byte) string {
 	return m.name
 }
 
-// canOf parses capabilities. The last result is cached, as clients send the same value with every request.
+// canOf parses capabilities. The last result is cached, because clients send the same value with every request.
 func (m *memo) canOf(capabilities []byte) message.CapabilitySet {
 	if string(capabilities) != m.capabilities {
 		m.capabilities, m.can = string(capabilities), message.CanOf(capabilities)

@@ -64,7 +64,7 @@ func (*state) passMissed(v *heldCall, x *downstream.Exchange, out []kernel.Effec
 	return out
 }
 
-// writeTo sends the notification to one request, if that wants it.
+// writeTo sends the notification to one request, if the request wants it.
 func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)

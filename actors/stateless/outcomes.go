@@ -17,7 +17,7 @@ import (
 const (
 	keepOutcome = time.Minute // time for which an answer is kept
 	maxOutcomes = 1024        // maximum number of kept answers
-	maxKept     = 16 << 20    // maximum of their bytes; a larger answer is not kept
+	maxKept     = 16 << 20    // maximum total size of kept answers, in bytes; a larger answer is not kept
 )
 
 // outcome is an answer that is kept in case its retry is repeated.

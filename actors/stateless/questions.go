@@ -142,7 +142,7 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 	return out
 }
 
-// QuestionCanceled drops a server request that its server has cancelled.
+// QuestionCanceled drops a server request that its server has canceled.
 func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for key, ask := range v.questions {
 		if ask.Key == m.Key {
@@ -153,8 +153,8 @@ func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerReq
 	return out
 }
 
-// relay passes a modern server's input_required on: its requests unchanged, its state inside a sealed one. The call ends, as the
-// server keeps no call open either.
+// relay passes a modern server's input_required on: its requests unchanged, its state inside a sealed one. The call
+// ends, because the server keeps no call open either.
 func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
 	refused, q := false, protocol.InputUnknown

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxCameBack limits the states in each of the two maps.
-const maxCameBack = 4096
+// maxResumed limits the states in each of the two maps.
+const maxResumed = 4096
 
 // resumedStates remembers the states with which clients have returned, for tools with a rate limit. The first return with a state
 // continues a call that was counted when it began; each further return counts as a new call. The zero value is ready to use.
@@ -17,7 +17,7 @@ type resumedStates struct {
 
 // first reports whether a state is seen for the first time within its lifetime. Beyond the limits, old states are forgotten.
 func (c *resumedStates) first(now time.Time, life time.Duration, state []byte) bool {
-	if len(c.now) >= maxCameBack || now.Sub(c.since) >= life {
+	if len(c.now) >= maxResumed || now.Sub(c.since) >= life {
 		c.now, c.before, c.since = nil, c.now, now
 	}
 	sum := sha256.Sum256(state)

@@ -17,8 +17,9 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Options configure a stateless session. It serves modern requests, which belong to no session. It holds their calls. While a client
-// answers a server request, the call is parked until the client returns with the answer.
+// Options configure a stateless session. A stateless session serves modern requests, which belong to no session, and
+// holds their calls. While a client answers a server request, the call is parked until the client returns with the
+// answer.
 type Options struct {
 	Number   int    // its number; part of every sealed state
 	Count    int    // number of stateless sessions; each gets an equal share of a client's limits
@@ -39,7 +40,8 @@ func Name(number int) string { return fmt.Sprintf("desk/%d", number) }
 // mailbox is the capacity of the mailbox, in messages. Clients take turns, and each may use an eighth of it.
 const mailbox = 8192
 
-// Spawn starts a stateless session under the gateway. A panic loses its calls; ten panics within a minute stop it.
+// Spawn starts a stateless session under the gateway. A panic loses its calls. It is restarted after up to ten panics
+// within a minute, and the next panic stops it.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: Name(o.Number), Kind: "desk", Mailbox: mailbox, Fair: true, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {

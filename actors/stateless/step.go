@@ -61,7 +61,8 @@ func shareOfLimits(limits config.Limits, desks int) config.Limits {
 	return limits
 }
 
-// share returns one stateless session's share of a client's limit, as requests are distributed round-robin. 0 = no limit.
+// share returns one stateless session's share of a client's limit, because requests are distributed round-robin. 0 = no
+// limit.
 func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends the resulting effects to out.
@@ -139,7 +140,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
-		// After a restart no client waits for this actor any more. A draining gateway has to be told.
+		// After a restart, no client waits for this actor anymore. The gateway needs to know this if it is draining.
 		out = append(out, kernel.Tell(s.gateway, message.Drained{From: s.self}), kernel.Tell(s.registry, message.Subscribe{From: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 	case kernel.Stopping:
 		return s.stop(now, out), true

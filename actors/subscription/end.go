@@ -24,7 +24,8 @@ func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.StopSelf())
 }
 
-// stop ends the stream with a result. A stream without acknowledgment gets an error, as the acknowledgment must precede a result.
+// stop ends the stream with a result. A stream without acknowledgment gets an error, because the acknowledgment must
+// precede a result.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))

@@ -9,7 +9,7 @@
 //	  │ stored        │ client        │ FinishLogin     │ invalid_grant
 //	  ▼               ▼ credentials   ▼                 │
 //	fresh ◀─────────────────────────────────▶ refreshing ◀──▶ stale
-//	      at 80 % of its lifetime, or refused                 a temporary failure
+//	      at 70 to 80 % of its lifetime, or refused           a temporary failure
 //
 // # Invariants
 //

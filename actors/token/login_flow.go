@@ -33,7 +33,7 @@ func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.
 // beginLogin begins a person's login.
 func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.Effect {
 	if s.clientCredentials {
-		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("users cannot log in to this server, because the gateway uses client credentials"), Hint: "to let users log in, change auth.type of the server"}}))
+		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("users cannot log in to this server, because the gateway uses client credentials"), Hint: "set the server's auth.type to oauth or, if it is oauth already, auth.catalogAs to shared"}}))
 	}
 	if len(s.logins.pending) >= maxLogins {
 		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: ErrTooMany}}))

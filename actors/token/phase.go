@@ -6,7 +6,7 @@ import "time"
 type phase string
 
 const (
-	none        phase = "none"        // no request has needed the login yet
+	none        phase = "none"        // no request has needed the login since the start or the last logout
 	discovering phase = "discovering" // the authorization server is being discovered
 	needsLogin  phase = "needs-login" // a person has to log in
 	fresh       phase = "fresh"       // there is a token
@@ -29,7 +29,7 @@ const (
 	loginTimeout      = 10 * time.Minute // limit for a person to complete a login
 	maxLoginsOfOne    = 4                // pending logins of one principal; a further one cancels the oldest
 	maxLogins         = 64               // pending logins of all principals
-	maxForced         = 3                // consecutive renewals of tokens that were refused within forcedWithin
+	maxForced         = 3                // consecutive renewals that are forced by refusals within forcedWithin of a token's publication
 	forcedWithin      = time.Minute
 	maxStepUps        = 3 // replacements of a client-credentials token by one with more scopes
 	backoffMin        = time.Second

@@ -61,7 +61,7 @@ func (r *record) secrets() (values []string) {
 	return values
 }
 
-// register keeps a client registration, unless it comes from the configuration.
+// register stores a client registration, unless it comes from the configuration.
 func (r *record) register(c oauth.Client) {
 	if c.Redirect == "" && c.Secret == "" || slices.Contains(r.Clients, c) {
 		return

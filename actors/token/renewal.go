@@ -19,7 +19,7 @@ type renewal struct {
 	failures  int       // consecutive failures
 	fault     error     // error of the last failure
 	retryAt   time.Time // earliest time of the next attempt; zero = any time
-	forced    int       // consecutive renewals of tokens that were refused within forcedWithin
+	forced    int       // consecutive renewals forced by refusals; a refusal forcedWithin or more after the token's publication starts a new count
 	looped    bool      // the server refuses new tokens too, and a later renewal is scheduled
 	adopted   int       // consecutive logins of other processes that were adopted
 }
