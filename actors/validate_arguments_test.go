@@ -38,7 +38,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 			},
 		}
 		const wrong, right = `,"arguments":{"count":"secret"}`, `,"arguments":{"path":".","count":1}`
-		const want = `"problems":[{"pointer":"/count","expected":"want integer, found a string"},{"pointer":"/path","expected":"the member is required and missing: want string"}],"schema":{"type":"object",`
+		const want = `"problems":[{"pointer":"/count","expected":"want integer, found a string"},{"pointer":"/path","expected":"the required member is missing: want string"}],"schema":{"type":"object",`
 		for _, rule := range []string{"off", "refuse", "off"} {
 			h.gateway.Reload(withFirstServer(first, func(s *config.Server) { s.ValidateArguments = rule }))
 			time.Sleep(5 * time.Second)

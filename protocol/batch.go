@@ -5,7 +5,7 @@ import "goblin-actor/protocol/rawjson"
 // MaxBatch is the maximum number of messages in a batch.
 const MaxBatch = 1024
 
-// IsBatch reports whether raw starts with an array.
+// IsBatch reports whether raw starts with '[', after any white space.
 func IsBatch(raw []byte) bool {
 	for _, c := range raw {
 		if !rawjson.IsSpace(c) {
@@ -17,19 +17,19 @@ func IsBatch(raw []byte) bool {
 
 // ParseBatch parses an array of messages (MCP 2025-03-26, basic) and calls each with every message in order. The frame is
 // reused, so each must copy what it keeps. An error from each ends the walk and is returned. ParseBatch calls each only if
-// all messages are valid. It refuses an empty batch with ErrShape.
+// all messages are valid. It refuses an empty batch with ErrShape, and more than MaxBatch messages with ErrTooLarge.
 func ParseBatch(raw []byte, each func(*Frame) error) error {
 	if err := Valid(raw); err != nil {
 		return err
 	}
 	raw = trimSpace(raw)
 	if raw[0] != '[' {
-		return fault(ErrShape, 0, "a batch is an array")
+		return fault(ErrShape, 0, "a batch must be an array")
 	}
 	count := 0
 	check := func(*Frame) error {
 		if count++; count > MaxBatch {
-			return fault(ErrTooLarge, 0, "at most 1024 messages in a batch")
+			return fault(ErrTooLarge, 0, "a batch may have at most 1024 messages")
 		}
 		return nil
 	}
@@ -37,7 +37,7 @@ func ParseBatch(raw []byte, each func(*Frame) error) error {
 		return err
 	}
 	if count == 0 {
-		return fault(ErrShape, 0, "an empty batch")
+		return fault(ErrShape, 0, "the batch is empty")
 	}
 	return walkBatch(raw, each)
 }

@@ -12,7 +12,7 @@ import (
 // headers.
 const MaxBindings = 64
 
-// maxSchemaDepth is the maximum nesting of schemas in a schema that binds arguments.
+// maxSchemaDepth is the maximum nesting of schemas that CompileBindings follows. It refuses tools with deeper schemas.
 const maxSchemaDepth = 64
 
 // Bindings describes the arguments of a tool that must be repeated in Mcp-Param headers. It is compiled from the x-mcp-header
@@ -32,7 +32,8 @@ type bound struct {
 }
 
 // CompileBindings compiles the annotations of a tool, which must be a valid JSON object. It returns nil if there are none.
-// An error names the invalid annotation; such a tool is left out of the list of a modern HTTP server.
+// An error names the property with the invalid annotation. The gateway does not list such a tool if its server is a modern
+// HTTP server.
 func CompileBindings(rawTool []byte) (*Bindings, error) {
 	if !bytes.Contains(rawTool, []byte("x-mcp-header")) && !bytes.Contains(rawTool, []byte(`\u`)) {
 		return nil, nil
@@ -44,7 +45,7 @@ func CompileBindings(rawTool []byte) (*Bindings, error) {
 		return nil, err
 	}
 	if root.header >= 0 {
-		return nil, fmt.Errorf("x-mcp-header %q is at the root of the schema", c.b.headers[root.header])
+		return nil, fmt.Errorf("x-mcp-header %q must not be at the root of the schema", c.b.headers[root.header])
 	}
 	if len(c.b.headers) == 0 {
 		return nil, nil
@@ -59,7 +60,7 @@ type bindingCompiler struct {
 	names map[string]bool // headers in lower case
 }
 
-// schema compiles one schema. fixed means that its path consists of properties only, so that the argument has one place.
+// schema compiles one schema. fixed means that the path consists of properties only, so it leads to exactly one argument.
 func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool, depth int) (bound, error) {
 	out := bound{header: -1}
 	if depth > maxSchemaDepth {
@@ -147,13 +148,13 @@ func (c *bindingCompiler) header(value, kind rawjson.Span, path []string, fixed 
 	case !isToken(name):
 		return -1, c.bad(path, fmt.Sprintf("%q is not a valid header name", name))
 	case !fixed:
-		return -1, c.bad(path, "allowed only on a path of properties")
+		return -1, c.bad(path, "allowed only on a property whose parents are all properties")
 	case !c.primitive(kind):
 		return -1, c.bad(path, "only the types string, integer and boolean are allowed")
 	case c.names[lower]:
 		return -1, c.bad(path, fmt.Sprintf("%q is used twice", name))
 	case len(c.b.headers) == MaxBindings:
-		return -1, c.bad(path, "more than 64 of them")
+		return -1, c.bad(path, "a tool may have at most 64")
 	}
 	c.names[lower] = true
 	c.b.headers = append(c.b.headers, HeaderParam+name)

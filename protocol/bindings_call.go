@@ -95,7 +95,8 @@ func valueText(raw []byte) (string, bool) {
 	return strconv.FormatInt(n, 10), ok
 }
 
-// equalsValue compares a raw JSON value with header text: integers as numbers, other values as text.
+// equalsValue reports whether a raw JSON value equals header text. Integers are compared as numbers, strings and booleans as
+// text. Other values never match.
 func equalsValue(raw []byte, text string) bool {
 	switch c := raw[0]; {
 	case c == '"':
@@ -114,7 +115,7 @@ func equalsValue(raw []byte, text string) bool {
 	return false
 }
 
-// integerText is integer for text that may not be valid JSON.
+// integerText is like integer, but text may be invalid JSON.
 func integerText(text string) (int64, bool) {
 	raw := []byte(text)
 	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 || scanNumber(raw, 0) != len(raw) {

@@ -40,12 +40,12 @@ func TestCompileBindings(t *testing.T) {
 		{"property twice", `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"a":{"type":"string","x-mcp-header":"B"}}}`, "twice"},
 		{"properties twice", `{"properties":{"a":{"type":"string","x-mcp-header":"A"}},"properties":{}}`, "twice"},
 		{"root", `{"type":"string","x-mcp-header":"A"}`, "root"},
-		{"in items", property(`{"type":"array","items":{"type":"string","x-mcp-header":"A"}}`), "path of properties"},
-		{"in prefixItems", property(`{"prefixItems":[{"type":"string","x-mcp-header":"A"}]}`), "path of properties"},
-		{"in oneOf", `{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}`, "path of properties"},
-		{"in then", `{"then":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`, "path of properties"},
-		{"in $defs", `{"$defs":{"a":{"type":"string","x-mcp-header":"A"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, "path of properties"},
-		{"in additionalProperties", `{"additionalProperties":{"type":"string","x-mcp-header":"A"}}`, "path of properties"},
+		{"in items", property(`{"type":"array","items":{"type":"string","x-mcp-header":"A"}}`), "parents are all properties"},
+		{"in prefixItems", property(`{"prefixItems":[{"type":"string","x-mcp-header":"A"}]}`), "parents are all properties"},
+		{"in oneOf", `{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}`, "parents are all properties"},
+		{"in then", `{"then":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`, "parents are all properties"},
+		{"in $defs", `{"$defs":{"a":{"type":"string","x-mcp-header":"A"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, "parents are all properties"},
+		{"in additionalProperties", `{"additionalProperties":{"type":"string","x-mcp-header":"A"}}`, "parents are all properties"},
 		{"deep", strings.Repeat(`{"properties":{"a":`, 70) + `{"type":"string","x-mcp-header":"A"}` + strings.Repeat("}}", 70), "too deep"},
 	}
 	for _, c := range cases {

@@ -9,8 +9,9 @@ var (
 )
 
 // ContentsAsContent appends the edits that turn a result of resources/read into a result of tools/call: each element of
-// contents becomes an embedded resource. A result without contents (input_required) stays as it is. Edits inside the
-// contents may be part of the same AppendEdited. MCP 2025-11-25, server/tools, embedded resources
+// contents becomes an embedded resource. A result without contents (input_required), or one that already has content, is
+// left unchanged. Edits inside the contents may be part of the same AppendEdited call. MCP 2025-11-25, server/tools,
+// embedded resources
 func ContentsAsContent(edits []rawjson.Edit, f *Frame) []rawjson.Edit {
 	contents, keyAt := rawjson.FindMember(f.Raw, f.Result, "contents")
 	if !contents.Present() || f.Raw[contents.Off] != '[' || rawjson.Member(f.Raw, f.Result, "content").Present() {

@@ -1,13 +1,14 @@
 // Package protocol parses and translates JSON-RPC 2.0 and MCP messages as bytes. It contains a scanner that validates a
 // message and finds its members, the table of methods, the gateway's errors, protocol versions, and the translation
-// between the two eras. Package rawjson edits messages in place.
+// between the two eras. Package rawjson finds and replaces parts of a message.
 //
 // The package is pure: no I/O, no clock, no goroutines, and no state except tables. All functions are safe for concurrent
 // use as long as nothing writes to the bytes of a message.
 //
-// A frame that Parse accepts is valid JSON in valid UTF-8 with exactly one meaning: no key that the gateway routes on
-// occurs twice, escaped or in another case. So a frame can be forwarded as it arrived. The gateway splices the fields that
-// must differ (id, name, URI); every other byte stays.
+// A frame that Parse accepts is valid JSON in valid UTF-8, and none of its top-level keys (jsonrpc, id, method, params,
+// result, error) occurs twice, escaped or in another case. Params.Scan also refuses repeated keys in params. So all decoders
+// read a message in the same way, and the gateway can forward it as it arrived. It replaces only the fields that must differ
+// (id, name, URI) and leaves every other byte unchanged.
 //
 // The eras are the legacy versions (2024-11-05 to 2025-11-25) and the modern one (2026-07-28). EraOf and CheckModern
 // classify and check client messages. ToLegacyRequest, ToModernRequest, ToLegacyResult, ToModernResult and TranslateError

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// The reasons to refuse a message, as ParseError.Kind.
+// The reasons for refusing a message, as ParseError.Kind.
 var (
 	ErrSyntax    = errors.New("malformed JSON")                // not valid JSON or not valid UTF-8
 	ErrDepth     = errors.New("nested too deep")               // more than MaxDepth nested arrays and objects

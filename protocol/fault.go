@@ -28,7 +28,7 @@ const (
 	ShuttingDown        FaultName = "SHUTTING_DOWN"
 	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL is where to log in
 	Cancelled           FaultName = "CANCELLED"            // cancelled by the client; its HTTP request still needs a response
-	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // modern client; Required lists the missing capabilities
+	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // a modern client lacks the capabilities in Required
 	Overloaded          FaultName = "OVERLOADED"           // too many requests in flight or awaiting input for this client
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
 	UnknownProject      FaultName = "UNKNOWN_PROJECT"
@@ -76,8 +76,8 @@ type Fault struct {
 	Requested  string        // for UnsupportedVersion: the version that the client requested
 	Details    []byte        // more members of error.data, raw JSON without braces
 
-	// Late, unless nil, completes a copy of the fault when it is written, with values known only then. It must be safe for
-	// concurrent use.
+	// Late, if not nil, is called when the fault is written. It receives a copy of the fault and sets the values that are
+	// known only then. It must be safe for concurrent use.
 	Late func(*Fault)
 
 	status int // HTTP status for modern clients; 0 means the status that belongs to Name
@@ -113,9 +113,9 @@ func standardMessage(f *Fault) string {
 	case BackendDisconnected:
 		return "The connection to " + server + " was lost after the request had been sent"
 	case QueueFull:
-		return "The queue of " + server + " is full; nothing was sent"
+		return "The queue of " + server + " is full; the request was not sent"
 	case QueueTimeout:
-		return "Waited too long for " + server + "; nothing was sent"
+		return "Timed out in the queue of " + server + "; the request was not sent"
 	case Timeout:
 		return "Timeout: " + server + " did not answer in time"
 	case NeedsLogin:
@@ -132,7 +132,7 @@ var fixedMessages = map[FaultName]string{
 	PromptNotFound:      "Prompt not found",
 	ShuttingDown:        "The gateway is shutting down",
 	Cancelled:           "Request cancelled",
-	ClientCannotAnswer:  "The server asks what this client has not declared it can answer",
+	ClientCannotAnswer:  "The server's request needs a capability that this client has not declared",
 	Overloaded:          "Too many requests in flight for this client",
 	RequestStateInvalid: "Invalid requestState",
 	UnknownProject:      "Unknown project",
@@ -149,7 +149,7 @@ var fixedMessages = map[FaultName]string{
 	InvalidParams:       "Invalid params",
 }
 
-// SpeaksHTTPS is part of the response to a request in plain HTTP on a port with TLS. The command line recognizes it.
+// SpeaksHTTPS is part of the response to a plain HTTP request on a port that expects TLS. The command line recognizes it.
 const SpeaksHTTPS = "This port speaks HTTPS"
 
 // Prefixes of the messages of NoTool and NoPrompt; the name follows. The command line suggests similar names.
@@ -175,7 +175,8 @@ func NoResource(uri string) *Fault {
 	return &Fault{Name: ResourceNotFound, Message: "Resource not found: " + uri, URI: uri}
 }
 
-// NoProject returns the fault for an unknown project. Such a request is never answered from all servers instead.
+// NoProject returns the fault for an unknown project. The gateway refuses such a request and never answers it from all
+// servers instead.
 func NoProject(name string) *Fault {
 	return &Fault{Name: UnknownProject, Message: "Unknown project: " + name}
 }
@@ -250,8 +251,8 @@ func (f *Fault) Code(era Era) int {
 }
 
 // Status returns the HTTP status of a response that consists of this fault, for a client of the era. Modern clients get 404
-// for an unknown method and 400 for invalid _meta; otherwise see HTTPStatus. After a stream has started the status is 200.
-// MCP 2026-07-28, basic/transports/streamable-http
+// for an unknown method or server, and 400 for invalid _meta; otherwise see HTTPStatus. Once a stream has started, its status
+// is always 200. MCP 2026-07-28, basic/transports/streamable-http
 func (f *Fault) Status(era Era) int {
 	switch {
 	case era == EraModern && f.Name == MethodNotFound:

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// MemoryMin is the smallest size in bytes of memory that is reused.
+	// MemoryMin is the size in bytes of the smallest buffer. A smaller request gets a buffer of this size.
 	MemoryMin = 64 << 10
-	memoryMax = 8 << 20 // larger memory is not reused
+	memoryMax = 8 << 20 // larger buffers are not reused
 
-	memorySteps   = 8  // classes per power of two: at most an eighth is wasted
-	memoryClasses = 57 // MemoryMin, and seven powers of two above it
+	memorySteps   = 8  // classes per power of two, so at most one eighth of a buffer is unused
+	memoryClasses = 57 // one for MemoryMin, and 8 for each of the seven powers of two above it
 )
 
 // Memory is a reusable buffer for a large frame. Allocating, clearing and collecting a MiB costs as much as reading a frame
@@ -36,7 +36,7 @@ type memoryBlock struct {
 // memories holds freed blocks by class. The garbage collector removes blocks that stay unused for two cycles.
 var memories [memoryClasses]sync.Pool
 
-// NewMemory returns memory of n bytes. Its content is undefined.
+// NewMemory returns a buffer of n bytes with undefined content.
 func NewMemory(n int) *Memory {
 	class, size := memoryClass(n)
 	if class >= 0 {

@@ -2,7 +2,7 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// InputKind is a kind of server request, by the capability that a client must have declared to receive it.
+// InputKind classifies server requests by the capability that a client must have declared to receive them.
 type InputKind uint8
 
 // The kinds of server requests.
@@ -58,8 +58,8 @@ func (q InputKind) Capability() []byte {
 	return emptyObject
 }
 
-// ValidAnswer reports whether raw, a value of a parsed frame, has the form of a response to the request: an action, a
-// message with its model, or roots. MCP 2026-07-28, schema, InputResponse
+// ValidAnswer reports whether raw, a value in a parsed frame, has the form of a response to the request: an object with an
+// elicitation action, with a sampled message and its model, or with roots. MCP 2026-07-28, schema, InputResponse
 func (q InputKind) ValidAnswer(raw []byte) bool {
 	object := rawjson.Whole(raw)
 	has := func(key string, first string) bool {
@@ -78,8 +78,8 @@ func (q InputKind) ValidAnswer(raw []byte) bool {
 	return false
 }
 
-// AppendInputRequest appends a legacy server's request as the value of an input request, without task, progress token and
-// related task, which have no meaning there. An elicitationId stays: MCP 2026-07-28 no longer defines it, but some modern
+// AppendInputRequest appends a legacy server's request as the value of an input request. It omits task, progress token and
+// related task, which have no meaning there. It keeps an elicitationId: MCP 2026-07-28 no longer defines it, but some modern
 // clients (rmcp 3.11) still report it, and report an empty one if it is missing.
 func AppendInputRequest(dst []byte, f *Frame) []byte {
 	dst = append(append(dst, `{"method":`...), f.RawMethod.Of(f.Raw)...)
@@ -112,7 +112,7 @@ func appendInputParams(dst, raw []byte, params rawjson.Span) []byte {
 	return appendEditedPart(append(dst, `,"params":`...), raw, params, edits)
 }
 
-// appendEditedPart is AppendEdited for one span of raw. All edits must be inside it.
+// appendEditedPart is like AppendEdited, but for one span of raw. All edits must be inside the span. It changes their offsets.
 func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) []byte {
 	for i := range edits {
 		edits[i].Span.Off -= part.Off

@@ -2,8 +2,8 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// RelayInputRequired appends the edits that turn a server's input_required result into the gateway's. They replace the state
-// by state (unquoted; "" if the server sent none) and remove all members except inputRequests, requestState, resultType and
+// RelayInputRequired appends the edits that turn a server's input_required result into the gateway's. They set requestState to
+// state (unquoted), or remove it if state is "". They remove all members except inputRequests, requestState, resultType and
 // _meta. See ToModernResult for serverInfo.
 func RelayInputRequired(edits []rawjson.Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []rawjson.Edit {
 	patches := [...]rawjson.Patch{
@@ -72,8 +72,8 @@ func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state strin
 }
 
 // InputRequests calls each with the requests of an input_required result until each returns false. key includes its quotes;
-// params may be absent. It fails with ErrShape if requests is not an object of objects with a method and with object params,
-// and with ErrDuplicate if two have the same key.
+// params may be absent. InputRequests fails with ErrShape if requests is not an object, or if one of its values has no method
+// or has params that are neither an object nor null. It fails with ErrDuplicate if two requests have the same key.
 func InputRequests(raw []byte, requests rawjson.Span, each func(key []byte, m Method, params rawjson.Span) bool) error {
 	if !requests.Present() || raw[requests.Off] != '{' {
 		return fault(ErrShape, int(requests.Off), "inputRequests: want object")

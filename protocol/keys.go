@@ -31,7 +31,8 @@ type keysSeen struct {
 	twice  bool   // the last key repeats an earlier one in some spelling, so decoders would disagree
 }
 
-// note records a key (a raw string without its quotes) and returns its field, or 0 if it is unknown.
+// note records a key (a raw string without its quotes) and returns its field. It returns 0 if the key is unknown or differs
+// from a known key in case.
 func (t *keyTable) note(s *keysSeen, key []byte) field {
 	f := t.find(key)
 	spelled := f

@@ -10,7 +10,7 @@ const (
 	OwnerCatalog              // the gateway, from its servers' lists
 	OwnerServer               // the server that has the named item
 	OwnerTasks                // the servers that run the client's tasks
-	OwnerClient               // the client whose call caused it: a server request
+	OwnerClient               // the client whose call caused the server's request
 )
 
 // Subject is the kind of item that a request names in its params.
@@ -55,7 +55,7 @@ type methodTraits uint8
 
 const (
 	asks      methodTraits = 1 << iota // a server may answer with input_required (MCP 2026-07-28, basic/patterns/mrtr)
-	acts                               // may have side effects: it is sent again only if it is known not to have arrived
+	acts                               // may have side effects, so it is sent again only if it certainly did not arrive
 	cached                             // results carry a caching hint (MCP 2026-07-28, server/utilities/caching)
 	extension                          // belongs to an extension in the modern era
 )

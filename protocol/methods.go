@@ -113,9 +113,9 @@ func (m Method) In(era Era) bool {
 	return false
 }
 
-// MayAsk reports whether a server may answer the method with input_required.
+// MayRequireInput reports whether a server may answer the method with input_required.
 // MCP 2026-07-28, basic/patterns/mrtr, supported requests
-func (m Method) MayAsk() bool { return m.is(asks) }
+func (m Method) MayRequireInput() bool { return m.is(asks) }
 
 // Repeatable reports whether a request of the method may be sent again when it is unknown whether it was executed. That
 // holds for methods without side effects. It is false for MethodOther.

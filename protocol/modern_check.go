@@ -17,7 +17,7 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	case KindNotification:
 		return nil
 	default:
-		return &Fault{Name: InvalidRequest, Message: "Invalid request: a client sends requests and notifications only"}
+		return &Fault{Name: InvalidRequest, Message: "Invalid request: a client may send only requests and notifications"}
 	}
 	if fault := checkVersion(header, f, p); fault != nil {
 		return fault
@@ -57,7 +57,7 @@ func ParamsFault(header func(name string) string, f *Frame, p *Params, err *Pars
 	return fault, EraModern
 }
 
-// checkVersion checks _meta's required keys and the version in body and header.
+// checkVersion checks the required keys of _meta, and the version in the body and in the header.
 func checkVersion(header func(name string) string, f *Frame, p *Params) *Fault {
 	switch {
 	case !p.MetaVersion.Present():
@@ -124,7 +124,7 @@ func checkHeader(name, value string, raw []byte, body rawjson.Span) *Fault {
 		return mismatch("Header mismatch: the value of " + name + " is malformed")
 	}
 	if !body.Present() {
-		return mismatch("Header mismatch: " + name + " is '" + clip(text) + "', the body has no such value")
+		return mismatch("Header mismatch: " + name + " is '" + clip(text) + "', but the body has no such value")
 	}
 	if rawjson.StringIs(body.Of(raw), text) {
 		return nil
@@ -141,7 +141,7 @@ func checkShape(f *Frame, p *Params) *Fault {
 		return BadParams("Invalid params: params." + f.Method.Names().member() + " is missing")
 	}
 	if level := p.MetaLogLevel.Of(f.Raw); level != nil && !isLevel(level) {
-		return badMeta("Invalid params: _meta has no known io.modelcontextprotocol/logLevel")
+		return badMeta("Invalid params: io.modelcontextprotocol/logLevel in _meta is not a log level")
 	}
 	return nil
 }

@@ -41,13 +41,13 @@ const maxSafeInteger = 1<<53 - 1
 
 // TranslateError appends the edits that translate the code of a server's error to the client's era, which is to. The server
 // must be of the other era. m is the method of the request. uri is the raw JSON string of the client's URI for resources/read,
-// or nil to keep data.uri. An error that needs no translation stays byte for byte.
+// or nil to keep data.uri. An error that needs no translation is left unchanged.
 //
-//	resource not found      -32002 ↔ -32602; another -32602 differs by data.uri, or else by its message
-//	-32020 to -32099        -32603 with data.originalCode: the specification reserves these for the gateway's own request
+//	resource not found      -32002 ↔ -32602; a -32602 means not found if it has data.uri or "not found" in its message
+//	-32020 to -32099        -32603 with data.originalCode: these codes refer to the request that the gateway wrote
 //	-32002, other methods   -32603 with data.originalCode for modern clients, which must not receive -32002
 //
-// -32042 becomes -32603, too; a caller that can query the client checks URLElicitations first.
+// -32042 is in the second range. A caller that can forward the elicitations to the client checks URLElicitations first.
 // MCP 2026-07-28, basic, error codes
 func TranslateError(edits []rawjson.Edit, m Method, f *Frame, uri []byte, to Era) []rawjson.Edit {
 	at := rawjson.Member(f.Raw, f.Error, "code")

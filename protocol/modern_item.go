@@ -7,8 +7,9 @@ import (
 )
 
 // LegacyItem returns a modern server's listed item in a form that legacy clients accept, or raw itself if nothing changes. It
-// removes a tool's outputSchema unless its root is an object, and replaces properties that are true or false by equivalent
-// object schemas. A TypeScript v1 client would reject the whole list because of one such tool. raw must be valid JSON.
+// removes a tool's outputSchema unless its type is object. It replaces properties whose schema is true or false with
+// equivalent object schemas. A TypeScript v1 client would reject the whole list because of one such tool. raw must be valid
+// JSON.
 func LegacyItem(kind ItemKind, raw []byte) []byte {
 	if kind != Tools {
 		return raw
@@ -19,9 +20,9 @@ func LegacyItem(kind ItemKind, raw []byte) []byte {
 	if output.Present() && !rawjson.StringIs(rawjson.Member(raw, output, "type").Of(raw), "object") {
 		edits, _ = rawjson.DropMembers(edits, raw, object, [2]rawjson.Span{}, func(key []byte) bool { return rawjson.KeyIs(key, "outputSchema") })
 	} else {
-		edits = spellBooleans(edits, raw, output)
+		edits = expandBooleans(edits, raw, output)
 	}
-	edits = spellBooleans(edits, raw, rawjson.Member(raw, object, "inputSchema"))
+	edits = expandBooleans(edits, raw, rawjson.Member(raw, object, "inputSchema"))
 	if len(edits) == 0 {
 		return raw
 	}
@@ -30,8 +31,9 @@ func LegacyItem(kind ItemKind, raw []byte) []byte {
 
 var falseSchema = []byte(`{"not":{}}`)
 
-// spellBooleans replaces the schema's boolean properties by objects. JSON Schema 2020-12, core, section 4.3.2
-func spellBooleans(edits []rawjson.Edit, raw []byte, schema rawjson.Span) []rawjson.Edit {
+// expandBooleans replaces the schemas true and false of the schema's properties with objects. JSON Schema 2020-12, core,
+// section 4.3.2
+func expandBooleans(edits []rawjson.Edit, raw []byte, schema rawjson.Span) []rawjson.Edit {
 	for w := rawjson.WalkMembers(raw, rawjson.Member(raw, schema, "properties")); w.Next(); {
 		switch raw[w.Value.Off] {
 		case 't':

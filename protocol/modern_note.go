@@ -6,8 +6,8 @@ import "goblin-actor/protocol/rawjson"
 // MCP 2026-07-28, basic/patterns/subscriptions
 const keyMetaSubscription = reservedPrefix + "subscriptionId"
 
-// DropSubscriptionID appends the edits that remove the subscription id from a modern server's notification, as the id is valid
-// only on its own stream. A _meta without other members is removed, too.
+// DropSubscriptionID appends the edits that remove the subscription id from a modern server's notification, because the id is
+// valid only on the server's stream. If _meta has no other members, it is removed as well.
 func DropSubscriptionID(edits []rawjson.Edit, f *Frame, p *Params) []rawjson.Edit {
 	if !p.SubscriptionID.Present() {
 		return edits

@@ -49,7 +49,7 @@ var (
 // token is not nil. An empty _meta is removed.
 //
 // The edits change only params, but not its name, uri, ref and arguments. So edits of these and of the id can be part of the
-// same AppendEdited. Nothing is allocated if edits has room for 8 more.
+// same AppendEdited call. Nothing is allocated if edits has room for 8 more.
 func ToLegacyRequest(edits []rawjson.Edit, f *Frame, p *Params, token []byte) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no MCP method has array params
@@ -60,7 +60,7 @@ func ToLegacyRequest(edits []rawjson.Edit, f *Frame, p *Params, token []byte) []
 		{Name: "requestState", Have: p.RequestState},
 	}
 	patches := all[:]
-	if !f.Method.MayAsk() {
+	if !f.Method.MayRequireInput() {
 		patches = all[:1]
 	}
 	known := [2]rawjson.Span{p.Arguments, p.Meta}
@@ -113,8 +113,8 @@ func hasKeyPrefix(key []byte, prefix string) bool {
 }
 
 // ToModernRequest appends the edits that translate a client's request of either era for a modern server. They set _meta,
-// inputResponses and requestState from meta, and remove task from a legacy tool call. The edits have the same limits as
-// those of ToLegacyRequest. Nothing is allocated if edits has room for 24 more.
+// inputResponses and requestState from meta, and remove task from a legacy tool call. As with ToLegacyRequest, they do not
+// change name, uri, ref and arguments. Nothing is allocated if edits has room for 24 more.
 func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no MCP method has array params
@@ -139,7 +139,7 @@ func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta
 		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
 	}
 	all := patches[:]
-	if !f.Method.MayAsk() {
+	if !f.Method.MayRequireInput() {
 		all = patches[:5]
 	}
 	if !p.Meta.Present() {
@@ -212,7 +212,8 @@ func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
 }
 
 // AppendRetry appends the retry of a client's request to a modern server, with the responses and the state (raw JSON string, or
-// nil) of an input_required result. Without responses it has no inputResponses. edits are those of id, name and URI.
+// nil) of an input_required result. Without responses, the retry has no inputResponses. edits must contain the edits of the id,
+// name and URI.
 // MCP 2026-07-28, basic/patterns/mrtr, client requirements
 func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...rawjson.Edit) []byte {
 	meta.InputResponses, meta.RequestState = nil, state

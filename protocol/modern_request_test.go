@@ -151,7 +151,7 @@ func FuzzRequestTranslation(f *testing.F) {
 		var mp Params
 		checkTranslated(t, &frame, modern, &mf, &mp)
 		if array := strings.HasPrefix(params, "["); !array && (string(mp.MetaVersion.Of(modern)) != `"2026-07-28"` || string(mp.ProgressToken.Of(modern)) != string(meta.Token) ||
-			whole && string(mp.MetaClientInfo.Of(modern)) != `{"name":"c"}` || mf.Method.MayAsk() && string(mp.RequestState.Of(modern)) != string(meta.RequestState)) {
+			whole && string(mp.MetaClientInfo.Of(modern)) != `{"name":"c"}` || mf.Method.MayRequireInput() && string(mp.RequestState.Of(modern)) != string(meta.RequestState)) {
 			t.Fatalf("%s became %s", raw, modern)
 		}
 		edits = append(edits[:0], rawjson.Edit{Span: mf.ID, With: []byte("3")})

@@ -2,7 +2,7 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// ResultKind is the meaning of a result for its call.
+// ResultKind says whether a result completes its call.
 type ResultKind uint8
 
 // The kinds of results, by resultType.
@@ -28,9 +28,9 @@ var (
 )
 
 // KindOf returns the kind of a result of method m. An input_required result is ResultUnknown if m does not allow it (see
-// Method.MayAsk) or if it has neither requests nor state. MCP 2026-07-28, basic/patterns/mrtr
+// Method.MayRequireInput) or if it has neither requests nor state. MCP 2026-07-28, basic/patterns/mrtr
 func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
-	requires := m.MayAsk() && (r.InputRequests.Present() || r.RequestState.Present())
+	requires := m.MayRequireInput() && (r.InputRequests.Present() || r.RequestState.Present())
 	switch text := r.ResultType.Of(f.Raw); {
 	case text == nil:
 		if requires && !r.Content.Present() && !r.Messages.Present() && !r.Contents.Present() {
@@ -52,7 +52,7 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 // requires them, and content for a tool call. Existing members stay. f is the result's frame and m the request's method.
 //
 // The edits change only members of the result and of its _meta. So edits of the id and inside content, contents and
-// messages can be part of the same AppendEdited. Nothing is allocated if edits has room for 12 more.
+// messages can be part of the same AppendEdited call. Nothing is allocated if edits has room for 12 more.
 func ToModernResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo, serverInfo []byte) []rawjson.Edit {
 	patches := [...]rawjson.Patch{
 		{Name: "resultType", Key: memberComplete, Have: r.ResultType, Want: wordComplete},
@@ -104,9 +104,9 @@ func (r *ResultInfo) large() [2]rawjson.Span {
 }
 
 // ToLegacyResult appends the edits that translate a modern server's result for a legacy client. They remove resultType, ttlMs,
-// cacheScope, and serverInfo from _meta, which legacy servers send only in initialize. Structured content of a tool call that
-// is not an object becomes a text block, unless the content already has it. The kind of the result must be ResultComplete.
-// Edits of the id and inside content can be part of the same AppendEdited.
+// cacheScope, and serverInfo from _meta, which legacy servers send only in initialize. If the structuredContent of a tool call
+// is not an object, it becomes a text block, unless content already has that text. The kind of the result must be
+// ResultComplete. Edits of the id and inside content can be part of the same AppendEdited call.
 func ToLegacyResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo) []rawjson.Edit {
 	edits, meta := dropServerInfo(edits, f.Raw, r.Meta)
 	patches := [...]rawjson.Patch{
@@ -127,7 +127,7 @@ func ToLegacyResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo) []r
 		switch {
 		case !r.Content.Present() || len(text) > 0 && f.Raw[r.Content.Off] != '[':
 			patches[5].Want = textContent(text)
-		case len(text) > 0 && !saysText(f.Raw, r.Content, text):
+		case len(text) > 0 && !hasText(f.Raw, r.Content, text):
 			edits = append(edits, appendElement(f.Raw, r.Content, textBlock(text)))
 		}
 	}
@@ -170,12 +170,12 @@ func appendElement(raw []byte, array rawjson.Span, value []byte) rawjson.Edit {
 	return rawjson.Insert(array.End-1, value)
 }
 
-// saysText reports whether a content block has the text. Servers repeat structured content as text for clients that do not
-// support it.
-func saysText(raw []byte, content rawjson.Span, text []byte) bool {
+// hasText reports whether the text of a content block equals text. Servers repeat structured content as text for clients that
+// do not support it.
+func hasText(raw []byte, content rawjson.Span, text []byte) bool {
 	for w := rawjson.WalkElements(raw, content); w.Next(); {
-		said := rawjson.Member(raw, w.Value, "text").Of(raw)
-		if len(said) >= len(text) && said[0] == '"' && rawjson.StringIs(said, string(text)) {
+		have := rawjson.Member(raw, w.Value, "text").Of(raw)
+		if len(have) >= len(text) && have[0] == '"' && rawjson.StringIs(have, string(text)) {
 			return true
 		}
 	}

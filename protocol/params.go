@@ -20,7 +20,7 @@ type Params struct {
 	// params._meta["io.modelcontextprotocol/…"]
 	MetaVersion, MetaCapabilities, MetaClientInfo, MetaLogLevel, SubscriptionID rawjson.Span
 
-	Odd bool // a member of params or _meta that the gateway reads is null, or its key is in another case
+	Odd bool // a member of params, ref or _meta that the gateway reads is null, has the wrong type, or its key is in another case
 }
 
 // ResultInfo holds the spans of all members of a result that the gateway reads. Spans are offsets into the frame's Raw.

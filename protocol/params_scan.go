@@ -125,9 +125,10 @@ func findMeta(key []byte) field {
 // Scan finds the members of a parsed frame's params that the gateway reads. It allocates only for errors.
 // A null member counts as absent. Array params have no members.
 //
-// Scan fails with a *ParseError of code -32602 if a known key occurs twice in any spelling (ErrDuplicate), or if the value
-// has the wrong type (ErrShape). For MethodOther, and for the required keys of a modern _meta, a value of the wrong type
-// counts as absent instead. After an error p still holds all valid members; for a repeated key the first.
+// Scan fails with a *ParseError of code -32602 if a known key occurs twice in any spelling (ErrDuplicate), or if its value
+// has the wrong type (ErrShape). A value of the wrong type counts as absent instead if the method is MethodOther (except for
+// goblin-actor/project), or if it is the version, capabilities or client info in _meta. After an error, p still holds all
+// valid members. For a repeated key it holds the first.
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
 	s := paramScan{raw: f.Raw, strict: f.Method != MethodOther}
@@ -257,7 +258,8 @@ func (s *paramScan) meta(p *Params, meta rawjson.Span) {
 		case metaSubscriptionID:
 			to, want = &p.SubscriptionID, wantID
 		}
-		// A required key of a modern _meta with a wrong type counts as absent: CheckModern returns the right error for both.
+		// Values of the wrong type for these keys count as absent, because CheckModern returns the right error for a missing
+		// version or missing capabilities.
 		strict := s.strict
 		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // the gateway's own key is checked for every method
 		s.take(to, want, "params._meta.", metaKeys.names[field], w.Value)

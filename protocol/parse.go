@@ -20,12 +20,13 @@ const (
 // Parse parses one message. f.Raw becomes raw without surrounding white space, so raw must not be modified afterwards.
 // Parse takes one pass and allocates only for errors.
 //
-// The error is a *ParseError. Unless it is ErrSyntax, ErrDepth or ErrTooLarge, the whole message was read: f.Kind is
-// KindInvalid, but f.Raw is set, and f.ID if the id is valid, so that the message can be answered.
+// The error is a *ParseError. After an error, f.Kind is KindInvalid. If the message is an object and the error is not
+// ErrSyntax, ErrDepth or ErrTooLarge, f.Raw is set, so that the message can be answered. f.ID is then set as well if the id is
+// valid and the error is not ErrDuplicate.
 func (f *Frame) Parse(raw []byte) error {
 	*f = Frame{}
 	if uint64(len(raw)) > math.MaxUint32 {
-		return fault(ErrTooLarge, len(raw), "at most 4 GiB")
+		return fault(ErrTooLarge, len(raw), "a message may have at most 4 GiB")
 	}
 	s := scanner{raw: trimSpace(raw)}
 	return f.parse(&s)
@@ -60,7 +61,7 @@ func (f *Frame) parse(s *scanner) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		i := s.value(0)
 		if i == len(raw) {
-			return fault(ErrShape, 0, "a message is an object")
+			return fault(ErrShape, 0, "a message must be an object")
 		} else if i >= 0 {
 			i = ^i
 		}
@@ -82,7 +83,8 @@ func (f *Frame) parse(s *scanner) error {
 type envelope struct {
 	seen    uint8
 	version bool // jsonrpc is "2.0"
-	twice   bool // a key occurred twice, escaped, or in another case
+
+	ambiguous bool // a key occurs twice, escaped, or in another case
 }
 
 // members reads the object at offset 0 and sets f's spans. It returns the offset after the object, or ^offset of an error.
@@ -155,12 +157,12 @@ func (e *envelope) member(f *Frame, raw, key []byte, value rawjson.Span) {
 		bit, f.Error = keyError, value
 	default:
 		if disguised(key) {
-			e.twice = true
+			e.ambiguous = true
 		}
 		return
 	}
 	if e.seen&bit != 0 {
-		e.twice = true
+		e.ambiguous = true
 	}
 	e.seen |= bit
 }
@@ -177,18 +179,18 @@ func disguised(key []byte) bool {
 
 // finish checks the members found and sets f.Kind and f.Method.
 func (e *envelope) finish(f *Frame) error {
-	err := e.judge(f)
+	err := e.checkKeys(f)
 	if err != nil {
 		f.Kind = KindInvalid
-		if e.twice || !validID(f.ID.Of(f.Raw)) {
+		if e.ambiguous || !validID(f.ID.Of(f.Raw)) {
 			f.ID = rawjson.Span{}
 		}
 	}
 	return err
 }
 
-func (e *envelope) judge(f *Frame) error {
-	if e.twice {
+func (e *envelope) checkKeys(f *Frame) error {
+	if e.ambiguous {
 		return fault(ErrDuplicate, 0, "each key of the message must occur once, unescaped and in lower case")
 	}
 	if !e.version {
@@ -200,17 +202,17 @@ func (e *envelope) judge(f *Frame) error {
 		return fault(ErrShape, int(f.ID.Off), "id: want string or integer")
 	}
 	if e.seen&keyMethod != 0 {
-		return e.judgeCall(f, null)
+		return e.checkRequest(f, null)
 	}
-	return e.judgeAnswer(f, null)
+	return e.checkResponse(f, null)
 }
 
-func (e *envelope) judgeCall(f *Frame, nullID bool) error {
+func (e *envelope) checkRequest(f *Frame, nullID bool) error {
 	if f.Raw[f.RawMethod.Off] != '"' {
 		return fault(ErrShape, int(f.RawMethod.Off), "method: want string")
 	}
 	if e.seen&(keyResult|keyError) != 0 {
-		return fault(ErrShape, 0, "both method and result or error")
+		return fault(ErrShape, 0, "a message with a method must not have a result or an error")
 	}
 	if nullID {
 		return fault(ErrShape, int(f.ID.Off), "id: null is not allowed in a request")
@@ -229,15 +231,15 @@ func (e *envelope) judgeCall(f *Frame, nullID bool) error {
 	return nil
 }
 
-// judgeAnswer also accepts {"result":…,"error":null} and {"result":null,"error":{…}}, since some servers write both.
-func (e *envelope) judgeAnswer(f *Frame, nullID bool) error {
+// checkResponse also accepts {"result":…,"error":null} and {"result":null,"error":{…}}, since some servers write both.
+func (e *envelope) checkResponse(f *Frame, nullID bool) error {
 	if e.seen&keyResult != 0 && e.seen&keyError != 0 {
 		if string(f.Error.Of(f.Raw)) == "null" {
 			f.Error = rawjson.Span{}
 		} else if string(f.Result.Of(f.Raw)) == "null" {
 			f.Result = rawjson.Span{}
 		} else {
-			return fault(ErrShape, 0, "both result and error")
+			return fault(ErrShape, 0, "a response must not have both a result and an error")
 		}
 	}
 	switch {
@@ -248,11 +250,11 @@ func (e *envelope) judgeAnswer(f *Frame, nullID bool) error {
 		f.Kind = KindError
 	case f.Result.Present():
 		if nullID || !f.ID.Present() {
-			return fault(ErrShape, 0, "a result without id")
+			return fault(ErrShape, 0, "a response with a result must have an id")
 		}
 		f.Kind = KindResult
 	default:
-		return fault(ErrShape, 0, "neither method nor result nor error")
+		return fault(ErrShape, 0, "the message has neither a method nor a result nor an error")
 	}
 	return nil
 }
@@ -280,7 +282,7 @@ func validID(id []byte) bool {
 	return true
 }
 
-// parseEscapedMethod is ParseMethod for a raw string without its quotes that may contain escapes ("tools\/call").
+// parseEscapedMethod is like ParseMethod, but takes a raw string without its quotes that may have escapes ("tools\/call").
 func parseEscapedMethod(body []byte) Method {
 	const longest = 6 * 40 // every character as \uXXXX
 	if len(body) > longest || bytes.IndexByte(body, '\\') < 0 {

@@ -17,7 +17,7 @@ type scanner struct {
 	resource bool // see Frame.Resource
 	failure  bool // see Frame.Failure
 	depth    int
-	inside   [MaxDepth / 64]uint64 // bit d: the d-th open bracket is an object's
+	inside   [MaxDepth / 64]uint64 // bit d is 1 if the d-th open bracket is { and 0 if it is [
 }
 
 const (
@@ -29,8 +29,8 @@ const (
 // non-ASCII. Only the lowest set bit is exact, as borrows propagate upwards.
 func special(x uint64) uint64 { return marks(x) & highBits }
 
-// marks is special without masking the other bits. Flipping bit 1 moves the quote, 0x22, directly after the control
-// characters, followed by space and exclamation mark, so that one subtraction finds both.
+// marks is like special, but leaves the other bits of each byte undefined. Flipping bit 1 moves the quote, 0x22, directly
+// after the control characters and before space and exclamation mark. So one subtraction finds control characters and quotes.
 func marks(x uint64) uint64 {
 	return x | (x ^ lowBits*2 - lowBits*0x21) | (x ^ lowBits*'\\' - lowBits)
 }
@@ -110,7 +110,8 @@ func escapeLength(b []byte) int {
 	return 0
 }
 
-// scanRunes checks the non-ASCII characters from i on. It checks characters of two and three bytes itself, one word each.
+// scanRunes checks the non-ASCII characters from i on, up to the next ASCII character. It checks characters of two and three
+// bytes itself, with one load each.
 func scanRunes(raw []byte, i int) int {
 	for i+4 <= len(raw) {
 		switch x := binary.LittleEndian.Uint32(raw[i:]); {
@@ -133,7 +134,7 @@ func scanRunes(raw []byte, i int) int {
 	return scanRarerRunes(raw, i)
 }
 
-// scanRarerRunes is scanRunes for characters of any length (RFC 3629, section 4).
+// scanRarerRunes does the same as scanRunes for characters of any length (RFC 3629, section 4), byte by byte.
 func scanRarerRunes(raw []byte, i int) int {
 	for i < len(raw) && raw[i] >= 0x80 {
 		c := raw[i]
@@ -250,7 +251,7 @@ func scalar(raw []byte, i int) int {
 	return ^i
 }
 
-// open records an opening bracket. It returns false if the depth exceeds MaxDepth.
+// open records an opening bracket: 1 for an object, 0 for an array. It returns false if the depth would exceed MaxDepth.
 func (s *scanner) open(object uint64) bool {
 	if s.depth == MaxDepth {
 		s.deep = true
@@ -262,7 +263,7 @@ func (s *scanner) open(object uint64) bool {
 	return true
 }
 
-// inObject reports whether the innermost open bracket is an object's.
+// inObject reports whether the innermost open bracket is {.
 func (s *scanner) inObject() bool {
 	d := s.depth - 1
 	return s.inside[d/64]>>uint(d%64)&1 != 0
@@ -337,7 +338,8 @@ func (s *scanner) value(i int) int {
 	}
 }
 
-// after reads closing brackets up to the next value, or until the depth is base again.
+// after reads what follows a value: closing brackets, and a comma with the next key if there is one. It stops at the next
+// value, or as soon as the depth is base again.
 func (s *scanner) after(i, base int) int {
 	for s.depth > base {
 		if i < len(s.raw) && s.raw[i] <= ' ' {
@@ -373,7 +375,7 @@ func (s *scanner) error(at int) error {
 		return fault(ErrDepth, ^at, "at most 512 nested arrays and objects are allowed")
 	}
 	if ^at >= len(s.raw) {
-		return fault(ErrSyntax, ^at, "unexpected end")
+		return fault(ErrSyntax, ^at, "unexpected end of JSON")
 	}
 	return fault(ErrSyntax, ^at, "unexpected character or invalid UTF-8")
 }

@@ -25,9 +25,9 @@ func IsLegacy(v string) bool {
 
 // Negotiate returns the version for the response to initialize: the requested one if it is a supported legacy version,
 // otherwise LatestLegacy. 2026-07-28 has no initialize, so it gets LatestLegacy too. MCP 2025-11-25, basic/lifecycle
-func Negotiate(asked string) string {
-	if IsLegacy(asked) {
-		return asked
+func Negotiate(requested string) string {
+	if IsLegacy(requested) {
+		return requested
 	}
 	return LatestLegacy
 }

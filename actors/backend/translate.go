@@ -113,7 +113,7 @@ func markInputRequired(m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	if content := bytes.TrimSpace(r.Content.Of(f.Raw)); len(content) > 0 && string(content) != "[]" || r.Messages.Present() || r.Contents.Present() {
 		return nil
 	}
-	if m.MayAsk() {
+	if m.MayRequireInput() {
 		return []rawjson.Edit{rawjson.InsertMember(f.Raw, f.Result, []byte(`"resultType":"input_required"`))}
 	}
 	return nil
@@ -211,7 +211,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 // refusedForModern handles a server's error in response to a modern client's call. Codes that mean something else to the
 // client, or must not reach it, are translated in both eras of the server (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	if p.request.Frame.Method.MayAsk() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
+	if p.request.Frame.Method.MayRequireInput() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
 	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {

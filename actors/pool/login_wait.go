@@ -67,7 +67,7 @@ func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out
 	if q.broken != nil { // it was sent before
 		return append(out, s.refuse(q, fault))
 	}
-	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.Method.MayAsk() || len(s.logins.waiting) >= s.maxLoginWaiters() {
+	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.Method.MayRequireInput() || len(s.logins.waiting) >= s.maxLoginWaiters() {
 		return append(out, kernel.Act(failLogin{q.Call, key, fault}))
 	}
 	s.lastKey++

@@ -17,7 +17,7 @@ import (
 // ServerRequest passes a legacy server's request on to the client of a call. The client gets input_required and returns with the
 // answer. Meanwhile the call is parked.
 func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if !v.Method.MayAsk() { // the answer to this method cannot be input_required; the server may continue without
+	if !v.Method.MayRequireInput() { // the answer to this method cannot be input_required; the server may continue without
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked during "+v.Method.String()))
 	}
 	q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params)

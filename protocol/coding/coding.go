@@ -45,7 +45,7 @@ func Parse(headers ...string) (Coding, error) {
 		}
 	}
 	if found > 1 {
-		return Identity, unsupported(headers, "only one encoding is decoded")
+		return Identity, unsupported(headers, "set the server, or the proxy in front of it, to use only one encoding")
 	}
 	return coding, nil
 }

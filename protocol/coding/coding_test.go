@@ -25,8 +25,8 @@ func TestParse(t *testing.T) {
 		{[]string{"br"}, Identity, `Content-Encoding "br"; set the server`},
 		{[]string{"zstd"}, Identity, `"zstd"`},
 		{[]string{"gzip;q=1"}, Identity, `"gzip;q=1"`},
-		{[]string{"gzip, gzip"}, Identity, `"gzip, gzip"; only one encoding is decoded`},
-		{[]string{"gzip", "deflate"}, Identity, `"gzip, deflate"; only one encoding is decoded`},
+		{[]string{"gzip, gzip"}, Identity, `"gzip, gzip"; set the server, or the proxy in front of it, to use only one encoding`},
+		{[]string{"gzip", "deflate"}, Identity, `"gzip, deflate"; set the server, or the proxy in front of it, to use only one encoding`},
 		{[]string{strings.Repeat("x", 500)}, Identity, `"` + strings.Repeat("x", shownBytes) + `"`},
 	} {
 		got, err := Parse(test.headers...)

@@ -13,7 +13,7 @@ import (
 
 const (
 	inputBytes   = 4 << 10 // read buffer for encoded bytes
-	maxExpansion = 256     // decoded bytes allowed per encoded byte, in addition to the limit of a message; the formats allow 1032
+	maxExpansion = 256     // decoded bytes per encoded byte that are allowed beyond the maximum message size; the formats allow 1032
 )
 
 var (
@@ -35,9 +35,9 @@ type Reader struct {
 	limit   int64
 	decoded int64
 	err     error
-	begun   bool // decoder is set, for the current member
+	begun   bool // decoder is set up for the current gzip member or for the deflate body
 
-	decoder io.Reader // gz, zl or fl; each is kept for the next response
+	decoder io.Reader // gz, zl or fl; each is reused for later responses
 	gz      *gzip.Reader
 	zl      io.ReadCloser
 	fl      io.ReadCloser
@@ -118,7 +118,7 @@ func (r *Reader) step(p []byte) (int, error) {
 
 // begin prepares the decoder. It returns io.EOF at the end of the body.
 func (r *Reader) begin() error {
-	const gzipMagic = 0x1f // its first byte: RFC 1952, section 2.3.1
+	const gzipMagic = 0x1f // first byte of a gzip member: RFC 1952, section 2.3.1
 	start, err := r.input.Peek(1)
 	if err != nil {
 		return err // an empty body is accepted: servers send Content-Encoding with responses that have none

@@ -82,7 +82,7 @@ func PublicName(prefix, sep, name string, limit int) string {
 }
 
 // WithSuffix makes name unique by appending _ and six characters of a hash of seed. It cuts name so that the result has at most
-// limit characters (0 means 64).
+// limit characters (0 means 64). If limit is less than 8, the result is only the hash, cut to limit.
 func WithSuffix(name string, seed string, limit int) string {
 	if limit <= 0 {
 		limit = defaultNameLength
@@ -95,7 +95,7 @@ func WithSuffix(name string, seed string, limit int) string {
 	return name[:min(len(name), room)] + "_" + hash
 }
 
-// sanitize replaces each character outside [A-Za-z0-9_-] by _.
+// sanitize replaces each character outside [A-Za-z0-9_-] with _.
 func sanitize(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {

@@ -12,7 +12,7 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 )
 
-// Bounds on matching. Regular expressions take linear time, which these bounds limit.
+// Bounds on matching. A regular expression takes time linear in its size and in the size of the URI.
 const (
 	maxTemplateBytes     = 1024
 	maxTemplateVariables = 32
@@ -81,22 +81,23 @@ func ParseTemplate(text string) (*Template, error) {
 // Text returns the template's text.
 func (t *Template) Text() string { return t.text }
 
-// Literals returns the number of characters outside expressions. Among matching templates the one with the most wins.
+// Literals returns the number of characters outside expressions. If several templates match, the one with the most wins.
 func (t *Template) Literals() int { return t.literals }
 
 // Prefix returns the prefix of every matching URI.
 func (t *Template) Prefix() string { return t.prefix }
 
-// Effort returns the maximum number of steps that Match takes, about 10 ns each, or 0 if a quick check shows that it fails.
+// Effort returns the maximum number of steps that Match takes, about 10 ns each, or 0 if a quick check shows that uri does not
+// match.
 func (t *Template) Effort(uri string) int {
-	if !t.glance(uri) {
+	if !t.mayMatch(uri) {
 		return 0
 	}
 	return t.steps * (len(uri) + 1)
 }
 
-// glance reports whether uri contains the template's literal text in order.
-func (t *Template) glance(uri string) bool {
+// mayMatch reports whether uri is short enough and contains the template's literal text in order.
+func (t *Template) mayMatch(uri string) bool {
 	if len(uri) > maxMatchedURI || !strings.HasPrefix(uri, t.prefix) {
 		return false
 	}
@@ -115,7 +116,7 @@ func (t *Template) glance(uri string) bool {
 // Match reports whether uri can be an expansion of the template. It is lenient: query parameters may be in any order, and
 // characters that should be percent-encoded may be unencoded. URIs of more than 8 KiB never match.
 func (t *Template) Match(uri string) bool {
-	return t.glance(uri) && t.match.MatchString(uri)
+	return t.mayMatch(uri) && t.match.MatchString(uri)
 }
 
 // splitTemplate splits a valid template into pieces.
@@ -179,7 +180,8 @@ func writeLiteral(b *strings.Builder, text string) {
 	}
 }
 
-// writeExpression writes a pattern for an expression. It may be empty, as variables may be undefined.
+// writeExpression writes a pattern for an expression. The pattern matches the empty string, because all variables may be
+// undefined.
 func writeExpression(b *strings.Builder, p piece) {
 	names := make([]string, len(p.vars))
 	for i, v := range p.vars {
@@ -224,7 +226,7 @@ func writeExpression(b *strings.Builder, p piece) {
 	}
 }
 
-// findLiterals sets the literals for glance. Text with several spellings is left to the regular expression.
+// findLiterals sets the literals for mayMatch. It omits text that has several spellings.
 func (t *Template) findLiterals() {
 	for i, p := range t.pieces {
 		plain := plainPrefix(p.literal)
@@ -240,7 +242,7 @@ func (t *Template) findLiterals() {
 	}
 }
 
-// stepsOf counts the instructions of a compiled pattern. Each may run for every byte.
+// stepsOf counts the instructions of a compiled pattern. Each may run once for every byte of a URI.
 func stepsOf(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

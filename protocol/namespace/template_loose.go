@@ -4,13 +4,13 @@ import "strings"
 
 // Some server libraries deviate from RFC 6570:
 //
-//   - {path*} is a list in the RFC, but the rest of a path with several segments in FastMCP (fastmcp/resources/template.py,
-//     build_regex);
+//   - {path*} is a list in the RFC, but in FastMCP it is the rest of a path, which may have several segments
+//     (fastmcp/resources/template.py, build_regex);
 //   - {user-id}, {?a, b}: the RFC allows neither hyphens in names nor spaces in lists, but the TypeScript SDK and FastMCP do.
 //
 // Such a template matches as its server intends.
 
-// strictNames replaces characters in variable names that RFC 6570, section 2.3, does not allow by _.
+// strictNames replaces characters that RFC 6570, section 2.3, does not allow in variable names with _.
 func strictNames(text string) string {
 	var b strings.Builder
 	for {
@@ -40,7 +40,7 @@ func strictNames(text string) string {
 	}
 }
 
-// strictName is strictNames for one variable with its modifier.
+// strictName does the same for one variable with its modifier.
 func strictName(v string) string {
 	name, star := strings.CutSuffix(v, "*")
 	name, _, cut := strings.Cut(name, ":")

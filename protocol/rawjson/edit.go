@@ -2,7 +2,7 @@ package rawjson
 
 import "slices"
 
-// Edit replaces the bytes of Span by With. An empty With deletes them; a Span with Off == End inserts.
+// Edit replaces the bytes of Span with With. An empty With deletes them; a Span with Off == End inserts.
 type Edit struct {
 	Span Span
 	With []byte
@@ -76,13 +76,13 @@ func sortEdits(edits []Edit) {
 func before(a, b Span) bool { return a.Off < b.Off || a.Off == b.Off && a.End < b.End }
 
 // InsertMember returns the edit that inserts member, `"key":value` or several separated by commas, as the object's first
-// member. Use it once for each object in one AppendEdited; use EditObject to delete members as well.
+// member. Use it at most once for each object in one call of AppendEdited. Use EditObject to delete members as well.
 func InsertMember(raw []byte, object Span, member []byte) Edit {
 	w := WalkMembers(raw, object)
 	return insertMembers(object, w.Next(), member)
 }
 
-// insertMembers returns the insertion at the beginning of the object. more says whether other members follow.
+// insertMembers returns the insertion at the beginning of the object. more must be true if other members follow.
 func insertMembers(object Span, more bool, members ...[]byte) Edit {
 	if len(members) == 1 && !more {
 		return Insert(object.Off+1, members[0])
@@ -131,7 +131,7 @@ func DeleteMember(raw []byte, object Span, key string) (Edit, bool) {
 }
 
 // EditObject appends the edits that delete all members of the object whose keys are in drop, and insert members, each
-// `"key":value`, at its beginning. Commas are correct in all cases.
+// `"key":value`, at its beginning. The edits also add and delete commas as needed.
 func EditObject(edits []Edit, raw []byte, object Span, drop []string, members ...[]byte) []Edit {
 	first := len(edits)
 	edits, kept := DropMembers(edits, raw, object, [2]Span{}, func(key []byte) bool {

@@ -13,17 +13,17 @@ type Patch struct {
 
 // PatchObject appends the edits that apply the patches: existing values are replaced in place, and new members are inserted at
 // the beginning of the object. Members whose keys are in drop are removed as well. tidy means that no key of the patches
-// occurs with the value null or in another spelling. known are values whose end is known, so that they need not be read.
-// empty reports whether no member is left.
+// occurs with the value null or in another spelling. known holds the spans of up to two values, which are skipped without
+// reading. empty reports whether the edits leave the object without members.
 //
-// Other edits of the same AppendEdited may change the values of members but must not insert or delete members.
+// Other edits in the same AppendEdited call may change the values of members but must not insert or delete members.
 func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []Patch, drop ...string) (_ []Edit, empty bool) {
-	missing, gone := false, len(drop) > 0
+	missing, removed := false, len(drop) > 0
 	for i := range patches {
 		w := &patches[i]
 		switch {
 		case w.Have.Present() && w.Want == nil:
-			gone = true
+			removed = true
 		case w.Have.Present():
 			if !bytes.Equal(w.Have.Of(raw), w.Want) {
 				edits = append(edits, Edit{w.Have, w.Want})
@@ -32,11 +32,11 @@ func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool
 			missing = true
 		}
 	}
-	if !missing && !gone && (tidy || len(patches) == 0) {
+	if !missing && !removed && (tidy || len(patches) == 0) {
 		return edits, false
 	}
 	more := false
-	if tidy && !gone {
+	if tidy && !removed {
 		i := SkipSpace(raw, int(object.Off)+1)
 		more = i < len(raw) && raw[i] == '"'
 	} else {
@@ -62,7 +62,7 @@ func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool
 
 var comma = []byte(",")
 
-// InsertPatches appends the insertions at off of the wanted members that are missing. more says whether other members follow.
+// InsertPatches appends the edits that insert the missing members at off. more must be true if other members follow.
 func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit {
 	first := true
 	for i := range patches {
@@ -85,15 +85,16 @@ func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit 
 	return edits
 }
 
-// DropMembers appends the edits that delete the members for whose keys (raw strings without their quotes) gone returns true. kept
-// reports whether some members remain. Each edit covers whole members with their commas, never a value that remains.
-func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func(key []byte) bool) (_ []Edit, kept bool) {
-	run := -1 // offset of the first of the members to drop that precede all remaining ones; -1 = none
+// DropMembers appends the edits that delete the members for whose keys (raw strings without their quotes) unwanted returns
+// true. kept reports whether some members remain. Each edit covers whole members with their commas, never a value that
+// remains. See PatchObject for known.
+func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, unwanted func(key []byte) bool) (_ []Edit, kept bool) {
+	run := -1 // offset of the first dropped member while no member has been kept; -1 = none
 	last := 0 // end of the previous member
 	w := WalkMembers(raw, object)
 	w.known = known
 	for ; w.Next(); last = int(w.Value.End) {
-		switch drop := gone(w.Key); {
+		switch drop := unwanted(w.Key); {
 		case drop && kept:
 			edits = append(edits, Edit{Span: Span{uint32(last), w.Value.End}})
 		case drop && run < 0:

@@ -54,7 +54,7 @@ func AppendUnescaped(dst, body []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// unescape decodes the escape at the start of b. It returns its rune and length, or length 0 if it is invalid.
+// unescape decodes the escape at the start of b. It returns the rune and the length of the escape, or length 0 if it is invalid.
 func unescape(b []byte) (rune, int) {
 	if len(b) < 2 {
 		return 0, 0
@@ -90,7 +90,7 @@ func unescape(b []byte) (rune, int) {
 	return 0, 0
 }
 
-// Hex4 returns the value of the first four bytes of b as hexadecimal digits, or -1 if they are not.
+// Hex4 returns the value of the four hexadecimal digits at the start of b, or -1 if there are none.
 func Hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1

@@ -23,7 +23,7 @@ const (
 	overhead = 12 + 16
 )
 
-// The reasons to refuse a requestState. Open and Check return them; Seal returns ErrTooLarge.
+// The reasons for refusing a requestState. Open and Check return them; Seal returns ErrTooLarge.
 var (
 	ErrMalformed = errors.New("requestState is malformed or truncated") // not base64url, too short, too long, or an unknown version
 	ErrForeign   = errors.New("requestState is sealed with another key")
@@ -57,12 +57,12 @@ func New(key [32]byte) *Sealer {
 	mac.Write([]byte("goblin-actor requestState key id"))
 	s.head[0] = version
 	copy(s.head[1:], mac.Sum(nil))
-	s.tasks = [32]byte(hashed(key[:], "goblin-actor task ids"))
+	s.tasks = [32]byte(macOf(key[:], "goblin-actor task ids"))
 	return s
 }
 
-// hashed returns a MAC of texts. It includes the length of each text, so different lists have different input.
-func hashed(key []byte, texts ...string) []byte {
+// macOf returns a MAC of texts. Its input includes the length of each text, so different lists always have different input.
+func macOf(key []byte, texts ...string) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, text := range texts {
 		mac.Write(binary.AppendUvarint(nil, uint64(len(text))))
@@ -71,13 +71,13 @@ func hashed(key []byte, texts ...string) []byte {
 	return mac.Sum(nil)
 }
 
-// tagSize is the number of bytes of a MAC that cannot be guessed.
+// tagSize is the number of bytes of a MAC in a task tag. A MAC of 16 bytes cannot be guessed.
 const tagSize = 16
 
 // TaskTag returns the suffix of the id by which a principal knows a server's task. It is deterministic, consists of letters,
 // digits, - and _, and cannot be guessed by other principals.
 func (s *Sealer) TaskTag(principal, server, id string) string {
-	return base64.RawURLEncoding.EncodeToString(hashed(s.tasks[:], principal, server, id)[:tagSize])
+	return base64.RawURLEncoding.EncodeToString(macOf(s.tasks[:], principal, server, id)[:tagSize])
 }
 
 // Seal returns the encrypted state as text for requestState. The only error is ErrTooLarge.
@@ -91,8 +91,8 @@ func (s *Sealer) Seal(v *State) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(sealed, nil, plain, s.head[:])), nil
 }
 
-// Open returns the State in text. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired. With ErrExpired the State is
-// valid as well; with the others it is zero.
+// Open decrypts text. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired. With ErrExpired, Open still returns the
+// State; with the other errors it returns a zero State.
 func (s *Sealer) Open(text string, now time.Time) (State, error) {
 	if len(text) > MaxText || strings.ContainsAny(text, "\r\n") { // base64 would ignore them
 		return State{}, ErrMalformed

@@ -11,7 +11,7 @@ type Kind uint8
 // The kinds of states.
 const (
 	Parked  Kind = 1 // a call that waits in this gateway for the client's input
-	Relayed Kind = 2 // the requestState of a modern server
+	Relayed Kind = 2 // a call to a modern server that answered input_required; Inner is that server's requestState
 )
 
 // State is the content of a requestState.
@@ -23,11 +23,11 @@ type State struct {
 	Server    string // name of the server
 	Replica   uint32 // Relayed: the replica that sent input_required
 	Principal string
-	Project   string // "" is the whole catalog
+	Project   string // "" means the whole catalog
 	Method    string
 	Digest    [32]byte  // digest of the request; see Digest
-	Round     uint32    // starts at 1
-	Expiry    time.Time // in whole milliseconds; the state is expired from then on
+	Round     uint32    // number of input_required results sent for the call, including this one
+	Expiry    time.Time // in whole milliseconds; the state is invalid from this time on
 	Inner     []byte    // Relayed: the server's requestState, raw JSON string; nil if it sent none
 }
 
@@ -48,7 +48,7 @@ func (v *State) Check(principal, project, method string, digest [32]byte) error 
 // IsOf reports whether the state was sealed for the principal.
 func (v *State) IsOf(principal string) bool { return v.Principal == principal }
 
-// size returns an upper bound for the size of the encoding.
+// size returns an upper bound on the size of the encoding.
 func (v *State) size() int {
 	return 128 + len(v.Node) + len(v.Server) + len(v.Principal) + len(v.Project) + len(v.Method) + len(v.Inner)
 }
@@ -73,7 +73,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// read decodes b into v and reports whether b is valid. Text of Seal always is, so a failure means a bug.
+// read decodes b into v and reports whether b is valid. Plaintext written by Seal always is, so a failure means a bug.
 func (v *State) read(b []byte) bool {
 	r := reader{b: b}
 	v.Kind = Kind(r.bytes(1)[0])

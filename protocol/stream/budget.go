@@ -26,8 +26,8 @@ func (b *Budget) Take(n int) bool {
 	if b == nil || n <= 0 {
 		return true
 	}
-	// Adding first avoids a loop under contention. Near the limit two callers may both be refused although one would
-	// have fit, which is the safe side.
+	// Adding first avoids a loop under contention. Near the limit, two concurrent callers may both be refused although one
+	// of them would fit. That errs on the safe side.
 	if used := b.used.Add(int64(n)); b.limit > 0 && used > b.limit {
 		b.used.Add(int64(-n))
 		return false
@@ -51,7 +51,7 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// TakeSpare is Take for optional buffers. It refuses bytes beyond half of the budget.
+// TakeSpare is like Take, but for optional buffers: it refuses if more than half of the budget would be used.
 func (b *Budget) TakeSpare(n int) bool {
 	if b != nil && b.limit > 0 && b.used.Load()+int64(n) > b.limit/2 {
 		return false

@@ -72,7 +72,7 @@ func TestBudgetShares(t *testing.T) {
 	}
 	first := take("slow", 5*mib, true)
 	take("slow", mib, false)
-	take("slow", keptAnswer, true)
+	take("slow", smallAnswer, true)
 	var others []int
 	for range 3 {
 		others = append(others, take("other", mib, true))
@@ -82,15 +82,15 @@ func TestBudgetShares(t *testing.T) {
 	for _, n := range others {
 		b.GiveAnswer("other", n)
 	}
-	if b.GiveAnswer("slow", keptAnswer); b.Used() != 0 || len(b.accounts.used) != 0 {
+	if b.GiveAnswer("slow", smallAnswer); b.Used() != 0 || len(b.accounts.used) != 0 {
 		t.Errorf("after that: %d used, accounts %v", b.Used(), b.accounts.used)
 	}
 	full := NewBudget(mib)
 	full.Take(mib)
-	if taken, ok := full.TakeAnswer("a", keptAnswer); taken != 0 || !ok {
+	if taken, ok := full.TakeAnswer("a", smallAnswer); taken != 0 || !ok {
 		t.Errorf("a small answer without budget: %d, %v", taken, ok)
 	}
-	if _, ok := full.TakeAnswer("a", keptAnswer+1); ok {
+	if _, ok := full.TakeAnswer("a", smallAnswer+1); ok {
 		t.Error("a large answer without budget")
 	}
 }

@@ -51,9 +51,9 @@ func (s *EventReader) Reset(r io.Reader) {
 // begin discards the event being read.
 func (s *EventReader) begin() { s.event, s.id, s.hasID, s.data = "", "", false, 0 }
 
-// Next returns the data of the next event in memory of its own. It blocks until there is an event. It returns io.EOF at the end
-// of the stream, even after an incomplete event. It skips an event over the limit with ErrFrameTooLarge or ErrOverBudget; then
-// Next may be called again.
+// Next returns the data of the next event, which the caller owns. It blocks until there is an event. It returns io.EOF at the
+// end of the stream, even after an incomplete event. For an event over the limit it returns ErrFrameTooLarge or ErrOverBudget;
+// the event is skipped, and Next may be called again.
 func (s *EventReader) Next() ([]byte, error) {
 	s.Rope.Reset()
 	s.Memory = nil

@@ -20,7 +20,7 @@ type Lines struct {
 	buf        []byte // buf[start:end] was read and not yet returned
 	start, end int
 	cr         bool  // a lone \r also ends a line, as in SSE
-	skipLF     bool  // the last byte read was a \r that ended a line: a following \n belongs to it
+	skipLF     bool  // the last line ended with \r; a following \n belongs to the same line end
 	err        error // returned when buf is used up
 }
 
@@ -85,7 +85,8 @@ func (l *Lines) keep(rest []byte, err error) {
 	l.start, l.end, l.err = 0, copy(l.buf, rest), err
 }
 
-// Peek returns the buffered bytes when they contain more than white space, or at the end of the stream. It blocks until then.
+// Peek blocks until the buffered bytes contain more than white space, the buffer is full, or the stream has ended. It returns
+// the buffered bytes.
 func (l *Lines) Peek() []byte {
 	for {
 		waiting := l.buf[l.start:l.end]

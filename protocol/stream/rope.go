@@ -27,7 +27,7 @@ type Rope struct {
 
 	Small  []byte             // the first bytes; the buffer is reused
 	chunks [][]byte           // the rest
-	lent   []*protocol.Memory // memory of the chunks
+	memory []*protocol.Memory // memory of the chunks
 	N      int                // number of bytes collected
 	expect int                // expected size of a large message; 0 if unknown
 	moved  bool               // the first chunk also starts with the content of Small
@@ -51,7 +51,7 @@ func (r *Rope) Add(p []byte) {
 	}
 }
 
-// ReadAll appends src until its end. It returns src's error, or Err if the rope is full.
+// ReadAll appends src until its end. It returns src's error, or Err if the message exceeds a limit.
 func (r *Rope) ReadAll(src io.Reader) error {
 	for r.Err == nil {
 		free := r.tail()
@@ -96,7 +96,8 @@ func (r *Rope) tail() []byte {
 	return r.chunks[len(r.chunks)-1][:size]
 }
 
-// whole is tail with space for the whole expected message.
+// whole is like tail, but makes room for the whole expected message, and copies Small to its start. If the budget does not
+// allow that, it returns tail.
 func (r *Rope) whole() []byte {
 	size := r.expect
 	if r.expect = 0; !r.take(size) {
@@ -114,7 +115,7 @@ func (r *Rope) take(size int) bool {
 	}
 	r.taken += size
 	chunk := protocol.NewMemory(size)
-	r.lent = append(r.lent, chunk)
+	r.memory = append(r.memory, chunk)
 	r.chunks = append(r.chunks, chunk.Bytes()[:0])
 	return true
 }
@@ -140,20 +141,21 @@ func (r *Rope) fail(err error) {
 	r.taken = 0
 }
 
-// Bytes returns the message in memory of its own of exactly its size.
+// Bytes returns the message in a new slice of exactly its size, and frees the chunks.
 func (r *Rope) Bytes() []byte {
 	return r.appendTo(make([]byte, 0, r.N))
 }
 
-// Take is Bytes for large messages: it also returns the reusable memory that holds the message, or nil.
+// Take is like Bytes, but puts a message of at least protocol.MemoryMin bytes in reusable memory and also returns that memory.
+// For a smaller message the memory is nil.
 func (r *Rope) Take() ([]byte, *protocol.Memory) {
 	if r.N < protocol.MemoryMin {
 		return r.Bytes(), nil
 	}
 	r.expect = r.N + r.N/ropeSpare
 	if r.moved && len(r.chunks) == 1 && cap(r.chunks[0])/2 <= r.N {
-		message, memory := r.chunks[0], r.lent[0]
-		r.chunks, r.lent = r.chunks[:0], r.lent[:0]
+		message, memory := r.chunks[0], r.memory[0]
+		r.chunks, r.memory = r.chunks[:0], r.memory[:0]
 		return message, memory
 	}
 	memory := protocol.NewMemory(r.N)
@@ -171,14 +173,14 @@ func (r *Rope) appendTo(message []byte) []byte {
 	return message
 }
 
-// drop frees the chunks. Nothing else refers to them.
+// drop frees the chunks, to which nothing else may refer.
 func (r *Rope) drop() {
-	for _, m := range r.lent {
+	for _, m := range r.memory {
 		m.Free()
 	}
-	clear(r.lent)
+	clear(r.memory)
 	clear(r.chunks)
-	r.lent, r.chunks, r.moved = r.lent[:0], r.chunks[:0], false
+	r.memory, r.chunks, r.moved = r.memory[:0], r.chunks[:0], false
 }
 
 // Reset discards the message and returns its bytes to the budget.

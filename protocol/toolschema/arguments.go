@@ -11,7 +11,7 @@ import (
 // Bounds on the check of one call's arguments.
 const (
 	maxArgumentFaults = 8
-	maxArgumentWork   = 50_000 // schemas applied, members read and 256-byte blocks scanned; anything beyond passes unchecked
+	maxArgumentWork   = 50_000 // schemas applied, members read and 256-byte blocks scanned; the rest passes unchecked
 	maxArgumentDepth  = 200    // nested schemas, including references
 	bytesPerWork      = 256
 )
@@ -20,7 +20,7 @@ const (
 // secret.
 type ArgumentFault struct {
 	Pointer  string // JSON pointer into the arguments; "" is the arguments object itself
-	Expected string // the expected value, and the kind of the value found
+	Expected string // the expected value, and usually the type of the value found
 }
 
 // InputSchema is the compiled inputSchema of a tool. It is immutable and safe for concurrent use.
@@ -32,8 +32,8 @@ type InputSchema struct {
 var noArguments = []byte("{}")
 
 // Check returns the places where the arguments certainly do not match the schema, at most 8, or nil. Keywords that the
-// package does not check, and work beyond its bounds, never cause a fault: then the server decides. args is a span of raw,
-// which must be valid JSON. Absent and null arguments count as {}.
+// package does not check, and arguments beyond its bounds, never cause a fault. The server decides about these. args is a
+// span of raw, which must be valid JSON. Absent and null arguments count as {}.
 func (s *InputSchema) Check(raw []byte, args rawjson.Span) []ArgumentFault {
 	if text := args.Of(raw); len(text) == 0 || text[0] == 'n' {
 		raw, args = noArguments, rawjson.Whole(noArguments)
@@ -57,7 +57,7 @@ type verdict int8
 
 const (
 	fits    verdict = iota
-	unsure          // it depends on keywords that are not checked
+	unsure          // depends on keywords or values that are not checked
 	refuted         // the value certainly does not match
 )
 
@@ -76,7 +76,7 @@ type argumentCheck struct {
 	schema []byte
 	left   int // remaining work
 	depth  int
-	quiet  int // if above 0, a mismatch is not a fault by itself, as it is in one of several branches
+	quiet  int // nesting of branches (anyOf, oneOf, not, if, contains); above 0, a mismatch is not a fault by itself
 	path   []step
 	faults []ArgumentFault
 }
@@ -115,8 +115,8 @@ func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	return v
 }
 
-// fault records what was expected at the current path. The check ends once the maximum number of faults is recorded, as its
-// result is then certain.
+// fault records what was expected at the current path, unless quiet is above 0. Once the maximum number of faults is recorded,
+// the check ends.
 func (c *argumentCheck) fault(expected string) verdict {
 	if c.quiet == 0 && len(c.faults) < maxArgumentFaults {
 		c.faults = append(c.faults, ArgumentFault{pointerOf(c.path), expected})

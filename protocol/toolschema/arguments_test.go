@@ -65,26 +65,26 @@ func TestArguments(t *testing.T) {
 		{of(`{"multipleOf":5}`), `{"a":7}`, "/a: want a number that is a multiple of 5"},
 		{of(`{"multipleOf":0.1}`), `{"a":0.3}`, ""},
 		{`{"type":"object","required":["a","b~/"],"properties":{"a":{"type":"integer"}}}`, `{}`,
-			"/a: the member is required and missing: want integer; /b~0~1: the member is required and missing"},
+			"/a: the required member is missing: want integer; /b~0~1: the required member is missing"},
 		{`{"type":"object","properties":{"a":{},"b":{}},"additionalProperties":false}`, `{"c":1}`, "/c: the member is not allowed: want one of a, b"},
 		{`{"type":"object","additionalProperties":{"type":"string"}}`, `{"c":1}`, "/c: want string, found a number"},
 		{`{"type":"object","patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}`, `{"x1":1,"y":1}`,
 			"/x1: want string, found a number; /y: the member is not allowed"},
 		{`{"type":"object","propertyNames":{"maxLength":2}}`, `{"abc":1}`, "/abc: propertyNames does not allow the member's name"},
 		{`{"type":"object","minProperties":2}`, `{"a":1}`, ": want at least 2 members, found 1"},
-		{`{"type":"object","dependentRequired":{"a":["b"]}}`, `{"a":1}`, "/b: the member is required beside a and missing"},
-		{`{"type":"object","dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":1}`, "/b: the member is required and missing"},
+		{`{"type":"object","dependentRequired":{"a":["b"]}}`, `{"a":1}`, "/b: the member is missing; it is required if a is present"},
+		{`{"type":"object","dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":1}`, "/b: the required member is missing"},
 		{of(`{"items":{"type":"string"}}`), `{"a":["x",[],2]}`, "/a/1: want string, found an array; /a/2: want string, found a number"},
 		{of(`{"prefixItems":[{"type":"string"}],"items":false}`), `{"a":["x",1]}`, "/a/1: no value is allowed here"},
 		{of(`{"minItems":2,"maxItems":2}`), `{"a":[1]}`, "/a: want 2 to 2 elements, found 1"},
-		{of(`{"uniqueItems":true}`), `{"a":[1,2,1]}`, "/a: want different elements; found two that are the same"},
+		{of(`{"uniqueItems":true}`), `{"a":[1,2,1]}`, "/a: want distinct elements; found two equal ones"},
 		{of(`{"uniqueItems":true}`), `{"a":[1,1.0]}`, ""}, // not checked
 		{of(`{"contains":{"type":"string"}}`), `{"a":[1]}`, "/a: want at least 1 elements that fit the schema under contains, found 0"},
 		{of(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `{"a":5}`, "/a: want a value that fits one of the schemas under anyOf (null or string); found a number"},
-		{of(`{"anyOf":[{"type":"object","required":["x"]}]}`), `{"a":{}}`, "/a/x: the member is required and missing"},
-		{of(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), `{"a":5}`, "/a: want a value that fits exactly one of the schemas under oneOf; this one fits several"},
+		{of(`{"anyOf":[{"type":"object","required":["x"]}]}`), `{"a":{}}`, "/a/x: the required member is missing"},
+		{of(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), `{"a":5}`, "/a: want a value that fits exactly one of the schemas under oneOf; the value fits several"},
 		{of(`{"allOf":[{"type":"string"},{"maxLength":1}]}`), `{"a":"xy"}`, "/a: want at most 1 characters, found 2"},
-		{of(`{"not":{"type":"string"}}`), `{"a":"x"}`, "/a: want a value that the schema under not excludes; this one fits it"},
+		{of(`{"not":{"type":"string"}}`), `{"a":"x"}`, "/a: want a value that does not fit the schema under not"},
 		{of(`{"not":{"pattern":"ü"}}`), `{"a":"x"}`, ""},
 		{of(`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`), `{"a":"x"}`, "/a: want at least 2 characters, found 1"},
 		{of(`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`), `{"a":1}`, "/a: want a number of at least 2"},
@@ -94,7 +94,7 @@ func TestArguments(t *testing.T) {
 		{draft("draft-07", `{"$ref":"#/definitions/t","minLength":2}`)[:0] + `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"t":{}},"properties":{"a":{"$ref":"#/definitions/t","minLength":2}}}`, `{"a":"x"}`, ""},
 		{draft("draft-07", `{"items":[{"type":"string"}],"additionalItems":false}`), `{"a":["x",1]}`, "/a/1: no value is allowed here"},
 		{draft("draft-04", `{"minimum":1,"exclusiveMinimum":true}`), `{"a":1}`, "/a: want a number above 1"},
-		{draft("draft-07", `{"dependencies":{"x":["y"]}}`), `{"a":{"x":1}}`, "/a/y: the member is required beside x and missing"},
+		{draft("draft-07", `{"dependencies":{"x":["y"]}}`), `{"a":{"x":1}}`, "/a/y: the member is missing; it is required if x is present"},
 		{`{"$schema":"https://example.org/other","type":"object","required":["a"]}`, `{}`, ""},
 		{of(`{"$id":"http://x/","type":"string"}`), `{"a":1}`, ""},
 		{of(`{"$dynamicRef":"#","type":"string"}`), `{"a":1}`, "/a: want string, found a number"},
@@ -240,7 +240,7 @@ func TestProblemsAsData(t *testing.T) {
 	s := compiled(t, `{"type":"object","required":["a"]}`)
 	raw := []byte(`{}`)
 	got := string(s.AppendProblems(nil, s.Check(raw, rawjson.Span{Off: 0, End: 2})))
-	want := `"problems":[{"pointer":"/a","expected":"the member is required and missing"}],"schema":{"type":"object","required":["a"]}`
+	want := `"problems":[{"pointer":"/a","expected":"the required member is missing"}],"schema":{"type":"object","required":["a"]}`
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -41,7 +41,7 @@ func (c *argumentCheck) array(a *arrayRules, at rawjson.Span) verdict {
 			}
 		}
 		if a.unique && !same {
-			differs := c.among(texts, w.Value)
+			differs := c.distinct(texts, w.Value)
 			v, same, texts = v.and(differs), differs == refuted, append(texts, w.Value)
 		}
 		if c.left--; c.ended(v) {
@@ -66,8 +66,8 @@ func (c *argumentCheck) array(a *arrayRules, at rawjson.Span) verdict {
 // spansPerWork is the number of element lengths compared for one unit of work.
 const spansPerWork = 32
 
-// among checks that an element differs from the preceding ones. Elements with different text may be equal: 1 and 1.0.
-func (c *argumentCheck) among(before []rawjson.Span, one rawjson.Span) verdict {
+// distinct checks that an element differs from the preceding ones. Elements with different text may be equal: 1 and 1.0.
+func (c *argumentCheck) distinct(before []rawjson.Span, one rawjson.Span) verdict {
 	text := one.Of(c.raw)
 	c.left -= len(before) / spansPerWork
 	for _, other := range before {
@@ -78,7 +78,7 @@ func (c *argumentCheck) among(before []rawjson.Span, one rawjson.Span) verdict {
 			return unsure
 		}
 		if bytes.Equal(other.Of(c.raw), text) {
-			return c.fault("want different elements; found two that are the same")
+			return c.fault("want distinct elements; found two equal ones")
 		}
 	}
 	switch text[0] {

@@ -9,17 +9,17 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds on schemas. A schema beyond the size or depth is invalid: no model could use it.
+// Bounds on schemas. A larger or deeper schema is reported as invalid, because no model could use it.
 const (
 	maxCheckedSchema = 256 << 10 // bytes
 	maxCheckedDepth  = 64        // nested schemas
-	maxCheckedRefs   = 1000      // references per schema whose targets are checked
+	maxCheckedRefs   = 1000      // references per schema whose targets are checked; further ones pass
 )
 
 // schemaCheck is the check of one schema. Fields that only some schemas need are computed on demand.
 type schemaCheck struct {
 	raw  []byte
-	root rawjson.Span // its end is 0 until whole is called
+	root rawjson.Span // End is 0 until whole is called
 	kind rawjson.Span // type of the root
 	refs map[string]bool
 
@@ -94,8 +94,7 @@ func (f *flaw) in(step string) *flaw {
 	return f
 }
 
-// schema checks the schema at an offset and returns the offset after it. It reads everything once: nested schemas are not
-// skipped first.
+// schema checks the schema at an offset and returns the offset after it. It reads each byte of nested schemas only once.
 func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 	switch c.raw[at] {
 	case '{':
@@ -105,7 +104,7 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 		return at, c.want("a schema, which is an object, true or false", c.span(at))
 	}
 	if depth == maxCheckedDepth {
-		return at, flawed("more than %d schemas within each other", maxCheckedDepth)
+		return at, flawed("schemas are nested more than %d deep", maxCheckedDepth)
 	}
 	w := c.inside(at)
 	for w.key() {
@@ -168,7 +167,7 @@ func (c *schemaCheck) want(form string, found rawjson.Span) *flaw {
 	return flawed("want %s, found %s", form, excerpt(found.Of(c.raw)))
 }
 
-// excerpt returns a JSON value for a message, shortened.
+// excerpt returns a short form of a JSON value for use in a message.
 func excerpt(value []byte) string {
 	switch {
 	case len(value) > 0 && value[0] == '{':

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxCompiledNodes = 2000     // per tool; schemas beyond that are not checked
-	scannedPerNode   = 16 << 10 // bytes read to follow a reference that cost as much as one node
+	scannedPerNode   = 16 << 10 // following a reference costs one node per this many bytes of the schema
 )
 
 // node is a compiled schema. Parts without keywords are nil.
@@ -42,8 +42,9 @@ type compiler struct {
 	outside *node // represents schemas that are not checked
 }
 
-// Compile compiles the inputSchema of a tool's definition, which must be valid according to Check. It returns nil if the
-// package cannot check arguments with the schema, and the part of budget used. A schema costs at least one unit.
+// Compile compiles the inputSchema of a tool's definition, which must be valid according to Check. It returns the compiled
+// schema and the part of budget used, at least 1. It returns nil and 0 if there is no schema, if the budget is used up, or if
+// the package does not know the draft of the schema.
 func Compile(tool []byte, budget int) (*InputSchema, int) {
 	schema := rawjson.Member(tool, rawjson.Whole(tool), "inputSchema")
 	if !schema.Present() || budget <= 0 {

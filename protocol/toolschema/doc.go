@@ -1,8 +1,8 @@
 // Package toolschema checks the JSON Schemas in a tool's definition, and the arguments of calls against them.
 //
 // Check reports why a tool's inputSchema or outputSchema is invalid. Compile turns a valid inputSchema into an InputSchema,
-// whose Check reports the arguments that certainly do not match. A keyword that the package does not check, and work beyond
-// its bounds, never refuse a call: then the server decides.
+// whose Check reports the arguments that certainly do not match. It never reports arguments because of a keyword that the
+// package does not check, or because they exceed its bounds. The server decides about these.
 //
 // Schemas follow JSON Schema 2020-12 (https://json-schema.org/draft/2020-12/json-schema-validation), or the older draft that
 // $schema names. All input must be valid JSON. All functions are pure and safe for concurrent use.

@@ -28,7 +28,7 @@ func (c *compiler) readDraft() bool {
 	return known
 }
 
-// knows reports whether the schema's draft has the keyword. A server may or may not check a keyword of another draft.
+// knows reports whether the schema's draft has the keyword. Servers differ in whether they check keywords of other drafts.
 func (c *compiler) knows(keyword string) bool {
 	switch keyword {
 	case "dependentRequired", "dependentSchemas", "minContains", "maxContains":

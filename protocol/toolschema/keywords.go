@@ -171,7 +171,8 @@ func itemsForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	return c.schema(at, depth+1)
 }
 
-// dependencyForm checks a schema or a list of names. 2020-12 split dependencies in two but still allows the keyword.
+// dependencyForm checks a schema or a list of names. JSON Schema 2020-12 replaced dependencies with two keywords but still
+// allows it.
 func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	if c.raw[at] == '[' {
 		return c.value(formNames, at, depth)

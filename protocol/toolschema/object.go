@@ -78,7 +78,7 @@ func (c *argumentCheck) object(o *objectRules, at rawjson.Span) verdict {
 		if seen[i] {
 			continue
 		}
-		if v = c.missing(name, "the member is required and missing", o.members[name].node); c.ended(v) {
+		if v = c.missing(name, "the required member is missing", o.members[name].node); c.ended(v) {
 			return v
 		}
 	}
@@ -177,7 +177,7 @@ func (c *argumentCheck) dependents(o *objectRules, at rawjson.Span) verdict {
 				return v.and(unsure)
 			}
 			if !rawjson.Member(c.raw, at, name).Present() {
-				if v = c.missing(name, "the member is required beside "+clipText(d.name, 64)+" and missing", nil); c.ended(v) {
+				if v = c.missing(name, "the member is missing; it is required if "+clipText(d.name, 64)+" is present", nil); c.ended(v) {
 					return v
 				}
 			}

@@ -11,7 +11,7 @@ type parts struct {
 	when, then, otherwise *node
 }
 
-// tried is apply without reporting faults, for one of several branches.
+// tried is like apply, but records no faults. It is for a schema that need not match, such as one of several branches.
 func (c *argumentCheck) tried(n *node, at rawjson.Span) verdict {
 	c.quiet++
 	v := c.apply(n, at)
@@ -34,7 +34,7 @@ func (c *argumentCheck) combined(p *parts, at rawjson.Span) verdict {
 	if p.hasNot {
 		switch c.tried(p.not, at) {
 		case fits:
-			v = c.fault("want a value that the schema under not excludes; this one fits it")
+			v = c.fault("want a value that does not fit the schema under not")
 		case unsure:
 			v = v.and(unsure)
 		}
@@ -80,7 +80,7 @@ func (c *argumentCheck) oneOf(branches []*node, at rawjson.Span) verdict {
 	}
 	switch {
 	case fitting > 1:
-		return c.fault("want a value that fits exactly one of the schemas under oneOf; this one fits several")
+		return c.fault("want a value that fits exactly one of the schemas under oneOf; the value fits several")
 	case fitting+possible == 0:
 		return c.fault("want a value that fits one of the schemas under oneOf" + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
 	case possible > 0:

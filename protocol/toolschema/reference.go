@@ -37,16 +37,16 @@ func refForm(c *schemaCheck, at rawjson.Span) *flaw {
 	switch {
 	case err == nil && pointer == "":
 		return nil
-	case err == nil && pointer[0] == '/' && c.leads(pointer):
+	case err == nil && pointer[0] == '/' && c.hasTarget(pointer):
 		return nil
 	case err == nil && pointer[0] != '/' && (c.has("$anchor", pointer) || c.has("$dynamicAnchor", pointer) || c.has("$id", "#"+pointer)):
 		return nil
 	}
-	return flawed("%s leads nowhere in this schema", excerpt(at.Of(c.raw)))
+	return flawed("%s does not exist in this schema", excerpt(at.Of(c.raw)))
 }
 
-// leads reports whether the JSON pointer has a target.
-func (c *schemaCheck) leads(pointer string) bool { return c.at(pointer).Present() }
+// hasTarget reports whether the JSON pointer points to a value of the schema.
+func (c *schemaCheck) hasTarget(pointer string) bool { return c.at(pointer).Present() }
 
 // at returns the target of the JSON pointer.
 func (c *schemaCheck) at(pointer string) rawjson.Span {
@@ -81,8 +81,8 @@ func (c *schemaCheck) element(list rawjson.Span, step string) rawjson.Span {
 	return rawjson.Span{}
 }
 
-// has reports whether any member with the key has the text somewhere in the schema. It may mistake a member of a default value
-// for a keyword. Then an invalid reference passes.
+// has reports whether the schema contains a member with the key and the text, at any depth. It may mistake a member of a
+// default value for a keyword. Then an invalid reference passes.
 func (c *schemaCheck) has(key, text string) bool {
 	inside := c.whole().Of(c.raw)
 	quoted := rawjson.Quote(text)

@@ -32,7 +32,7 @@ func TestCheckTool(t *testing.T) {
 		{`"inputSchema":{"type":"object","required":["a","a"]}`, `/inputSchema/required/1: "a" is listed twice`, ""},
 		{`"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`, "", ""},
 		{`"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"a":{"type":"string"}}}`,
-			`/inputSchema/properties/a/$ref: "#/$defs/b" leads nowhere in this schema`, ""},
+			`/inputSchema/properties/a/$ref: "#/$defs/b" does not exist in this schema`, ""},
 		{`"inputSchema":{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1/x.json"}}}`,
 			`/inputSchema/properties/a/$ref: want a reference inside this schema, which begins with "#", found "http://127.0.0.1/x.json"`, ""},
 		{`"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/properties/b/items/0"},"b":{"items":[{}]}},"$schema":"http://json-schema.org/draft-07/schema#"}`, "", ""},
@@ -56,7 +56,7 @@ func TestCheckTool(t *testing.T) {
 			return f.Error()
 		}
 		if strings.Contains(c.members, deep) {
-			if !strings.HasSuffix(text(input), ": more than 64 schemas within each other") {
+			if !strings.HasSuffix(text(input), ": schemas are nested more than 64 deep") {
 				t.Errorf("deep: %s", text(input))
 			}
 			continue

@@ -35,10 +35,11 @@ func (k jsonTypes) String() string {
 	return strings.Join(names, " or ")
 }
 
-// exactDigits is the number of characters up to which a float64 represents a number exactly.
+// exactDigits is the maximum number of characters of a number that is compared as a float64. Every integer of that length has
+// an exact float64.
 const exactDigits = 15
 
-// numberOf returns a number, and whether the float64 is exact enough to compare.
+// numberOf parses a number and reports whether its float64 is exact enough to compare.
 func numberOf(text []byte) (value float64, exact bool) {
 	if len(text) > exactDigits {
 		return 0, false

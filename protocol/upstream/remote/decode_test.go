@@ -110,7 +110,7 @@ func TestHTTPLinkCannotDecode(t *testing.T) {
 	}{
 		"br":                 {200, "br", "", []byte(result), `Content-Encoding "br"; set the server, or the proxy in front of it, to respect Accept-Encoding`, coding.ErrUnsupported},
 		"br event stream":    {200, "br", "text/event-stream", []byte("data: " + result + "\n\n"), `"br"`, coding.ErrUnsupported},
-		"gzip twice":         {200, "gzip, gzip", "", testEncode("gzip", whole), "only one encoding is decoded", coding.ErrUnsupported},
+		"gzip twice":         {200, "gzip, gzip", "", testEncode("gzip", whole), "to use only one encoding", coding.ErrUnsupported},
 		"not gzip":           {200, "gzip", "", []byte(result), "not valid gzip data", coding.ErrInvalid},
 		"bytes after gzip":   {200, "gzip", "", append(bytes.Clone(whole), "\n\n"...), "more bytes after its gzip data", coding.ErrInvalid},
 		"cut":                {200, "gzip", "", whole[:len(whole)-3], errCut.Error(), io.ErrUnexpectedEOF},
