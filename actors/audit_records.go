@@ -65,7 +65,7 @@ func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Prin
 
 // recordRefusal records a request that was not admitted.
 func (g *Gateway) recordRefusal(o *downstream.Origin, what string, refusal *message.Refusal) {
-	who := identity.Of(o.Who)
+	who := identity.Of(o.Principal)
 	g.audit.Record(audit.Record{
 		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny,
 		Outcome: string(refusal.Fault.Name), Detail: refusal.Fault.Message,

@@ -166,9 +166,9 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 }
 
 func (f stdioFront) Open(stream *downstream.EventStream) {
-	f.session.Tell(message.StreamOpened{Stream: stream, Admitted: message.Admitted{Who: stream.Origin.Who}})
+	f.session.Tell(message.StreamOpened{Stream: stream, Admitted: message.Admitted{Who: stream.Origin.Principal}})
 }
 
 func (f stdioFront) Delete(x *downstream.Exchange) {
-	f.session.Tell(message.EndSession{Exchange: x, Admitted: message.Admitted{Who: x.Origin.Who}})
+	f.session.Tell(message.EndSession{Exchange: x, Admitted: message.Admitted{Who: x.Origin.Principal}})
 }

@@ -65,7 +65,7 @@ func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*
 		front, kept = identifyingHandler{front, &w.people}, append(kept, principalHeader)
 	}
 	s := downstream.NewServer(front, downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
-	s.Keep(kept)
+	s.SetForwarded(kept)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

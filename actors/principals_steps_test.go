@@ -37,18 +37,18 @@ func TestSlowRequestUsesCurrentPrincipal(t *testing.T) {
 	e := admission.Entrance{Projects: map[string]bool{"alpha": true, "beta": true}, Epoch: 3,
 		Newest: map[string]*identity.Principal{"key:alice": keyPrincipal("alice", "beta")}}
 	x := initializeExchange(t)
-	x.Origin.Who = keyPrincipal("alice", "alpha")
+	x.Origin.Principal = keyPrincipal("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal != nil || a.View.Projects != "beta" || a.Epoch != 3 {
 		t.Errorf("a principal with changed projects: %+v %+v", a, refusal)
 	}
-	x.Origin.Who = keyPrincipal("bob")
+	x.Origin.Principal = keyPrincipal("bob")
 	if _, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 || refusal.Fault.Name != protocol.Unauthenticated {
 		t.Errorf("a removed principal: %+v", refusal)
 	}
 	successor := keyPrincipal("alice", "beta")
 	successor.Holder = identity.Held(successor.ID, 1)
 	e.Newest, _ = updatePrincipals(e.Newest, map[string]*identity.Principal{"key:alice": successor})
-	x.Origin.Who = keyPrincipal("alice", "alpha")
+	x.Origin.Principal = keyPrincipal("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
 		t.Errorf("a principal whose name belongs to another key now: %+v", a)
 	}
@@ -75,7 +75,7 @@ func TestRemovedPrincipalsLeaveNoState(t *testing.T) {
 	e.Epoch = 5
 	for _, late := range []*identity.Principal{holder(998), holder(3), keyPrincipal("3"), keyPrincipal("ci")} {
 		x := initializeExchange(t)
-		x.Origin.Who = late
+		x.Origin.Principal = late
 		if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
 			t.Errorf("a late request was admitted: %+v", a)
 		}

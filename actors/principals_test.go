@@ -56,8 +56,8 @@ type identifyingHandler struct {
 }
 
 func (a identifyingHandler) identify(o *downstream.Origin) {
-	if name := o.Kept.Get(principalHeader); name != "" {
-		o.Who = a.people.get(name)
+	if name := o.Forwarded.Get(principalHeader); name != "" {
+		o.Principal = a.people.get(name)
 	}
 }
 

@@ -132,7 +132,7 @@ func (v *tokenServer) login(key message.LoginKey, token, who string) {
 // tokenAdmission admits every client that has a token. The token is the principal's name.
 type tokenAdmission struct{}
 
-func (tokenAdmission) Asks() bool { return true }
+func (tokenAdmission) ChecksAll() bool { return true }
 
 func (tokenAdmission) Anonymous() *identity.Principal { return nil }
 
@@ -143,7 +143,7 @@ func (tokenAdmission) Admit(r *downstream.Request) downstream.Admitted {
 	if !named {
 		return downstream.Admitted{}
 	}
-	return downstream.Admitted{Who: person(name)}
+	return downstream.Admitted{Principal: person(name)}
 }
 
 var sharedLogin = message.LoginKey{Entry: "one"}

@@ -35,7 +35,7 @@ type Entrance struct {
 // unknown. If the principal may use only some projects and the request names none, it sees everything in these projects.
 func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
 	var in projectNames
-	a, refusal := e.current(o.Who)
+	a, refusal := e.current(o.Principal)
 	if refusal != nil {
 		return a, refusal
 	}

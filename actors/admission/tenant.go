@@ -26,7 +26,7 @@ func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 		t.Key += " login " + t.Lane
 	}
 	if x != nil {
-		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept))
+		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Forwarded))
 	}
 	if len(t.Headers) > 0 {
 		t.Key += " headers " + hashOf(rules.ForwardHeaders, t.Headers)

@@ -13,7 +13,7 @@ import (
 
 // After a reload, a tenant fits only if a request of the same client would get an equal one, whichever setting has changed.
 func TestTenantFitsOnlyEqualSettings(t *testing.T) {
-	x := &downstream.Exchange{Origin: downstream.Origin{Kept: http.Header{"X-Token": {"1"}}}}
+	x := &downstream.Exchange{Origin: downstream.Origin{Forwarded: http.Header{"X-Token": {"1"}}}}
 	caller := &message.Caller{ClientKey: "session-1", Principal: "key:anna"}
 	token := []config.ForwardHeader{{From: "X-Token", To: "X-Token"}}
 	for name, base := range map[string]config.Server{

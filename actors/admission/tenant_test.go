@@ -14,9 +14,9 @@ import (
 // The owner of a connection depends on the server's configuration and the request's headers.
 func TestTenants(t *testing.T) {
 	tenant := func(isolation, client string, rules []config.ForwardHeader, headers ...string) *message.Tenant {
-		x := &downstream.Exchange{Origin: downstream.Origin{Kept: http.Header{}}}
+		x := &downstream.Exchange{Origin: downstream.Origin{Forwarded: http.Header{}}}
 		for i := 0; i < len(headers); i += 2 {
-			x.Origin.Kept.Set(headers[i], headers[i+1])
+			x.Origin.Forwarded.Set(headers[i], headers[i+1])
 		}
 		return TenantOf(&config.Server{Isolation: isolation, ForwardHeaders: rules}, x, &message.Caller{ClientKey: client})
 	}

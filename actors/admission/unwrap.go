@@ -58,7 +58,7 @@ func wraps(t *Target) bool {
 // unwrap returns the exchange for the item that a call of call_tool or read_resource names.
 func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protocol.Fault) {
 	inner := *x
-	inner.Inner = true
+	inner.Internal = true
 	var raw []byte
 	var fault *protocol.Fault
 	if tool == callTool {
@@ -127,7 +127,7 @@ func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 // ReadAsTool turns the result of resources/read into a result of read_resource, if the exchange came from that tool. The caller may
 // combine the edits with others of the contents.
 func ReadAsTool(edits []rawjson.Edit, x *downstream.Exchange, frame *protocol.Frame) []rawjson.Edit {
-	if !x.Inner || x.Frame.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
+	if !x.Internal || x.Frame.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
 		return edits
 	}
 	return protocol.ContentsAsContent(slices.Clone(edits), frame) // cloned, as other exchanges with the same answer share edits

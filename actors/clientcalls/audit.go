@@ -95,7 +95,7 @@ func recordOfCall(log audit.Flags, x *downstream.Exchange, c *call.Call, project
 }
 
 func recordOf(x *downstream.Exchange, project string) *audit.Record {
-	who := identity.Of(x.Origin.Who)
+	who := identity.Of(x.Origin.Principal)
 	return &audit.Record{
 		Event: audit.EventCall, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(x.Origin.Remote), Project: project, Method: x.Frame.MethodText(),
 		Decision: audit.Allow, In: len(x.Frame.Raw), Arguments: x.Params.Arguments.Of(x.Frame.Raw),

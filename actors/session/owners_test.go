@@ -96,7 +96,7 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	forward := func(s *config.Server) { s.ForwardHeaders = []config.ForwardHeader{{From: "X-User", To: "X-User"}} }
 	from := func(user string, id int) message.Inbound {
 		in := o.from(subscribeR, id)
-		in.Exchange.Origin.Kept = http.Header{"X-User": {user}}
+		in.Exchange.Origin.Forwarded = http.Header{"X-User": {user}}
 		return in
 	}
 	o.step(o.published(0, forward))

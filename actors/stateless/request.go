@@ -95,7 +95,7 @@ func (s *state) Repeat(now time.Time, m message.StatelessRequest, out []kernel.E
 
 // checkHeaders checks the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
 func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol.Fault {
-	if x.Frame.Method != protocol.MethodToolsCall || x.Origin.Stdio || x.Inner || t.Entry == nil {
+	if x.Frame.Method != protocol.MethodToolsCall || x.Origin.Stdio || x.Internal || t.Entry == nil {
 		return nil
 	}
 	if t.Entry.Bindings() == nil {

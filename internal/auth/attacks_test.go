@@ -22,7 +22,7 @@ import (
 type principalEcho struct{}
 
 func (principalEcho) Post(x *downstream.Exchange) {
-	id := identity.IDOf(x.Origin.Who)
+	id := identity.IDOf(x.Origin.Principal)
 	x.Answer(protocol.Message{Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"who":%q,"from":%q}}`, id, downstream.HostOf(x.Origin.Remote))})
 }
 func (principalEcho) Open(s *downstream.EventStream) { s.Accept() }

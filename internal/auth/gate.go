@@ -218,9 +218,9 @@ func (g *Gate) Close() {
 // Locked reports whether clients must authenticate.
 func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 
-// Asks reports whether Admit must be called for every request: because clients must authenticate, or because a policy limits
+// ChecksAll reports whether Admit must be called for every request: because clients must authenticate, or because a policy limits
 // unauthenticated ones.
-func (g *Gate) Asks() bool {
+func (g *Gate) ChecksAll() bool {
 	s := g.state.Load()
 	return s.keys != nil || s.anonymous.Rights != ""
 }
@@ -300,7 +300,7 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 			return g.denyUse(r, now, use, denial, rateLimited("this principal exceeded its request rate", after))
 		}
 	}
-	admitted := downstream.Admitted{Who: who, Client: client}
+	admitted := downstream.Admitted{Principal: who, Client: client}
 	if s.keys == nil { // all clients are one principal, so limits per principal do not apply
 		return admitted
 	}

@@ -103,7 +103,7 @@ func (d *testGate) answer(r *downstream.Request) string {
 	if a.Refusal != nil {
 		return strings.TrimSpace(fmt.Sprint(a.Refusal.Status, " ", a.Refusal.Fault.Name, " ", strings.TrimPrefix(a.Refusal.Challenge, challenge)))
 	}
-	return a.Who.ID
+	return a.Principal.ID
 }
 
 func TestAdmit(t *testing.T) {
@@ -141,8 +141,8 @@ func TestAdmit(t *testing.T) {
 		}
 	}
 	a := d.Admit(request("Bearer " + key))
-	if a.Who.Name != "ci" || a.Who.Via != identity.ViaKey || a.Who.Rights != "[reader]cifalse" || fmt.Sprint(a.Who.Projects) != "[alpha]" {
-		t.Errorf("principal of key ci: %+v", a.Who)
+	if a.Principal.Name != "ci" || a.Principal.Via != identity.ViaKey || a.Principal.Rights != "[reader]cifalse" || fmt.Sprint(a.Principal.Projects) != "[alpha]" {
+		t.Errorf("principal of key ci: %+v", a.Principal)
 	}
 	for _, secret := range []string{key, other, old, "dXNlcjpwYXNz", key[4:20]} {
 		if strings.Contains(d.log.String(), secret) {
@@ -157,8 +157,8 @@ func TestAdmit(t *testing.T) {
 // Reload applies and reports the changes in the file. A file that cannot be read changes nothing.
 func TestReload(t *testing.T) {
 	d := newTestGate(t)
-	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.Asks() {
-		t.Fatalf("without a file: got %v, Asks %v; want ErrNotExist, true", err, d.Asks())
+	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.ChecksAll() {
+		t.Fatalf("without a file: got %v, Asks %v; want ErrNotExist, true", err, d.ChecksAll())
 	}
 	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
 	if err := d.Reload(); err != nil {
@@ -167,14 +167,14 @@ func TestReload(t *testing.T) {
 	if got := d.told(); got != "+key:a +key:b" && got != "+key:b +key:a" {
 		t.Errorf("Changed was called with %q, want both keys", got)
 	}
-	who := d.Admit(request("Bearer " + a)).Who
+	who := d.Admit(request("Bearer " + a)).Principal
 	if err := Revoke(d.path, "b"); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Reload(); err != nil || d.told() != "-key:b" {
 		t.Errorf("Reload after Revoke: %v", err)
 	}
-	if d.Admit(request("Bearer "+a)).Who != who {
+	if d.Admit(request("Bearer "+a)).Principal != who {
 		t.Error("an unchanged key has a new *Principal after a reload")
 	}
 	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil {
@@ -193,13 +193,13 @@ func TestReload(t *testing.T) {
 	if err := d.Reload(); err != nil || d.told() != "-key:a +key:a" {
 		t.Error("a new key of the same name must be reported as removed and added:", err)
 	}
-	if identity.Same(who, d.Admit(request("Bearer "+fresh)).Who) {
+	if identity.Same(who, d.Admit(request("Bearer "+fresh)).Principal) {
 		t.Error("a new key of the same name has the same identity as the old one")
 	}
 	if d.answer(request("Bearer "+fresh)) != "key:a" || d.answer(request("Bearer "+b)) == "key:b" {
 		t.Error("Reload did not apply the new file")
 	}
-	if err := d.Configure(Settings{}); err != nil || d.Asks() {
+	if err := d.Configure(Settings{}); err != nil || d.ChecksAll() {
 		t.Error(err)
 	}
 	if got := d.told(); got != "-key:a" {

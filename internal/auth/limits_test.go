@@ -227,7 +227,7 @@ func TestAdminOfPrincipals(t *testing.T) {
 		}, identity.AdminView},
 	} {
 		d.configure(Settings{Admin: c.admin})
-		if got := d.Admit(request("Bearer " + key)).Who.Admin; got != c.want {
+		if got := d.Admit(request("Bearer " + key)).Principal.Admin; got != c.want {
 			t.Errorf("with Admin %v: got %v, want %v", fmt.Sprint(c.admin != nil), got, c.want)
 		}
 	}

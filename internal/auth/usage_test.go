@@ -80,7 +80,7 @@ func TestRates(t *testing.T) {
 		Rates: rateOf(func(principal, rights string) bool { return principal != "local" || rights != "l" })}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Admit(request("")); !d.Asks() || got.Refusal == nil || got.Refusal.Status != 429 {
+	if got := d.Admit(request("")); !d.ChecksAll() || got.Refusal == nil || got.Refusal.Status != 429 {
 		t.Errorf("over the rate of unauthenticated clients: got %+v, want 429", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestRatesOfABatch(t *testing.T) {
 	d, left := newTestGate(t), 5
 	a := d.issue(Key{Name: "a"})
 	d.configure(Settings{Rates: rateOf(func(principal, _ string) bool { left--; return principal == "key:a" && left >= 0 })})
-	who := d.Admit(request("Bearer " + a)).Who
+	who := d.Admit(request("Bearer " + a)).Principal
 	if got := d.AdmitBatch(who, 4); got != nil {
 		t.Errorf("batch within the rate: got %+v, want nil", got)
 	}

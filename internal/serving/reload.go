@@ -78,7 +78,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 	}
 	if r.server != nil {
 		r.server.Allow(next.AllowedOrigins, next.Hosts())
-		r.server.Keep(next.Forwarded())
+		r.server.SetForwarded(next.Forwarded())
 	}
 	r.cfg = next
 	r.drain.Store(int64(next.Drain))

@@ -15,8 +15,8 @@ import (
 // requests of several users over one connection. It sees only the header of a request, before the request is routed and
 // before the body is read. Its methods are safe for concurrent use.
 type Admission interface {
-	// Asks reports whether every request must be admitted. If false, only requests from a proxy or tunnel are checked.
-	Asks() bool
+	// ChecksAll reports whether every request must be admitted. If false, only requests from a proxy or tunnel are checked.
+	ChecksAll() bool
 	// Anonymous returns the principal of clients without a credential, or nil if a credential is required.
 	Anonymous() *identity.Principal
 	// Admit decides whether to admit a request. It does not block.
@@ -51,10 +51,10 @@ func (r *Request) Values(lower string, each func(value []byte)) {
 
 // Admitted is the decision of Admit.
 type Admitted struct {
-	Who     *identity.Principal // the principal of the request; nil means identity.Local
-	Client  netip.Addr          // the client named by a trusted proxy; the zero value means the peer itself
-	Lease   Lease               // released when the request is answered, or when the stream it opened ends; may be nil
-	Refusal *Refusal            // nil if the request is admitted
+	Principal *identity.Principal // the principal of the request; nil means identity.Local
+	Client    netip.Addr          // the client named by a trusted proxy; the zero value means the peer itself
+	Lease     Lease               // released when the request is answered, or when the stream it opened ends; may be nil
+	Refusal   *Refusal            // nil if the request is admitted
 }
 
 // Lease is one slot of a principal's limit on concurrent requests.
@@ -87,7 +87,7 @@ func isOpen(path []byte) bool {
 // request with a refusal.
 func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) bool {
 	a := s.options.Admission
-	if a == nil || !h.proxied && !a.Asks() {
+	if a == nil || !h.proxied && !a.ChecksAll() {
 		if h.authorizations > 1 {
 			s.refuse(ctx, c, refusedMalformed)
 			return false
@@ -103,7 +103,7 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 		s.refuseWho(ctx, c, h, verdict.Refusal)
 		return false
 	}
-	c.who, c.lease, c.client = verdict.Who, verdict.Lease, verdict.Client
+	c.who, c.lease, c.client = verdict.Principal, verdict.Lease, verdict.Client
 	c.setAdmitted()
 	return true
 }
@@ -127,7 +127,7 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		return nil
 	}
 	c.lease = verdict.Lease
-	return identity.Of(verdict.Who)
+	return identity.Of(verdict.Principal)
 }
 
 // admitBatch returns false if it has refused a batch because it holds more messages than its principal may send. It
@@ -200,7 +200,7 @@ func (h *knownHeader) hasCredential() bool { return len(h.authorization) > 0 }
 // handle checks it.
 func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	a := s.options.Admission
-	if a == nil || !a.Asks() {
+	if a == nil || !a.ChecksAll() {
 		return true
 	}
 	var h knownHeader
@@ -248,13 +248,13 @@ func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 // rate limit can refuse a message. Messages that expect no answer are not counted: a refusal could not be reported.
 func (s *stdioServer) admit(x *stdioExchange) []byte {
 	a := s.o.Admission
-	if a == nil || !a.Asks() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {
+	if a == nil || !a.ChecksAll() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {
 		return nil
 	}
 	admitted := a.Admit(new(Request))
 	r := admitted.Refusal
 	if members := membersOf(x.Batch); r == nil && members > 1 {
-		r = a.AdmitBatch(identity.Of(admitted.Who), members-1)
+		r = a.AdmitBatch(identity.Of(admitted.Principal), members-1)
 	}
 	switch {
 	case r == nil:

@@ -52,10 +52,10 @@ func (l *testLease) Release() {
 	}
 }
 
-func (d *doorkeeper) Asks() bool { return d.asks.Load() }
+func (d *doorkeeper) ChecksAll() bool { return d.asks.Load() }
 
 func (d *doorkeeper) Anonymous() *identity.Principal {
-	if d.open.Load() || !d.Asks() {
+	if d.open.Load() || !d.ChecksAll() {
 		return identity.Local
 	}
 	return nil
@@ -72,7 +72,7 @@ func (d *doorkeeper) Admit(r *Request) Admitted {
 	d.calls.Add(1)
 	name, ok := strings.CutPrefix(string(r.Authorization), "Bearer ")
 	switch {
-	case !d.Asks() && r.Proxied:
+	case !d.ChecksAll() && r.Proxied:
 		return Admitted{Refusal: &Refusal{Status: 403, Fault: &protocol.Fault{Name: protocol.InvalidRequest, Message: "a tunnel"}}}
 	case !ok && !d.open.Load():
 		return Admitted{Refusal: &Refusal{Status: 401, Challenge: `Bearer realm="x"`, Fault: &protocol.Fault{Name: protocol.Unauthenticated}}}
@@ -80,12 +80,12 @@ func (d *doorkeeper) Admit(r *Request) Admitted {
 		return Admitted{Refusal: &Refusal{Status: 503, Fault: &protocol.Fault{Name: protocol.Overloaded, RetryAfter: 1200 * time.Millisecond}}}
 	}
 	d.held.Add(1)
-	return Admitted{Who: &identity.Principal{ID: name}, Lease: &testLease{of: d}}
+	return Admitted{Principal: &identity.Principal{ID: name}, Lease: &testLease{of: d}}
 }
 
 // whoAnswers answers with the name of the principal.
 func whoAnswers(x *Exchange) {
-	x.Answer(protocol.Message{Frame: resultOf(x, fmt.Appendf(nil, "%q", identity.IDOf(x.Origin.Who)))})
+	x.Answer(protocol.Message{Frame: resultOf(x, fmt.Appendf(nil, "%q", identity.IDOf(x.Origin.Principal)))})
 }
 
 func result(who string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + who + `"}` }

@@ -33,10 +33,10 @@ type Origin struct {
 	Project      string              // Goblin-Project; "" if absent or empty
 	EmptyProject bool                // Goblin-Project is present and empty
 	Remote       string              // host:port of the peer; "stdio" on stdio
-	Who          *identity.Principal // the principal, as Options.Admission has decided; nil means identity.Local
+	Principal    *identity.Principal // the principal, as Options.Admission has decided; nil means identity.Local
 	LastEvent    string              // Last-Event-ID (GET); "" if absent
 	JSONOnly     bool                // the client does not accept text/event-stream; never set for RouteMessages
-	Kept         http.Header         // headers to forward to servers (Server.Keep); nil if there are none
+	Forwarded    http.Header         // headers to forward to servers (Server.Keep); nil if there are none
 	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
 }
 
@@ -71,12 +71,12 @@ func (o *Origin) Repeated() func(name string) string {
 //
 // Only the first call of Answer, Accept or Refuse takes effect. After the client has left, all calls are ignored.
 type Exchange struct {
-	Frame  protocol.Frame
-	Params protocol.Params // already scanned
-	Batch  []byte          // the JSON array if the body is a batch (2025-03-26); Frame is then unset
-	Origin Origin
-	Began  time.Time
-	Inner  bool // created by a call of one of the gateway's own tools: the client has sent no headers for it
+	Frame    protocol.Frame
+	Params   protocol.Params // already scanned
+	Batch    []byte          // the JSON array if the body is a batch (2025-03-26); Frame is then unset
+	Origin   Origin
+	Began    time.Time
+	Internal bool // created by a call of one of the gateway's own tools: the client has sent no headers for it
 
 	port port
 }

@@ -10,9 +10,9 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Keep sets the names of the request headers that Origin.Kept holds, from the next request on. Initially there are none.
-// The headers may hold credentials, so an Origin must not be logged. Keep is safe for concurrent use.
-func (s *Server) Keep(names []string) {
+// SetForwarded sets the names of the request headers that Origin.Kept holds, from the next request on. Initially there are none.
+// The headers may hold credentials, so an Origin must not be logged. SetForwarded is safe for concurrent use.
+func (s *Server) SetForwarded(names []string) {
 	if len(names) == 0 {
 		s.keeps.Store(nil)
 		return

@@ -10,7 +10,7 @@ import (
 // Only configured headers are kept. A request that repeats one of them is refused.
 func TestKeptHeaders(t *testing.T) {
 	var got []http.Header
-	handler := handlerFunc{post: func(x *Exchange) { got = append(got, x.Origin.Kept); echo(x) }}
+	handler := handlerFunc{post: func(x *Exchange) { got = append(got, x.Origin.Forwarded); echo(x) }}
 	s, address := serve(t, handler, Options{}, testLimits)
 	for _, c := range []struct {
 		name   string
@@ -31,7 +31,7 @@ func TestKeptHeaders(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got = nil
-			s.Keep(c.keep)
+			s.SetForwarded(c.keep)
 			client := dial(t, address)
 			client.send(postText(ping, c.lines...))
 			if r, body := client.body(); r.StatusCode != c.status {
@@ -53,7 +53,7 @@ func TestAttack96HeaderInTrailers(t *testing.T) {
 	var got Origin
 	handler := handlerFunc{post: func(x *Exchange) { got = x.Origin; echo(x) }}
 	s, address := serve(t, handler, Options{}, testLimits)
-	s.Keep([]string{"X-Token"})
+	s.SetForwarded([]string{"X-Token"})
 	for _, declared := range []string{"", "Trailer: X-Token, Mcp-Name\r\n"} {
 		client := dial(t, address)
 		client.send(fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\nTransfer-Encoding: chunked\r\n%s\r\n%x\r\n%s\r\n0\r\nX-Token: a\r\nMcp-Name: b\r\n\r\n",
@@ -61,8 +61,8 @@ func TestAttack96HeaderInTrailers(t *testing.T) {
 		if r, body := client.body(); r.StatusCode != http.StatusOK {
 			t.Fatalf("answered %d %.200s", r.StatusCode, body)
 		}
-		if len(got.Kept) != 0 || got.Header.Get("Mcp-Name") != "" {
-			t.Errorf("taken from trailers: %v %v", got.Kept, got.Header)
+		if len(got.Forwarded) != 0 || got.Header.Get("Mcp-Name") != "" {
+			t.Errorf("taken from trailers: %v %v", got.Forwarded, got.Header)
 		}
 	}
 }

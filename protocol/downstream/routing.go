@@ -170,11 +170,11 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 		EmptyProject: h.project != nil && len(h.project) == 0,
 		LastEvent:    string(h.lastEvent),
 		Remote:       c.remoteOf(),
-		Who:          c.who,
+		Principal:    c.who,
 		// HTTP/1.0 has no chunks, so a response cannot be an event stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
-	o.Kept = s.kept(&ctx.Request.Header)
+	o.Forwarded = s.kept(&ctx.Request.Header)
 	if o.era() == protocol.EraModern {
 		o.Header = c.repeated(&ctx.Request.Header)
 	}

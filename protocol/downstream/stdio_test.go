@@ -312,7 +312,7 @@ func FuzzStdioLines(f *testing.F) {
 // few is an Admission without authentication that admits a limited number of requests.
 type few struct{ left int }
 
-func (*few) Asks() bool { return true }
+func (*few) ChecksAll() bool { return true }
 
 func (*few) Anonymous() *identity.Principal { return identity.Local }
 

@@ -25,9 +25,9 @@ var connMark = regexp.MustCompile(`of (s[0-9]+#[0-9]+)`)
 
 // setOrigin adds the client's project and forwarded header to an origin.
 func (c *client) setOrigin(o *downstream.Origin) {
-	o.Who = c.principal
+	o.Principal = c.principal
 	if c.headerValue != "" {
-		o.Kept = map[string][]string{forwardedHeader: {c.headerValue}}
+		o.Forwarded = map[string][]string{forwardedHeader: {c.headerValue}}
 	}
 	if c.project == nil {
 		return

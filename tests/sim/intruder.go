@@ -149,7 +149,7 @@ const unknownID = "1azzzzzzzzzzzzzzzzzzzzzzzzzz"
 func (w *world) stealSession(c *client) {
 	origin := func(id string) downstream.Origin {
 		o := c.origin("", "")
-		o.Remote, o.Who, o.SessionID = "127.0.0.1:39999", newPrincipal("intruder"), id
+		o.Remote, o.Principal, o.SessionID = "127.0.0.1:39999", newPrincipal("intruder"), id
 		return o
 	}
 	s := &intrusion{action: "a session"}
@@ -193,7 +193,7 @@ func (w *world) stealState(c *client) {
 	for i, state := range []string{c.sealed.state, unknownID} {
 		tool := w.toolOf[c.sealed.nonce]
 		o := c.origin("tools/call", tool)
-		o.Remote, o.Who = "127.0.0.1:39999", newPrincipal("intruder")
+		o.Remote, o.Principal = "127.0.0.1:39999", newPrincipal("intruder")
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 			`"io.modelcontextprotocol/clientCapabilities":%s},"name":%q,"arguments":{"nonce":%d},"inputResponses":{"q1":{"action":"accept","content":{}}},"requestState":%q}}`,
 			capabilities, tool, c.sealed.nonce, state)

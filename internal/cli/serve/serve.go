@@ -112,7 +112,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	pages.SetGateway(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.OnNewKeys(server.HangUp)
-	server.Keep(cfg.Forwarded())
+	server.SetForwarded(cfg.Forwarded())
 	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
