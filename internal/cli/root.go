@@ -43,6 +43,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 ga
 		ask.NewPrompt(),
 		ask.NewWatch(),
 		operate.NewStatus(),
+		operate.NewHealth(),
 		operate.NewLogs(),
 		operate.NewCalls(),
 		access.NewAudit(),

@@ -4,9 +4,13 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the linker: -ldflags "-X goblin-actor/internal/cli/program.version=v0.1.0". If it is empty, the build
-// information is used.
-var version string
+// The linker sets these in releases: -ldflags "-X goblin-actor/internal/cli/program.version=v0.1.0". A value that is empty comes from the
+// build information instead.
+var (
+	version string
+	commit  string
+	date    string // time of the commit in RFC 3339
+)
 
 // Version returns the version set by the linker, otherwise the module's version, otherwise "devel".
 func Version() string {
@@ -21,21 +25,34 @@ func Version() string {
 
 // Commit returns the revision from which this binary was built, with "+dirty" if files differed from it, or "" if it is unknown.
 func Commit() string {
+	if commit != "" {
+		return commit
+	}
+	revision := setting("vcs.revision")
+	if revision != "" && setting("vcs.modified") == "true" {
+		return revision + "+dirty"
+	}
+	return revision
+}
+
+// Date returns the time of the commit in RFC 3339, or "" if it is unknown.
+func Date() string {
+	if date != "" {
+		return date
+	}
+	return setting("vcs.time")
+}
+
+// setting returns a value that the go command has stored in the binary, or "".
+func setting(key string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
-	revision, dirty := "", ""
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
+		if s.Key == key {
+			return s.Value
 		}
 	}
-	if revision == "" {
-		return ""
-	}
-	return revision + dirty
+	return ""
 }
