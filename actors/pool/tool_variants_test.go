@@ -94,7 +94,7 @@ func TestOnlyDeviatingReplicasReady(t *testing.T) {
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 	}
 	call(1, "b")
-	const want = "no replica with the required labels (region=eu) is available: server fake: no ready replica defines the tool b as it is listed"
+	const want = "no replica with the required labels (region=eu) is available: server fake: no ready replica offers tool b with its listed definition; retry later"
 	if f := w.fault(1, protocol.NoBackendsAvailable); f.Message != want {
 		t.Errorf("message %q, want %q", f.Message, want)
 	}
