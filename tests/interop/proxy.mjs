@@ -1,5 +1,5 @@
-// A reverse proxy on 127.0.0.1:PORT in front of TARGET. It keeps one connection to TARGET, which all clients share. In front of several
-// targets it deals requests in turn and sets a cookie that names the target; requests with that cookie go to that target.
+// A reverse proxy on 127.0.0.1:PORT in front of TARGET. All clients share its one connection to TARGET. With several targets, it
+// distributes requests round-robin and sets a cookie that names the target. Requests with that cookie go to that target.
 //
 //	node proxy.mjs PORT TARGET [TARGET…]
 import { createServer, Agent } from 'node:http';

@@ -1,10 +1,10 @@
-// A client of the TypeScript SDK, v1 or v2, driven over stdin and stdout, one JSON object a line:
+// A client of the TypeScript SDK, v1 or v2, controlled over stdin and stdout with one JSON object per line:
 //
 //   node clients/driver.mjs v1|v2
 //   → {"id":1,"on":"c1","op":"connect","via":"http|sse|stdio",…}    ← {"id":1,"result":…} or {"id":1,"error":{code,message}}
 //   → {"op":"abort","of":1}                                         ← {"on":"c1","heard":"tools/list_changed"}
 //                                                                   ← {"of":1,"progress":0.5}
-// Every "on" is a client of its own.
+// Each value of "on" is a separate client.
 import { createInterface } from "node:readline";
 
 const v2 = process.argv[2] === "v2";
@@ -24,7 +24,7 @@ const sdk = await load();
 const clients = new Map(); // by "on": {client, level, calls: tokens → ids of calls with progress}
 const running = new Map(); // by id: AbortController
 
-// What v1 names by a schema, v2 names by its method.
+// v1 identifies a method by its schema, v2 by its name.
 const kinds = {
   "elicitation/create": "ElicitRequestSchema", "sampling/createMessage": "CreateMessageRequestSchema", "roots/list": "ListRootsRequestSchema",
   "notifications/tools/list_changed": "ToolListChangedNotificationSchema", "notifications/prompts/list_changed": "PromptListChangedNotificationSchema",
@@ -58,7 +58,7 @@ const ops = {
     client.setNotificationHandler(kind("notifications/resources/updated"), (n) => say({ on, heard: `updated ${n.params.uri}` }));
     client.setNotificationHandler(kind("notifications/message"), (n) => say({ on, heard: `log ${n.params.level}` }));
     const link = transport(where);
-    let version; // v1 tells it to its transport only
+    let version; // v1 passes it only to its transport
     const told = link.setProtocolVersion?.bind(link);
     link.setProtocolVersion = (v) => { version = v; told?.(v); };
     const calls = new Map();
@@ -68,7 +68,7 @@ const ops = {
       if (token !== undefined) calls.set(token, calls.newest);
       return send(message, ...more);
     };
-    // Progress that comes in one piece with the answer has no handler any more when its turn comes: the SDK throws it away, and says so.
+    // If progress arrives together with the response, its handler has already been removed. The SDK drops it and reports an error.
     client.onerror = (e) => {
       const [, lost] = /unknown token: (.*)/.exec(e.message) ?? [];
       const { progressToken, progress } = lost ? JSON.parse(lost).params : {};
@@ -90,15 +90,15 @@ const ops = {
     if (progress) calls.newest = id;
     const params = { name, arguments: args };
     if (level) params._meta = { "io.modelcontextprotocol/logLevel": level };
-    // v2 also reports, as progress of the call, each round of questions it answers: 1 for the first, whatever the server had reached.
+    // v2 also reports each round of questions that it answers as progress of the call, starting with 1, whatever the server has reported.
     const rounds = (p) => p.message?.startsWith("Fulfilling input required by");
     const options = { signal, ...progress && { onprogress: (p) => rounds(p) || say({ of: id, progress: p.progress }) } };
     return v2 ? client.callTool(params, options) : client.callTool(params, undefined, options);
   },
-  // A call as a task of 2025-11-25, v1 only: what the stream of the SDK says, then its task as a list has it.
+  // A call as a task of 2025-11-25, in v1 only. The result contains what the SDK's stream reports, and the task as listed.
   async task({ client }, { name, arguments: args, cancel }) {
     const { tasks } = client.experimental, told = { statuses: [] };
-    await client.listTools(); // a client learns there which tools are tasks
+    await client.listTools(); // the list tells the client which tools are tasks
     for await (const m of tasks.callToolStream({ name, arguments: args })) {
       if (m.type === "error") {
         if (!cancel) throw m.error;

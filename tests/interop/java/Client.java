@@ -36,7 +36,7 @@ final class Client implements AutoCloseable {
     final McpAsyncClient client;
     final List<Object> logs = new ArrayList<>(), asked = new ArrayList<>(), progress = new ArrayList<>(), notes = new ArrayList<>();
 
-    /** Connects to a server. A deaf client declares nothing and so can answer nothing. */
+    /** Connects to a server. A deaf client declares no capabilities. */
     Client(Map<String, Object> to, boolean deaf) {
         McpClient.AsyncSpec spec = McpClient.async(transport(to)).requestTimeout(Duration.ofSeconds(300)).initializationTimeout(Duration.ofSeconds(60))
             .loggingConsumer(line -> hear(logs, Json.plain(line)))
@@ -97,7 +97,7 @@ final class Client implements AutoCloseable {
         }
     }
 
-    /** What came, or the error. */
+    /** Returns the result, or the error. */
     static Map<String, Object> outcome(Mono<?> doing) {
         try {
             return Json.plain(doing.block());
@@ -115,7 +115,7 @@ final class Client implements AutoCloseable {
         }
     }
 
-    /** Has all talks over one connection. A talk that fails in an odd way, or does not end in time, costs a new one. */
+    /** Runs all conversations over one connection. After one that breaks the connection or does not end in time, it opens a new one. */
     private static Map<String, Object> converse(Map<String, Object> task) {
         Map<String, Object> done = new LinkedHashMap<>();
         List<Object> left = new ArrayList<>(Json.list(task.get("talks")));
@@ -136,7 +136,7 @@ final class Client implements AutoCloseable {
         return done;
     }
 
-    /** Has one talk, and reports whether the connection is still good. */
+    /** Runs one conversation and returns whether the connection can still be used. */
     private static boolean one(Map<String, Object> task, Client client, String name, Map<String, Object> done) {
         Talks talks = new Talks(client, task);
         long limit = Json.list(task.get("limited")).contains(name) ? 1500 : 1000L * Integer.getInteger("patience", 300);

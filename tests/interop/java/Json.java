@@ -37,7 +37,7 @@ final class Json {
         }
     }
 
-    /** The members as they go over the wire. */
+    /** Returns the members as sent on the wire. */
     @SuppressWarnings("unchecked")
     static Map<String, Object> plain(Object value) {
         return parse(text(value), Map.class);

@@ -9,7 +9,7 @@ import java.util.Set;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** The conversations of client.py. Each throws Wrong, or notes in saw what the server said. */
+/** The conversations of client.py. Each throws Wrong, or records in saw what the server sent. */
 final class Talks {
 
     static final class Wrong extends RuntimeException {
@@ -167,7 +167,7 @@ final class Talks {
         saw = Client.outcome(peer.client.callTool(Json.make(McpSchema.CallToolRequest.class,
             "name", prefix + "steps", "arguments", Json.map("n", 3), "_meta", Json.map("progressToken", key))));
         must(text(saw).equals("3 steps"), "steps", saw);
-        peer.until(() -> !peer.heard(peer.progress).isEmpty()); // it may be left out and come late, but what comes is the server's and grows
+        peer.until(() -> !peer.heard(peer.progress).isEmpty()); // it may be dropped or arrive late; what arrives must be the server's, and must grow
         double last = 0;
         for (Object note : peer.heard(peer.progress)) {
             double now = ((Number) Json.object(note).get("progress")).doubleValue();
@@ -187,7 +187,7 @@ final class Talks {
         return peer.heard(peer.logs).stream().filter(line -> Json.text(line).contains(key)).toList();
     }
 
-    /** Gives the call up at its first progress; that the server hears of it is what the SDK leaves out. */
+    /** Cancels the call at its first progress. The SDK does not notify the server of this. */
     private void cancel() throws InterruptedException {
         peer.client.callTool(Json.make(McpSchema.CallToolRequest.class, "name", prefix + "wait", "arguments", Json.map("key", key),
             "_meta", Json.map("progressToken", "wait " + key))).subscribe().dispose();
@@ -262,7 +262,7 @@ final class Talks {
         String uri = uris + "note://plain";
         peer.client.subscribeResource(Json.make(McpSchema.SubscribeRequest.class, "uri", uri)).block();
         must(text(call("touch", "uri", "note://plain")).equals("touched"), "touch");
-        peer.until(() -> peer.heard(peer.notes).contains(uri)); // the client has read it again before it says so
+        peer.until(() -> peer.heard(peer.notes).contains(uri)); // the client has read the resource again before it reports the update
         peer.client.unsubscribeResource(Json.make(McpSchema.UnsubscribeRequest.class, "uri", uri)).block();
     }
 

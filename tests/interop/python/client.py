@@ -1,10 +1,10 @@
-"""A client of the Python world: client.py LIBRARY. Each line on stdin is a server to talk to, each on stdout what came of it:
+"""A client of a Python library: client.py LIBRARY. Each line on stdin names a server and conversations, each line on stdout has the results:
 
     {"to": {"url"|"command", "args"}, "mode", "prefix", "uris", "key", "talks": [names], "limited": [names]}
-    {"talks": {name: {"saw": anything that the server decides, "wrong": why it is not what it must be}}}
+    {"talks": {name: {"saw": what the server sent, "wrong": why that is wrong; "" if it is right}}}
 
-prefix stands before names and uris before URIs where the gateway puts them; both are taken off what is reported. A talk that is
-known not to work is not waited for as long.
+The gateway puts prefix before names and uris before URIs; both are removed from the results. Conversations in limited are known not to
+work and get a shorter timeout.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import sys
 
 import peers
 
-PATIENCE, LIMITED = 300, 1.5  # seconds for a talk; the first is a bound that nothing should reach
+PATIENCE, LIMITED = 300, 1.5  # timeouts of a conversation in seconds; the first one should never be reached
 
 odd = [
     0, -1, 1.5, 1e-7, 2**53 - 1, -(2**53) + 1, 12345678901234567890, True, False, None, "", " ", "ü \u2028 \U0001f47a <&> \" \\ \n \x00",
@@ -33,7 +33,7 @@ def must(true, why, *what):
 
 
 async def outcome(doing):
-    """What came, or the error."""
+    """Returns the result, or the error."""
     try:
         return await doing
     except peers.Problem as e:
@@ -45,7 +45,7 @@ def text(result):
 
 
 class Talks:
-    """One server. Each method is a conversation: it raises Wrong, or notes in saw what the server said."""
+    """The conversations with one server. Each method is a conversation. It raises Wrong, or records in saw what the server sent."""
 
     def __init__(self, peer, task):
         self.peer, self.heard, self.saw = peer, peer.heard, {}
@@ -63,7 +63,7 @@ class Talks:
             key = {"resources": "uri", "resourceTemplates": "uriTemplate"}.get(of, "name")
             prefix = self.prefix if key == "name" else self.uris
             mine = [i for i in result[of] if i[key].startswith(prefix) and not i["name"].removeprefix(self.prefix).startswith("new")]
-            self.saw[of] = sorted(mine, key=lambda i: i[key])  # their order is the gateway's where there are many servers
+            self.saw[of] = sorted(mine, key=lambda i: i[key])  # with several servers, the gateway decides the order
         must(len(self.saw["tools"]) > 10, "tools", self.saw["tools"])
         must(len(self.saw["resources"]) == 3, "resources", self.saw["resources"])
         must(len(self.saw["prompts"]) == 2, "prompts", self.saw["prompts"])
@@ -104,7 +104,7 @@ class Talks:
 
         self.saw = await self.call("steps", {"n": 3}, progress=progress)
         must(text(self.saw) == "3 steps", "steps", self.saw)
-        # Progress may be left out and come late, but what comes is the server's and grows.
+        # Progress may be dropped or arrive late. What arrives must be the server's, and must grow.
         await self.heard.until(lambda: seen)
         must(all(s == [s[0], 3, f"step {int(s[0])}"] for s in seen) and sorted(seen) == seen, "progress", seen)
 
@@ -145,7 +145,7 @@ class Talks:
         await self.asks("either", "accept {'colour': 'grün <&>'}")
 
     async def refuse(self):
-        """A client that can answer nothing gets an error, and harms nobody."""
+        """A client without capabilities gets an error, and other clients are not affected."""
         async with peers.connect(self.to, self.mode, deaf=True) as deaf:
             result = await outcome(deaf.call(self.prefix + "elicit", {"key": "KEY"}))
             must("error" in result or result.get("isError"), "an answer from nobody", result)
@@ -212,7 +212,7 @@ class Talks:
                     must(text(self.saw) == "new", "the new tool", self.saw)
 
     async def found(self):
-        """A tool that appears without a word is found: by its name, or in the list when that is asked for again."""
+        """A tool that the server adds without a notification is found by its name and in the next list."""
         name = f"new{self.key}"
         await self.call("grow", {"name": name})
         while text(await self.call(name)) != "new":
@@ -227,7 +227,7 @@ class Talks:
 
 
 async def converse(task):
-    """Has all talks over one connection; a talk that fails in an odd way, or does not end in time, costs a new one."""
+    """Runs all conversations over one connection. After one that breaks the connection or does not end in time, it opens a new one."""
     done, left, failed = {}, list(task["talks"]), 0
     while left:
         before = len(left)
@@ -235,7 +235,7 @@ async def converse(task):
             async with peers.connect(task["to"], task["mode"]) as peer:
                 while left and await one(task, peer, left.pop(0), done):
                     pass
-        except Exception as e:  # libraries trip over what was left open, too, when they close a connection
+        except Exception as e:  # when they close a connection, libraries also fail because of requests that are still open
             if len(left) == before:
                 failed += 1
                 if failed == 3:
@@ -246,7 +246,7 @@ async def converse(task):
 
 
 async def one(task, peer, name, done):
-    """Has one talk, and reports whether the connection is still good."""
+    """Runs one conversation and returns whether the connection can still be used."""
     talks = Talks(peer, task)
     told = done[name] = {"saw": None, "wrong": "the connection broke"}
     limit = LIMITED if name in task["limited"] else PATIENCE
@@ -257,7 +257,7 @@ async def one(task, peer, name, done):
         told["wrong"] = f"nothing for {limit} s; {talks.saw!r}"[:500]
     except Exception as e:
         told["wrong"] = f"{type(e).__name__}: {e}"[:800]
-        if isinstance(e, (Wrong, peers.Problem)):  # an answer, and no reason for another connection, which may be another process
+        if isinstance(e, (Wrong, peers.Problem)):  # the server answered; no new connection is needed, which might lead to another process
             told["saw"] = talks.saw
             return True
     told["saw"] = talks.saw

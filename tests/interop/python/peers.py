@@ -1,11 +1,11 @@
-"""What the conversations need of a client, in five libraries. Results are what went over the wire, as far as the library shows it."""
+"""The functions of a client that the conversations need, for five libraries. Results are as sent on the wire, as far as the library exposes that."""
 
 import asyncio
 import contextlib
 
 library = None
 T = None
-Problem = None  # what the library raises for an error of JSON-RPC
+Problem = None  # the exception that the library raises for a JSON-RPC error
 
 
 def use(name):
@@ -24,7 +24,7 @@ def use(name):
 
 
 def plain(value):
-    """The members that were there, by their names on the wire."""
+    """Returns the members that were present, by their names on the wire."""
     return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
@@ -33,7 +33,7 @@ def make(kind, **members):
 
 
 class Heard:
-    """What a client was told and asked, and a way to wait for it."""
+    """The notifications and requests that a client has received, with a way to wait for them."""
 
     def __init__(self):
         self.logs, self.asked, self.notes, self.news = [], [], [], asyncio.Event()
@@ -69,7 +69,7 @@ roots = [{"uri": "file:///one%20place", "name": "one"}, {"uri": "file:///two"}]
 
 @contextlib.asynccontextmanager
 async def connect(to, mode, deaf=False):
-    """Connects to {"url"} or {"command", "args"}; mode is a protocol mode of the second SDK. A deaf client can answer nothing."""
+    """Connects to {"url"} or {"command", "args"}; mode is a protocol mode of the second SDK. A deaf client declares no capabilities."""
     heard = Heard()
     async with _client(to, mode, heard, deaf) as client:
         yield Peer(client, heard)
@@ -192,14 +192,14 @@ class Peer:
         await self.session.set_logging_level(level)
 
     async def abandon(self, name, arguments, begun):
-        """Makes a call and cancels it once its first progress came."""
+        """Makes a call and cancels it at its first progress."""
 
         async def progress(*_):
             begun.set()
 
         if library in ("sdk2", "fastmcp4"):  # leaving the scope of a call cancels it
             call = asyncio.create_task(self.session.call_tool(name, arguments, progress_callback=progress))
-        else:  # the first SDK leaves it to its user
+        else:  # the first SDK leaves this to the caller
             number = self.session._request_id
             call = asyncio.create_task(self.session.call_tool(name, arguments, progress_callback=progress))
         first = asyncio.create_task(begun.wait())
@@ -216,7 +216,7 @@ class Peer:
 
     @contextlib.asynccontextmanager
     async def listening(self, uri=None):
-        """Hears of changes of the tools, and of the resource: by a stream, or by subscribing to it."""
+        """Listens for changes of the tools and of the resource, with a stream or a subscription."""
         if self.modern:
             from mcp.client.subscriptions import listen
 

@@ -1,6 +1,6 @@
-"""A server of the Python world, the same in five libraries: server.py LIBRARY stdio | server.py LIBRARY HTTP STATELESS SSE (ports).
+"""A server with the same tools in five Python libraries: server.py LIBRARY stdio | server.py LIBRARY HTTP STATELESS SSE (ports).
 
-Whatever its tools remember is kept by a key that the caller gives, as many callers share the process at once.
+The state of its tools is stored by a key that the caller passes, because many callers share the process.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ else:
     from fastmcp.tools import Tool
 
 sdk = library.startswith("sdk")
-second = library in ("sdk2", "fastmcp4")  # made with the second SDK, which speaks both eras
-ended: dict[str, int] = {}  # by key: how many calls of wait were cancelled
+second = library in ("sdk2", "fastmcp4")  # based on the second SDK, which supports both eras
+ended: dict[str, int] = {}  # number of cancelled calls of wait, by key
 
 
 def make(kind, **members):
@@ -272,7 +272,7 @@ def things(server):
 
 
 def subscriptions(server):
-    """The first SDK has handlers for subscriptions, but its servers do not say so."""
+    """Declares subscriptions: the first SDK has handlers for them, but its servers do not declare the capability."""
     if second:
         return
     low = lowlevel(server)

@@ -1,9 +1,9 @@
-// A foreign authorization server, npm's oidc-provider, on a free port of loopback: it says its issuer in one line. It registers clients, reads
-// client id metadata documents, knows logins by device, and grants whatever resource is asked for.
+// A third-party authorization server, oidc-provider from npm, on a free port of loopback. It prints its issuer in one line. It registers clients, reads
+// client id metadata documents, supports device logins, and grants access to any requested resource.
 //
 //   node servers/oidc-provider.mjs jwt|opaque
 //
-// Whoever comes may log in under any name, on the pages that it has for development.
+// On its development pages, a user can log in under any name.
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 

@@ -13,10 +13,10 @@ const watched = "test://watched";
 const text = (said) => ({ content: [{ type: "text", text: said }] });
 const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 const extras = new Set(); // tools that were added
-const lasting = new Set(); // instances that have a connection or a session to themselves
-let notify; // of the HTTP handler: there a modern instance lives for one request
+const lasting = new Set(); // instances that serve one connection or session each
+let notify; // notify function of the HTTP handler, in which a modern instance serves only one request
 
-// asks answers input_required until the answer to its one question has come; read makes the text of it.
+// asks responds with input_required until the client has answered its question. read returns the text for the answer.
 const asks = (question, read) => (ctx) => {
   const answer = ctx.mcpReq.inputResponses?.answer;
   return answer ? text(read(answer)) : inputRequired({ inputRequests: { answer: question }, requestState: "asked" });

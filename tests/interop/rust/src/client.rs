@@ -14,10 +14,10 @@ use tokio::sync::Notify;
 use crate::make;
 use crate::talks::Talks;
 
-/// Why a talk failed.
+/// Why a conversation failed.
 pub enum Wrong {
-    Said(String),   // the peer answered, but not as it must
-    Broken(String), // the connection is not usable any longer
+    Said(String),   // the peer's response is wrong
+    Broken(String), // the connection can no longer be used
 }
 
 /// What a client received, in the order of arrival.
@@ -128,7 +128,7 @@ pub fn outcome<T: serde::Serialize>(result: Result<T, ServiceError>) -> Result<V
     }
 }
 
-/// Has all talks over one connection. After a talk that breaks the connection or runs out of time, it opens a new one.
+/// Runs all conversations over one connection. After one that breaks the connection or does not end in time, it opens a new one.
 async fn converse(task: &Value) -> Value {
     let mut done = Map::new();
     let mut left: Vec<&str> = task["talks"].as_array().into_iter().flatten().filter_map(Value::as_str).rev().collect();
@@ -156,7 +156,7 @@ async fn converse(task: &Value) -> Value {
     Value::Object(done)
 }
 
-/// Has one talk, and reports whether the connection is still good.
+/// Runs one conversation and returns whether the connection can still be used.
 async fn one(task: &Value, client: &Client, name: &str) -> (Value, bool) {
     let limited = task["limited"].as_array().is_some_and(|all| all.contains(&json!(name)));
     let limit = Duration::from_millis(if limited { 1500 } else { 300_000 });

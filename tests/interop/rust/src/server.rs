@@ -16,7 +16,7 @@ use crate::make;
 
 type Answer = Result<CallToolResponse, ErrorData>;
 
-/// What a listener is told.
+/// A change that listeners are notified of.
 #[derive(Clone)]
 enum Change {
     Tools,
@@ -26,15 +26,15 @@ enum Change {
 /// The state that all connections share.
 struct World {
     grown: Mutex<BTreeSet<String>>,
-    ended: Mutex<HashMap<String, u64>>, // by key: how many calls of wait were cancelled
+    ended: Mutex<HashMap<String, u64>>, // number of cancelled calls of wait, by key
     changes: broadcast::Sender<Change>,
 }
 
 #[derive(Clone)]
 struct Server {
     world: Arc<World>,
-    subscribed: Arc<Mutex<BTreeSet<String>>>, // URIs, of a legacy connection
-    accepted: Arc<Mutex<Vec<broadcast::Receiver<Change>>>>, // of streams that rmcp acknowledges before it calls listen
+    subscribed: Arc<Mutex<BTreeSet<String>>>, // subscribed URIs of a legacy connection
+    accepted: Arc<Mutex<Vec<broadcast::Receiver<Change>>>>, // receivers for streams that rmcp acknowledges before it calls listen
 }
 
 impl Server {
@@ -222,7 +222,7 @@ impl ServerHandler for Server {
             "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}, "logging": {}, "completions": {}}}))
     }
 
-    /// Passes changes on to a legacy client until its connection ends.
+    /// Forwards changes to a legacy client until its connection ends.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (mut changes, subscribed) = (self.world.changes.subscribe(), self.subscribed.clone());
         tokio::spawn(async move {
@@ -251,7 +251,7 @@ impl ServerHandler for Server {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => {
-                    let _ = match change.map_err(broken)? { // the filter of the client refuses what it did not ask for
+                    let _ = match change.map_err(broken)? { // the client's filter rejects changes that it did not request
                         Change::Tools => context.sink().notify_tool_list_changed().await,
                         Change::Updated(uri) => context.sink().notify_resource_updated(uri).await,
                     };

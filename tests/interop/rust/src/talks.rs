@@ -1,4 +1,4 @@
-//! The conversations of client.py. Each fails with Wrong, or notes in saw what the server sent.
+//! The conversations of client.py. Each fails with Wrong, or records in saw what the server sent.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or("")
 }
 
-/// Replaces the key of the task, so that what two tasks saw can be compared.
+/// Replaces the task's key, so that the results of two tasks can be compared.
 fn without(value: &Value, key: &str) -> Value {
     serde_json::from_str(&value.to_string().replace(key, "KEY")).unwrap()
 }
@@ -288,7 +288,7 @@ impl<'a> Talks<'a> {
         must(self.saw["template"].to_string().contains("other") && self.saw["prompt"].get("completion").is_some(), "completion", &self.saw)
     }
 
-    /// Opens a subscription stream in the modern era, and passes its notifications to heard. The legacy era has none.
+    /// Opens a subscription stream in the modern era and forwards its notifications to heard. The legacy era has no such streams.
     async fn listening(&self, filter: Value) -> Result<Listening, Wrong> {
         if !self.modern() {
             return Ok(Listening(None));
