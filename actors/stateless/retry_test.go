@@ -1,0 +1,376 @@
+package stateless
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+const (
+	form    = `{"elicitation":{}}`
+	accept  = `{"q1":{"action":"accept","content":{}}}`
+	success = `{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`
+)
+
+// told applies a message and returns what the clients are sent, as "id: result", "id: question", "id: status", "id: fault".
+func (d *deskScript) told(msg any) (list []string) {
+	d.t.Helper()
+	for _, e := range step(d.s, d.now, msg, nil) {
+		switch a := e.Act.(type) {
+		case reply.Answer:
+			f := actortest.Frame(d.t, string(a.Frame))
+			word := "result"
+			if f.Kind == protocol.KindError {
+				word = "error"
+			}
+			if strings.Contains(string(a.Frame), `"input_required"`) {
+				word = "question"
+			}
+			if id := string(f.IDBytes()); id != string(a.X.Frame.IDBytes()) {
+				d.t.Errorf("answer %s to request %s", id, a.X.Frame.IDBytes())
+			}
+			list = append(list, fmt.Sprintf("%s: %s", a.X.Frame.IDBytes(), word))
+		case relayError:
+			list = append(list, fmt.Sprintf("%s: %d", a.x.Frame.IDBytes(), a.status))
+		case reply.Refuse:
+			list = append(list, fmt.Sprintf("%s: %s", a.X.Frame.IDBytes(), a.Fault.Name))
+		case reply.Accept:
+			list = append(list, fmt.Sprintf("%s: accepted", a.X.Frame.IDBytes()))
+		}
+	}
+	return list
+}
+
+func (d *deskScript) wants(what string, msg any, want ...string) {
+	d.t.Helper()
+	if got := d.told(msg); fmt.Sprint(got) != fmt.Sprint(want) {
+		d.t.Errorf("%s: told %q, want %q", what, got, want)
+	}
+}
+
+// A repeated retry gets the kept answer under its own id: a result, an error with its HTTP status, or the gateway's error.
+func TestRepeatedRetries(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(d *deskScript) any
+		want string
+	}{
+		"a result": {func(d *deskScript) any { return message.Done{Seq: d.first(), Frame: d.frame("%s", success)} }, "result"},
+		"an error": {func(d *deskScript) any {
+			return message.Done{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-7,"message":"no"}}`)}
+		}, "error"},
+		"an error with a status": {func(d *deskScript) any {
+			return message.Done{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no"}}`)}
+		}, "404"},
+		"a gateway error": {func(d *deskScript) any {
+			return message.Failed{Seq: d.first(), Fault: &protocol.Fault{Name: protocol.BackendDisconnected}}
+		}, string(protocol.BackendDisconnected)},
+	} {
+		for _, left := range []bool{false, true} { // whether the client has left before the answer
+			if _, failed := c.end(newDeskScript(t, 1)).(message.Failed); failed && !left {
+				continue // an error of the gateway is kept only if no request has got it
+			}
+			d := newDeskScript(t, 1)
+			state := d.parked(form, ``)
+			retry := d.asking(2, form, ``, state, accept)
+			d.wants(name+": the retry", retry)
+			want := []string{"2: " + c.want}
+			if left {
+				d.step(reply.Departed{Seq: d.first(), X: retry.Exchange})
+				want = nil
+			}
+			d.wants(name+": the answer", c.end(d), want...)
+			d.wants(name+": the retry again", d.asking(3, form, ``, state, accept), "3: "+c.want)
+			d.wants(name+": after another call", d.asking(4, form, ``, "", ""))
+			stranger := d.asking(5, form, ``, state, accept)
+			stranger.Who = &identity.Principal{ID: "key:b", Name: "b", Via: identity.ViaKey}
+			d.wants(name+": another principal", stranger, "5: "+string(protocol.RequestStateInvalid))
+			d.now = d.now.Add(keepOutcome)
+			d.step(tidy{})
+			d.wants(name+": a minute later", d.asking(6, form, ``, state, accept), "6: "+string(protocol.RequestStateInvalid))
+		}
+	}
+}
+
+// An answer is kept only for the call, the request, the principal and the project that it belongs to.
+func TestKeptAnswersAreNotMixedUp(t *testing.T) {
+	d := newDeskScript(t, 1)
+	state := d.parked(form, ``)
+	d.step(d.asking(2, form, ``, state, accept))
+	d.step(message.Done{Seq: d.first(), Frame: d.frame("%s", success)})
+	if len(d.s.outcomes.list) != 1 {
+		t.Fatalf("%d answers are kept", len(d.s.outcomes.list))
+	}
+	kept := d.s.outcomes.list[0]
+	for name, change := range map[string]func(*outcome){
+		"call": func(o *outcome) { o.seq++ }, "request": func(o *outcome) { o.digest[0]++ }, "principal": func(o *outcome) { o.principal = "key:b" }, "project": func(o *outcome) { o.project = "beta" },
+	} {
+		other := kept
+		change(&other)
+		d.s.outcomes.list = []outcome{other}
+		d.wants("another "+name, d.asking(3, form, ``, state, accept), "3: "+string(protocol.RequestStateInvalid))
+		d.s.outcomes.list = []outcome{other, kept}
+		d.wants("another "+name+" before", d.asking(4, form, ``, state, accept), "4: result")
+	}
+}
+
+// Two errors of servers have an HTTP status of their own; all other answers have 200.
+func TestStatusOfAnswers(t *testing.T) {
+	for raw, want := range map[string]int{
+		`"result":{}`: 200, `"error":{"code":-32021,"message":""}`: 400, `"error":{"code":-32601,"message":""}`: 404, `"error":{"code":32601,"message":""}`: 200,
+		`"error":{"code":32021,"message":""}`: 200, `"error":{"code":-32602,"message":""}`: 200, `"error":{"code":1.5,"message":""}`: 200,
+	} {
+		f := actortest.Frame(t, `{"jsonrpc":"2.0","id":5,`+raw+`}`)
+		if got := statusOf(&f); got != want {
+			t.Errorf("%s: %d, want %d", raw, got, want)
+		}
+		d := newDeskScript(t, 1)
+		d.step(d.asking(1, form, ``, "", ""))
+		word := map[int]string{200: "error", 400: "400", 404: "404"}[want]
+		if strings.Contains(raw, "result") {
+			word = "result"
+		}
+		d.wants(raw, message.Done{Seq: d.first(), Frame: f}, "1: "+word)
+	}
+}
+
+// A client has at most limits.parkedPerClient calls that wait for it. Beyond that, its oldest call for which no request waits ends;
+// if there is none, the new one does. Zero means no limit.
+func TestParkedCallsOfAClient(t *testing.T) {
+	park := func(d *deskScript, id int) (seq uint64, told []string) {
+		d.t.Helper()
+		before := map[uint64]bool{}
+		for seq := range d.s.calls.All() {
+			before[seq] = true
+		}
+		d.step(d.asking(id, form, ``, "", ""))
+		for s := range d.s.calls.All() {
+			if !before[s] {
+				seq = s
+			}
+		}
+		told = d.told(message.ServerRequest{Seq: seq, Key: uint64(id), Frame: d.frame(oneForm)})
+		if v := d.s.calls.Held(seq); v != nil {
+			told = append(told, d.told(windowOver{seq, v.timerGen})...)
+		}
+		return seq, told
+	}
+	d := newDeskScript(t, 1)
+	d.s.limits.ParkedPerClient = 2
+	first, _ := park(d, 1)
+	second, told := park(d, 2)
+	if d.s.calls.Held(first) == nil || fmt.Sprint(told) != "[2: question]" {
+		t.Fatalf("at the limit: the first call is left: %v, told %q", d.s.calls.Held(first) != nil, told)
+	}
+	third, told := park(d, 3)
+	if d.s.calls.Held(first) != nil || d.s.calls.Held(second) == nil || d.s.calls.Held(third) == nil || fmt.Sprint(told) != "[3: question]" {
+		t.Errorf("one more: calls left %v %v %v, told %q; want the oldest to end", d.s.calls.Held(first) != nil, d.s.calls.Held(second) != nil, d.s.calls.Held(third) != nil, told)
+	}
+	if n := d.s.clients["10.0.0.1"]; n == nil || n.parked != 2 || n.inFlight != 2 {
+		t.Errorf("counted %+v, want 2 and 2", n)
+	}
+	d.told(message.ServerRequest{Seq: third, Key: 33, Frame: d.frame(oneForm)}) // a second question takes no further place
+	if d.s.calls.Held(second) == nil {
+		t.Error("a further question of a parked call ended another one")
+	}
+	d.step(message.Done{Seq: third, Frame: d.frame("%s", success)})
+	d.step(message.Done{Seq: second, Frame: d.frame("%s", success)})
+	if len(d.s.clients) != 0 {
+		t.Errorf("clients %v are left", d.s.clients)
+	}
+	d = newDeskScript(t, 1)
+	d.s.limits.ParkedPerClient, d.s.limits.MaxInFlightPerClient = 0, 0
+	for id := range 5 {
+		park(d, id+1)
+	}
+	if d.s.calls.Len() != 5 {
+		t.Errorf("without a limit %d of 5 calls are left", d.s.calls.Len())
+	}
+	d = newDeskScript(t, 1)
+	d.s.limits.ParkedPerClient = 1
+	d.s.clients["10.0.0.1"] = &usage{inFlight: 1, parked: 1}
+	if seq, told := park(d, 1); d.s.calls.Held(seq) != nil || fmt.Sprint(told) != "[1: OVERLOADED]" {
+		t.Errorf("no call can make room: told %q", told)
+	}
+}
+
+// A client has at most limits.maxInFlightPerClient calls. Zero means no limit.
+func TestCallsOfAClientAreLimited(t *testing.T) {
+	for limit, want := range map[int]int{0: 5, 1: 1, 3: 3} {
+		d := newDeskScript(t, 1)
+		d.s.limits.MaxInFlightPerClient = limit
+		refused := 0
+		for id := range 5 {
+			refused += len(d.told(d.asking(id+1, form, ``, "", "")))
+		}
+		if d.s.calls.Len() != want || refused != 5-want {
+			t.Errorf("limit %d: %d calls run, %d were refused; want %d and %d", limit, d.s.calls.Len(), refused, want, 5-want)
+		}
+	}
+}
+
+// Each of several actors gets its share of a client's limits, rounded up, so that together they permit at least the limit.
+func TestShareOfLimits(t *testing.T) {
+	for _, c := range []struct{ limit, desks, want int }{{0, 4, 0}, {1, 4, 1}, {4, 4, 1}, {5, 4, 2}, {8, 4, 2}, {9, 4, 3}, {7, 1, 7}, {7, 0, 7}, {64, 16, 4}} {
+		if got := share(c.limit, c.desks); got != c.want {
+			t.Errorf("share(%d, %d) = %d, want %d", c.limit, c.desks, got, c.want)
+		}
+	}
+	d := newDeskScript(t, 1)
+	d.s.count = 4
+	limits := d.s.limits
+	limits.MaxInFlightPerClient, limits.ParkedPerClient = 8, 5
+	d.step(message.NewLimits{Limits: limits})
+	if d.s.limits.MaxInFlightPerClient != 2 || d.s.limits.ParkedPerClient != 2 {
+		t.Errorf("after a reload: %d calls and %d parked ones, want 2 and 2", d.s.limits.MaxInFlightPerClient, d.s.limits.ParkedPerClient)
+	}
+}
+
+// A call whose client has left is canceled: at once if the client cannot return, and after returnGrace if it has returned with a
+// state before. A parked call waits.
+func TestClientLeaves(t *testing.T) {
+	d := newDeskScript(t, 1)
+	first := d.asking(1, form, ``, "", "")
+	d.step(first)
+	d.step(reply.Departed{Seq: d.first(), X: first.Exchange})
+	if d.s.calls.Len() != 0 {
+		t.Error("the call of a client that cannot return goes on")
+	}
+	for name, c := range map[string]struct {
+		meanwhile func(d *deskScript)
+		want      bool // whether the call goes on
+	}{
+		"it does not return":      {func(*deskScript) {}, false},
+		"it has returned":         {func(d *deskScript) { d.step(d.asking(3, form, ``, d.states[0], accept)) }, true},
+		"its server asks again":   {func(d *deskScript) { d.step(message.ServerRequest{Seq: d.first(), Key: 9, Frame: d.frame(oneForm)}) }, true},
+		"it returned, and left":   {func(d *deskScript) { leave(d, 3) }, true}, // another timer runs
+		"the grace is not over":   {func(d *deskScript) { d.timers = nil }, true},
+		"an answer was delivered": {func(d *deskScript) { d.step(message.Done{Seq: d.first(), Frame: d.frame("%s", success)}) }, false},
+	} {
+		d := newDeskScript(t, 1)
+		d.parked(form, ``)
+		leave(d, 2)
+		d.timers = slices.DeleteFunc(d.timers, func(m any) bool { _, is := m.(graceOver); return !is })
+		if len(d.timers) != 1 || d.s.calls.Len() != 1 {
+			t.Fatalf("%s: timers %v, %d calls; want one timer and one call", name, d.timers, d.s.calls.Len())
+		}
+		timer := d.timers[0]
+		c.meanwhile(d)
+		if name != "the grace is not over" {
+			d.step(timer)
+		}
+		if (d.s.calls.Len() == 1) != c.want {
+			t.Errorf("%s: the call goes on: %v, want %v", name, !c.want, c.want)
+		}
+	}
+}
+
+// leave lets the client return with an answer, and leave before the call has ended.
+func leave(d *deskScript, id int) {
+	retry := d.asking(id, form, ``, d.states[0], accept)
+	d.step(retry)
+	for _, e := range step(d.s, d.now, reply.Departed{Seq: d.first(), X: retry.Exchange}, nil) {
+		if w, is := e.Act.(kernel.Wake); is {
+			if _, is := w.Msg.(graceOver); is && w.After != returnGrace {
+				d.t.Errorf("a client may return for %v, want %v", w.After, returnGrace)
+			}
+			d.timers = append(d.timers, w.Msg)
+		}
+	}
+}
+
+// One of several requests for a call leaves: the others get the answer.
+func TestOneOfSeveralRequestsLeaves(t *testing.T) {
+	d := newDeskScript(t, 1)
+	state := d.parked(form, ``)
+	second, third := d.asking(2, form, ``, state, accept), d.asking(3, form, ``, state, accept)
+	d.step(second)
+	d.step(third)
+	d.step(reply.Departed{Seq: d.first(), X: second.Exchange})
+	d.wants("the answer", message.Done{Seq: d.first(), Frame: d.frame("%s", success)}, "3: result")
+}
+
+// A client on stdio cancels the request that it names, and no other. The call ends with its last request.
+func TestCancelStateless(t *testing.T) {
+	cancel := func(id string) message.CancelStateless {
+		return message.CancelStateless{Remote: "stdio", RequestID: id}
+	}
+	stdio := func(d *deskScript, id int, state, answers string) message.StatelessRequest {
+		m := d.asking(id, form, ``, state, answers)
+		m.Exchange.Origin = downstream.Origin{Remote: "stdio", Stdio: true}
+		return m
+	}
+	d := newDeskScript(t, 1)
+	d.step(stdio(d, 1, "", ""))
+	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
+	for _, timer := range d.timers {
+		d.step(timer)
+	}
+	for id := 2; id <= 4; id++ {
+		d.step(stdio(d, id, d.states[0], accept))
+	}
+	d.wants("an unknown request", cancel("9"))
+	d.wants("the second of three", cancel("3"), "3: accepted")
+	d.wants("the same again", cancel("3"))
+	d.wants("the first", cancel("2"), "2: accepted")
+	if d.s.calls.Len() != 1 {
+		t.Fatal("the call ended although a request waits")
+	}
+	d.wants("the last", cancel("4"), "4: accepted")
+	if d.s.calls.Len() != 0 {
+		t.Error("the call goes on without requests")
+	}
+	d = newDeskScript(t, 1)
+	for id := range 2 {
+		m := stdio(d, id+1, "", "")
+		m.Exchange.Frame, m.Exchange.Params = actortest.Request(t, strings.ReplaceAll(string(m.Exchange.Frame.Raw), "one_ask", "one_unknown"))
+		d.step(m)
+	}
+	if n := len(d.s.calls.Waiting()); n == 2 {
+		d.wants("a request that waits for a list", cancel("2"), "2: accepted")
+		if len(d.s.calls.Waiting()) != 1 {
+			t.Error("the other request does not wait any more")
+		}
+	}
+}
+
+// A state counts as new once within its lifetime. The memory for this is limited.
+func TestResumedStates(t *testing.T) {
+	var c resumedStates
+	now, life := time.Unix(1000, 0), time.Minute
+	first := func(state string) bool { return c.first(now, life, []byte(state)) }
+	if !first("a") || first("a") || !first("b") || first("b") {
+		t.Error("a state is new not exactly once")
+	}
+	now = now.Add(life - 1)
+	if first("a") {
+		t.Error("forgotten within its lifetime")
+	}
+	now = now.Add(1)
+	if first("a") {
+		t.Error("forgotten at the end of the first lifetime, when its successor has just begun")
+	}
+	now = now.Add(life)
+	if !first("a") {
+		t.Error("remembered after two lifetimes")
+	}
+	c = resumedStates{}
+	for i := range 3 * maxResumed {
+		first(fmt.Sprint(i))
+		if len(c.now) > maxResumed || len(c.before) > maxResumed {
+			t.Fatalf("%d and %d states are remembered", len(c.now), len(c.before))
+		}
+	}
+	if len(c.now) != maxResumed || len(c.before) != maxResumed || first(fmt.Sprint(3*maxResumed-1)) || first(fmt.Sprint(2*maxResumed)) {
+		t.Errorf("%d and %d states are remembered, want the newest %d", len(c.now), len(c.before), 2*maxResumed)
+	}
+}
