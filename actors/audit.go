@@ -109,7 +109,7 @@ func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.E
 func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
 	s.audit.applying = false
 	if m.err != nil {
-		out = append(out, kernel.Log(slog.LevelError, "audit log settings not applied; the former ones stay in force", "err", m.err))
+		out = append(out, kernel.Log(slog.LevelError, "audit log settings were not applied; the previous settings stay in force", "err", m.err))
 	}
 	out = s.audit.apply(auditSettingsOf(s.config), out)
 	return s.reloads.complete(s.audit.applying, out)

@@ -70,7 +70,8 @@ func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) [
 }
 
 // endLogins ends the logins of principals that no longer exist. The pools revoke them at the authorization servers. The
-// login of a server that is not running is only forgotten, because its authorization server is unknown.
+// login of a server that is not running is only removed from the state file, because its authorization server is
+// unknown.
 func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.startup.done: // the remembered logins may not be known yet
@@ -126,7 +127,7 @@ func (a abandonLogin) do() {
 	a.msg.Abandon(kernel.NotRunning)
 }
 
-// rememberToken keeps a login's token for the next token actor of that login.
+// rememberToken stores a login's token for the next token actor of that login.
 type rememberToken struct {
 	key   string
 	value message.Token

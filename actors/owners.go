@@ -76,9 +76,9 @@ func (o *owners) count(who owner, delta int) {
 	}
 }
 
-// tooMany returns an error if more new subscriptions would exceed limit, the maximum for one principal (0 = unlimited).
-// Otherwise it returns nil. Owners without authentication have no such limit, because they may be many clients at one
-// address.
+// tooMany returns a fault if adding more subscriptions would take who above limit, the maximum per principal (0 =
+// unlimited). Otherwise it returns nil. Unauthenticated owners are not limited, because one address may stand for many
+// clients.
 func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
 	if !who.authenticated || more == 0 || limit == 0 || o.subscriptions[who]+more <= limit {
 		return nil

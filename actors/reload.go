@@ -21,7 +21,7 @@ type reloads struct {
 	startListen []string            // the addresses the gateway was started with
 	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
 
-	continuing        int                      // reloadWithPolicy messages on their way; later reloads must not overtake them
+	continuing        int                      // reloadWithPolicy messages that have not arrived yet; later reloads must not overtake them
 	rightsUnderPolicy bool                     // the newest rights of local clients are those of a policy
 	localRights       uint64                   // key of the confirmation that the local clients' new rights wait for; 0 = none
 	waiters           map[uint64]*reloadWaiter // by number
@@ -74,11 +74,12 @@ func (s *state) stepReload(now time.Time, msg any, out []kernel.Effect) []kernel
 	return out
 }
 
-// reloadWithPolicy continues a reload that changes the policy. Between the old catalog and rights and the new ones, a session has the new
-// one of the two only. It must show no third list then, or its client would be notified twice. Rights under a policy filter a catalog
-// without one as they should, but a catalog with a policy hides everything from rights without one. So a new policy's rights precede its
-// catalog: this message follows message.Principals through the gateway's mailbox. When the policy is removed, the rights follow the
-// catalog; see sendLocalRights.
+// reloadWithPolicy continues a reload that changes the policy. A session receives the new catalog and the new rights in
+// two messages. While it has only one of them, its view must equal the old view or the new one, or else its client
+// would be notified twice. Rights under a policy filter a catalog without a policy correctly. A catalog with a policy,
+// however, shows nothing to a client whose rights were determined without one. Therefore a new policy's rights are sent
+// before its catalog: this message follows message.Principals through the gateway's mailbox. When the policy is
+// removed, the rights follow the catalog; see sendLocalRights.
 type reloadWithPolicy struct {
 	message.Reload
 	policy *policy.Policy

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// maxKnown is the maximum number of remembered catalogs. Each edit of a server's configuration counts as another server.
+// maxKnown is the maximum number of remembered catalogs. A server whose pool.CatalogIdentity changes counts again.
 const maxKnown = 1024
 
 // servers holds the pools, one for each running server, and the catalogs remembered for their next start.

@@ -47,7 +47,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 				got := call(wrong)
 				reached := len(server.Received("tools/call")) > before
 				refused := strings.Contains(got, `"code":-32602`) && strings.Contains(got, want) && !strings.Contains(got, "secret") &&
-					strings.Contains(got, `"message":"the arguments do not fit the inputSchema of tool one_log: /count: want integer, found a string (and 1 more in error.data.problems)"`)
+					strings.Contains(got, `"message":"the arguments do not match the inputSchema of tool one_log: /count: want integer, found a string (and 1 more in error.data.problems)"`)
 				if refused != (rule == "refuse") || reached == refused {
 					t.Errorf("%s, %s: reached the server %v; %s", rule, way, reached, got)
 				}

@@ -62,7 +62,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 	if fault := in.fault(); fault != nil {
 		return a, refusalOf(fault, x)
 	}
-	bound := e.Bound != "" && in.project == e.Bound // if its project was removed, the client waits for it; its pings are answered
+	bound := e.Bound != "" && in.project == e.Bound // if the bound project was removed, the client may wait for its return, and its pings are answered
 	if in.carrier != "" && !bound && !e.mayUse(in.project, a.Who) {
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}

@@ -23,7 +23,7 @@ func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
 	if faults == nil {
 		return nil
 	}
-	message := fmt.Sprintf("the arguments do not fit the inputSchema of tool %s: %s", t.public(x), first(faults))
+	message := fmt.Sprintf("the arguments do not match the inputSchema of tool %s: %s", t.public(x), first(faults))
 	if more := len(faults) - 1; more > 0 {
 		message += fmt.Sprintf(" (and %d more in error.data.problems)", more)
 	}

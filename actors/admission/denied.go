@@ -15,7 +15,7 @@ import (
 // answer as for an item that does not exist.
 type Denied struct {
 	Server string
-	Item   string // the server's own name or URI
+	Item   string // name or URI as the server defines it
 	Method protocol.Method
 	Report bool // the policy only reports: the request was executed
 
@@ -62,7 +62,7 @@ func CountDenied(d *Denied, who *identity.Principal, key catalog.Key, out []kern
 	return append(out, kernel.Act(*d))
 }
 
-// Count adds d to the metrics and logs it. Above a number of lines per second it is not logged.
+// Count adds d to the metrics and logs it. The number of log lines per second is limited.
 func (d *Denied) Count(m *status.Metrics, log *slog.Logger) {
 	text := "denied by policy"
 	if d.Report {

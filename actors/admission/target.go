@@ -16,7 +16,7 @@ import (
 // Target is the item a request names.
 type Target struct {
 	Server   *catalog.Server
-	Original string              // the server's own name or URI
+	Original string              // name or URI as the server defines it
 	Span     rawjson.Span        // position of the name or URI in the client's request
 	Entry    *catalog.Entry      // nil for a URI that is not listed
 	Unlisted bool                // it exists only if its server has mentioned it
@@ -70,7 +70,7 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 	case protocol.SubjectTool:
 		name := ""
 		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
-			name = called // kept, as unquoting it again would allocate
+			name = called // stored, because unquoting it again would allocate
 			return view.Tool(called)
 		})
 		if fault != nil {

@@ -50,8 +50,9 @@ func PublicTask(edits []rawjson.Edit, raw []byte, span rawjson.Span, server stri
 // PublicTaskID returns the id by which clients know a server's task.
 func PublicTaskID(server, own string) string { return server + "/" + own }
 
-// TaskIDs translates task ids of modern servers, about whose tasks the gateway stores nothing. A public id ends with a tag that depends
-// on the principal. Without authentication there is no tag, and any client may name any task.
+// TaskIDs translates task ids of modern servers. The gateway stores nothing about the tasks themselves. A public id
+// ends with a tag that depends on the principal. Without authentication there is no tag, and any client may name any
+// task.
 type TaskIDs struct {
 	Sealer    *seal.Sealer
 	Principal string // message.PrincipalOf; "" = not authenticated

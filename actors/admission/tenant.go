@@ -45,8 +45,8 @@ func laneOf(caller *message.Caller) string {
 	return caller.Principal
 }
 
-// SharesOf identifies the settings that say which clients share connections. It is "" if all do, or those with equal capabilities: the
-// difference does not matter to its callers.
+// SharesOf returns a string that identifies the settings which determine the clients that share connections. It is ""
+// if all clients share them, or all clients with equal capabilities. The callers need not distinguish these two.
 func SharesOf(rules *config.Server) string {
 	if !rules.Isolates() {
 		return ""

@@ -130,5 +130,5 @@ func ReadAsTool(edits []rawjson.Edit, x *downstream.Exchange, frame *protocol.Fr
 	if !x.Internal || x.Frame.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
 		return edits
 	}
-	return protocol.ContentsAsContent(slices.Clone(edits), frame) // cloned, as other exchanges with the same answer share edits
+	return protocol.ContentsAsContent(slices.Clone(edits), frame) // cloned, because other exchanges with the same answer share edits
 }

@@ -62,7 +62,7 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	}
 	why := fmt.Sprintf("no answer and no progress for %s", c.Limits.Idle)
 	if c.State == Queued {
-		why = fmt.Sprintf("the server did not take the request within %s", c.Limits.Queue+c.Limits.Idle)
+		why = fmt.Sprintf("the server did not accept the request within %s", c.Limits.Queue+c.Limits.Idle)
 	} else if c.State == Parked {
 		why = fmt.Sprintf("the server's request to the client was not answered within %s", c.Limits.Parked)
 	} else if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
@@ -71,7 +71,7 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	timedOut := c.State != Parked // a parked call waits for the client, not for the server
 	c.State = Ended
 	fault := &protocol.Fault{
-		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the server was told to cancel",
+		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the request was canceled at the server",
 	}
 	return append(out, Effect{Kind: Cancel, Reason: why, TimedOut: timedOut}, Effect{Kind: Fail, Fault: fault})
 }

@@ -100,7 +100,7 @@ func TestRequestIsNeverRead(t *testing.T) {
 	if len(out) != 2 || out[0].Kind != Cancel || out[1].Kind != Fail || out[1].Fault.Name != protocol.Timeout {
 		t.Fatalf("at the deadline: %+v", out)
 	}
-	if want := "did not take the request within 40s"; !strings.Contains(out[1].Fault.Message, want) {
+	if want := "did not accept the request within 40s"; !strings.Contains(out[1].Fault.Message, want) {
 		t.Errorf("message %q, want it to say that it %s", out[1].Fault.Message, want)
 	}
 	for _, limits := range []Limits{{Queue: time.Second}, {Idle: time.Second}} {
@@ -139,7 +139,7 @@ func TestTimeoutReasons(t *testing.T) {
 		reason   string
 		timedOut bool
 	}{
-		{"queued", all, nil, 35 * time.Second, "the server did not take the request within 35s", true},
+		{"queued", all, nil, 35 * time.Second, "the server did not accept the request within 35s", true},
 		{"queued without a queue limit", without(func(l *Limits) { l.Queue = 0 }), nil, 0, "", false},
 		{"idle", all, []any{Sent{}}, 30 * time.Second, "no answer and no progress for 30s", true},
 		{"idle without an absolute limit", without(func(l *Limits) { l.Absolute = 0 }), []any{Sent{}}, 30 * time.Second, "no answer and no progress for 30s", true},

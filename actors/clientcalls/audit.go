@@ -151,7 +151,8 @@ func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	return audited(log, r, first, out)
 }
 
-// AuditStranger records that a principal tried to use a session of another one. For that principal the session does not exist.
+// AuditStranger records that a principal tried to use another principal's session. For that principal the session does
+// not exist.
 func (c *Calls[H, K, R]) AuditStranger(who *identity.Principal, o *downstream.Origin, what string, out []kernel.Effect) []kernel.Effect {
 	if !c.auditing.Has(audit.On) {
 		return out

@@ -45,7 +45,7 @@ type Holder[H Entry, R any] interface {
 	Fail(now time.Time, h H, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect
 	// Withdrawn ends the exchange of a call that its client has canceled, or whose client has left.
 	Withdrawn(h H, out []kernel.Effect) []kernel.Effect
-	// Ending runs when a call has ended, before the effects of that are executed.
+	// Ending runs when a call has ended, before the resulting effects are executed.
 	Ending(h H, out []kernel.Effect) []kernel.Effect
 	// Ended runs after a call has been removed.
 	Ended(h H, out []kernel.Effect) []kernel.Effect

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// PoolLife identifies a pool between two events that make it lose all its subscriptions: a restart, or a change of the settings that
-// say which clients share its connections.
+// PoolLife identifies a pool between two events that make it lose all its subscriptions: a restart, or a change of the
+// settings that determine which clients share its connections.
 type PoolLife struct {
 	Pool   kernel.Reference
 	life   uint64

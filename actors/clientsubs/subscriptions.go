@@ -43,7 +43,7 @@ func FilterOf(x *downstream.Exchange) (w Filter, ok bool) {
 	return w, ok && w.count() <= MaxSubscriptions
 }
 
-// Resource identifies a resource by its server and the server's own URI.
+// Resource identifies a resource by its server and the URI as the server defines it.
 type Resource struct{ Server, URI string }
 
 // Compare orders resources by server, then by URI.

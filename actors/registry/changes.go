@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	spokenAfter = time.Second     // delay before changes are logged: a server's lists arrive one by one and are logged together
-	spokenPause = 5 * time.Second // shortest interval between two log messages
-	spokenLines = 20              // lines per log message
-	spokenNames = 5               // names of one kind in a line
-	spokenBytes = 400             // bytes of a line
+	logDelay = time.Second     // delay before changes are logged: a server's lists arrive one by one and are logged together
+	logPause = 5 * time.Second // shortest interval between two log messages
+	logLines = 20              // lines per log message
+	logNames = 5               // names of one kind in a line
+	logBytes = 400             // bytes of a line
 )
 
 // remember is an effect: the shell records the changes in status.CatalogChanges.
@@ -32,7 +32,7 @@ type changeLog struct {
 // logDue reports that it is time to log changes.
 type logDue struct{ generation uint64 }
 
-// changed records the difference between old and the current snapshot for those that watch the catalog.
+// changed records the difference between old and the current snapshot for clients that watch the catalog.
 func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	changes := catalog.Changes(old, s.snapshot)
 	if len(changes) == 0 {
@@ -52,7 +52,7 @@ func (s *state) scheduleLog(now time.Time, out []kernel.Effect) []kernel.Effect 
 	}
 	t.waiting = true
 	t.generation++
-	return append(out, kernel.WakeAfter(max(spokenAfter, t.at.Add(spokenPause).Sub(now)), logDue{t.generation}))
+	return append(out, kernel.WakeAfter(max(logDelay, t.at.Add(logPause).Sub(now)), logDue{t.generation}))
 }
 
 // logChanges logs the changes.
@@ -75,11 +75,11 @@ func lines(changes []status.CatalogChange) (out []kernel.Effect) {
 			if kinds > 0 {
 				text += ", "
 			}
-			text += changes[kinds].Text(spokenNames)
+			text += changes[kinds].Text(logNames)
 		}
 		changes = changes[kinds:]
-		out = append(out, kernel.Log(slog.LevelInfo, "catalog", "server", server, "change", status.Cut(text, spokenBytes)))
-		if len(out) == spokenLines && len(changes) > 0 {
+		out = append(out, kernel.Log(slog.LevelInfo, "catalog", "server", server, "change", status.Cut(text, logBytes)))
+		if len(out) == logLines && len(changes) > 0 {
 			return append(out, kernel.Log(slog.LevelInfo, "catalog", "change", "and more servers; \"goblin-actor list servers\" shows all"))
 		}
 	}

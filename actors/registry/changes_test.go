@@ -96,7 +96,7 @@ func TestStateIsNoChange(t *testing.T) {
 	})
 }
 
-// A thousand servers that change at once yield at most spokenLines lines and one that says that there are more.
+// A thousand servers that change at once yield at most logLines lines and one that says that there are more.
 func TestLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
@@ -111,11 +111,11 @@ func TestLogIsBounded(t *testing.T) {
 		time.Sleep(time.Minute)
 		actortest.Stop(t, h.system)
 		lines := h.logged()
-		if len(lines) != 1+spokenLines+1 || !strings.Contains(lines[len(lines)-1], "more servers") {
+		if len(lines) != 1+logLines+1 || !strings.Contains(lines[len(lines)-1], "more servers") {
 			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 		}
 		for _, line := range lines {
-			if len(line) > spokenBytes+100 {
+			if len(line) > logBytes+100 {
 				t.Errorf("a log line has %d bytes", len(line))
 			}
 		}

@@ -167,17 +167,17 @@ func TestGapGrowsWithCatalog(t *testing.T) {
 
 // If the changed servers fit into the log message, all are logged. Otherwise a hint replaces the surplus.
 func TestLogLines(t *testing.T) {
-	for _, servers := range []int{1, spokenLines, spokenLines + 1} {
+	for _, servers := range []int{1, logLines, logLines + 1} {
 		var changes []status.CatalogChange
 		for i := range servers {
 			changes = append(changes, status.CatalogChange{Server: fmt.Sprintf("s%02d", i), Topic: "tool-changed", Added: []string{"a"}})
 		}
 		out := lines(changes)
-		want := min(servers, spokenLines+1)
+		want := min(servers, logLines+1)
 		if len(out) != want {
 			t.Errorf("%d servers: %d lines, want %d", servers, len(out), want)
 		}
-		if hint := strings.Contains(fmt.Sprint(out[len(out)-1]), "and more servers"); hint != (servers > spokenLines) {
+		if hint := strings.Contains(fmt.Sprint(out[len(out)-1]), "and more servers"); hint != (servers > logLines) {
 			t.Errorf("%d servers: hint %v", servers, hint)
 		}
 	}

@@ -17,11 +17,11 @@ const slice = 512
 // registry is the shell of one incarnation.
 type registry struct {
 	state   *state
-	changes *status.CatalogChanges // receives the changes, for those that watch the catalog
+	changes *status.CatalogChanges // receives the changes, for clients that watch the catalog
 }
 
-// firstWait bounds the wait of the first Snapshot for the expected servers. Each pool reports its cached catalog at once, so
-// the wait is only this long if a pool cannot.
+// firstWait bounds the wait of the first Snapshot for the expected servers. Each pool reports its cached catalog at
+// once, so the wait lasts this long only if a pool cannot.
 const firstWait = time.Second
 
 // Options configure a registry.
@@ -33,8 +33,8 @@ type Options struct {
 	Log      *slog.Logger           // nil = the logger of the parent's system
 }
 
-// Spawn starts the registry as a child of parent and must be called on parent's goroutine. The registry stops after 10
-// panics within 10 seconds.
+// Spawn starts the registry as a child of parent and must be called on parent's goroutine. The registry is restarted
+// after up to 10 panics within 10 seconds. The next panic stops it.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	return kernel.SpawnChild(parent, kernel.SpawnOptions{
 		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second, Log: o.Log,

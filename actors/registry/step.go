@@ -113,11 +113,11 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 			out = s.notifyNext(out)
 		}
 	}
-	return s.scheduleLog(now, s.confirmTold(s.settle(now, out)))
+	return s.scheduleLog(now, s.confirmReceived(s.settle(now, out)))
 }
 
-// confirmTold confirms the changes that every subscriber has received.
-func (s *state) confirmTold(out []kernel.Effect) []kernel.Effect {
+// confirmReceived confirms the changes that have been sent to every subscriber.
+func (s *state) confirmReceived(out []kernel.Effect) []kernel.Effect {
 	if !s.dirty {
 		s.unnotified, s.unbuilt = append(s.unnotified, s.unbuilt...), nil
 	}

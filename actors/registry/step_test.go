@@ -87,7 +87,7 @@ func (w *world) checkAnnounced() {
 func (w *world) wake(e kernel.Wake) {
 	limit := pause
 	if _, ok := e.Msg.(logDue); ok {
-		limit = spokenPause
+		limit = logPause
 	}
 	sort := func(msg any) any {
 		if d, ok := msg.(alarmFired); ok {
@@ -186,7 +186,7 @@ func TestScripts(t *testing.T) {
 				w.step(kernel.Started{})
 			}
 		}
-		w.pass(spokenPause)
+		w.pass(logPause)
 		for w.deliver() {
 		}
 		if len(w.timers) > 0 || w.s.dirty {

@@ -41,7 +41,7 @@ type (
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
-	// Watch has a Departed sent to the actor if the client leaves before its answer.
+	// Watch causes Departed to be sent to the actor if the client leaves before the answer.
 	Watch struct {
 		X   *downstream.Exchange
 		Seq uint64

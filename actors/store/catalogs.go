@@ -30,7 +30,7 @@ type stored struct {
 }
 
 // readCatalogs reads all catalogs and counts the damaged ones, which it skips.
-func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownCatalog, spoiled int, err error) {
+func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownCatalog, damaged int, err error) {
 	known = map[string]*message.KnownCatalog{}
 	bucket := tx.Bucket(bucketCatalogs)
 	if bucket == nil {
@@ -49,12 +49,12 @@ func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownC
 	}
 	for _, s := range all {
 		if s.known == nil {
-			spoiled++
+			damaged++
 			continue
 		}
 		known[s.server] = s.known
 	}
-	return known, spoiled, nil
+	return known, damaged, nil
 }
 
 // decodeAll copies the catalogs out of the file's memory, which is valid only for a short time, and decodes them on two

@@ -17,8 +17,8 @@ import (
 //
 // with each text as its length (uvarint) and its bytes.
 
-// errSpoiled is returned for a damaged catalog.
-var errSpoiled = errors.New("a remembered catalog is damaged")
+// errCatalogDamaged is returned for a damaged catalog.
+var errCatalogDamaged = errors.New("a remembered catalog is damaged")
 
 const headSize = 4 + 8
 
@@ -72,7 +72,7 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 // decodeCatalog decodes the output of encodeCatalog. The result shares memory with raw.
 func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 	if len(raw) < headSize || binary.LittleEndian.Uint32(raw) != crc32.Checksum(raw[4:], castagnoli) {
-		return nil, errSpoiled
+		return nil, errCatalogDamaged
 	}
 	d := decoder{rest: raw[headSize:]}
 	k := &message.KnownCatalog{At: catalogTime(raw), Info: &message.ServerInfo{
@@ -82,7 +82,7 @@ func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 		k.Lists[kind].Silent = d.flag()
 		count := d.number()
 		if count > uint64(len(d.rest)) { // each item takes at least one byte
-			return nil, errSpoiled
+			return nil, errCatalogDamaged
 		}
 		k.Lists[kind].Items = make([][]byte, 0, count)
 		for range count {
@@ -90,7 +90,7 @@ func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 		}
 	}
 	if d.bad || len(d.rest) > 0 {
-		return nil, errSpoiled
+		return nil, errCatalogDamaged
 	}
 	return k, nil
 }

@@ -38,8 +38,8 @@ var (
 )
 
 var (
-	// errHeld is returned if another process has locked the file.
-	errHeld = errors.New("another process has locked it")
+	// errLocked is returned if another process has locked the file.
+	errLocked = errors.New("another process has locked it")
 	// errDamaged is returned if the file cannot be read.
 	errDamaged = errors.New("damaged")
 	// errForeign is returned if the file belongs to another program.
@@ -48,8 +48,8 @@ var (
 	errNewer = errors.New("written by a later version")
 	// errLost is returned if the file was sealed with another master key.
 	errLost = errors.New("sealed with a master key that no longer exists; log in to the servers again")
-	// errTheirs is returned if the file belongs to another user, and so cannot be trusted.
-	errTheirs = errors.New("it belongs to another user")
+	// errOtherOwner is returned if the file belongs to another user, and so cannot be trusted.
+	errOtherOwner = errors.New("it belongs to another user")
 )
 
 // unusable reports whether the error is permanent, so that the file must be replaced.
@@ -81,7 +81,7 @@ func read(path string, v *vault, wait time.Duration) (contents, error) {
 	case !info.Mode().IsRegular():
 		return contents{}, errors.New("state file is not a regular file: " + info.Mode().String())
 	case !ours(info):
-		return contents{}, errTheirs
+		return contents{}, errOtherOwner
 	case info.Size() == 0:
 		return create(path, v, wait)
 	case info.Mode().Perm()&0o077 != 0: // the file contains a key
@@ -166,7 +166,7 @@ func withFile(path string, readOnly bool, wait time.Duration, f func(*bbolt.DB) 
 	until := time.Now().Add(wait)
 	for {
 		err := once(path, readOnly, f)
-		if !errors.Is(err, errHeld) || !time.Now().Before(until) {
+		if !errors.Is(err, errLocked) || !time.Now().Before(until) {
 			return err
 		}
 		time.Sleep(lockPoll)
@@ -204,7 +204,7 @@ func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 // the file is damaged.
 func openError(err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return errHeld
+		return errLocked
 	}
 	_, byPath := errors.AsType[*fs.PathError](err)
 	_, byNumber := errors.AsType[syscall.Errno](err)

@@ -148,9 +148,9 @@ func TestRandomDamage(t *testing.T) {
 	for at := 0; at < len(whole); at += 61 {
 		raw := append([]byte(nil), whole...)
 		raw[at] ^= 0xff
-		spoiled := filepath.Join(t.TempDir(), "state.db")
-		overwrite(t, spoiled, string(raw))
-		if o := load(spoiled, testMaster); o.err != nil && !errors.Is(o.err, errNewer) {
+		damaged := filepath.Join(t.TempDir(), "state.db")
+		overwrite(t, damaged, string(raw))
+		if o := load(damaged, testMaster); o.err != nil && !errors.Is(o.err, errNewer) {
 			t.Fatalf("byte %d: %v", at, o.err)
 		}
 	}

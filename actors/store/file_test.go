@@ -207,11 +207,11 @@ func TestFileLockedByAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if _, err := read(path, testVault, 20*time.Millisecond); !errors.Is(err, errHeld) {
-		t.Errorf("read: error %v, want errHeld", err)
+	if _, err := read(path, testVault, 20*time.Millisecond); !errors.Is(err, errLocked) {
+		t.Errorf("read: error %v, want errLocked", err)
 	}
-	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"c": modern}}, 20*time.Millisecond); !errors.Is(err, errHeld) {
-		t.Errorf("write: error %v, want errHeld", err)
+	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"c": modern}}, 20*time.Millisecond); !errors.Is(err, errLocked) {
+		t.Errorf("write: error %v, want errLocked", err)
 	}
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("both attempts took %v", took)
@@ -231,8 +231,8 @@ func TestFileOfAnotherUser(t *testing.T) {
 	if err := os.Chown(path, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
-	if o := load(path, testMaster); !errors.Is(o.err, errTheirs) || o.aside != "" {
-		t.Errorf("load: %v, aside %q; want errTheirs", o.err, o.aside)
+	if o := load(path, testMaster); !errors.Is(o.err, errOtherOwner) || o.aside != "" {
+		t.Errorf("load: %v, aside %q; want errOtherOwner", o.err, o.aside)
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	readWait  = 200 * time.Millisecond // wait for another gateway that is writing, which takes a few milliseconds
-	writeWait = time.Second            // the same, when no caller waits
-	openWait  = 2 * time.Second        // time to open the file, after which the gateway continues without it
-	writeSoon = 250 * time.Millisecond // delay of a write, so that changes within it are written together
-	heldPause = 5 * time.Second        // before the next attempt to write a locked file
+	readWait    = 200 * time.Millisecond // wait for another gateway that is writing, which takes a few milliseconds
+	writeWait   = time.Second            // the same, when no caller waits
+	openWait    = 2 * time.Second        // time to open the file, after which the gateway continues without it
+	writeSoon   = 250 * time.Millisecond // delay of a write, so that changes within it are written together
+	lockedPause = 5 * time.Second        // before the next attempt to write a locked file
 )
 
 // Options configure the store.
@@ -171,7 +171,7 @@ type state struct {
 	loadedSent bool
 	writing    bool
 	due        bool  // a writeDue timer is set
-	held       bool  // it was logged that the file is locked
+	lockLogged bool  // it was logged that the file is locked
 	dirty      batch // not yet written
 
 	inFlight batch               // being written
@@ -322,22 +322,23 @@ func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.phase != kept:
 		return out
-	case errors.Is(m.err, errHeld):
+	case errors.Is(m.err, errLocked):
 		s.dirty.under(m.batch.withoutRequests())
-		if !s.held {
-			s.held = true
+		if !s.lockLogged {
+			s.lockLogged = true
 			out = append(out, warn("another process has locked the state file; state is written once it unlocks the file", "path", s.path))
 		}
-		return s.writeSoon(heldPause, out)
+		return s.writeSoon(lockedPause, out)
 	case m.err != nil:
 		out = append(out, warn("the state file can no longer be written; state is kept in memory only", "path", s.path, "err", m.err))
 		return s.inMemory(out)
 	}
-	s.held = false
+	s.lockLogged = false
 	return s.writePending(out)
 }
 
-// writePending writes pending changes: at once if a login is among them, because its sender waits.
+// writePending writes pending changes. If a login is among them, it writes immediately, because a token actor may wait
+// for the result. Otherwise it schedules the write after writeSoon.
 func (s *state) writePending(out []kernel.Effect) []kernel.Effect {
 	if len(s.dirty.tokens) > 0 {
 		return s.write(out)

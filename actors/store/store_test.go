@@ -159,7 +159,7 @@ func TestRandomScripts(t *testing.T) {
 					broken = true
 					do(written{batch: b, err: errors.New("disk full")})
 				case 1, 2, 3:
-					do(written{batch: b, err: errHeld})
+					do(written{batch: b, err: errLocked})
 				default:
 					maps.Copy(inFile, b.eras)
 					do(written{batch: b})

@@ -75,7 +75,7 @@ func (v *vault) putKey(meta *bbolt.Bucket, key message.SealingKey) error {
 func (v *vault) key(meta *bbolt.Bucket) (key message.SealingKey, err error) {
 	value, err := v.open(bucketMeta, keySeal, meta.Get(keySeal))
 	if err != nil || len(value) != len(key) {
-		return key, fmt.Errorf("%w: the sealing key does not open", errDamaged)
+		return key, fmt.Errorf("%w: the sealing key cannot be unsealed", errDamaged)
 	}
 	return message.SealingKey(value), nil
 }

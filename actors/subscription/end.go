@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// end ends the stream because a server's connections are shared differently now, and its subscriptions are on the wrong ones. The
-// client opens a new stream, with the headers that the new settings use.
+// end ends the stream because a server's connections are shared differently now, and the stream's subscriptions are on
+// connections that no longer fit. The client opens a new stream, with the headers that the new settings use.
 func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return append(out, kernel.StopSelf())

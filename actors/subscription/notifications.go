@@ -16,7 +16,8 @@ const (
 	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
 )
 
-// tag returns the member that names the stream in every message on it: the id of the request, of any type.
+// tag returns the member that identifies the stream in every message on it. Its value is the id of the request, a
+// number or a string.
 func (s *state) tag() []byte {
 	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
 }
@@ -41,7 +42,7 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// send sends a message, or keeps it until the acknowledgment has been sent.
+// send sends a message, or holds it back until the acknowledgment has been sent.
 func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if !s.acked {
 		s.beforeAck = append(s.beforeAck, e)

@@ -11,8 +11,8 @@ import (
 // expiryDue arrives when the client's credential may have expired.
 type expiryDue struct{}
 
-// principals replaces the client's principal by its newest value. If the principal no longer exists, the stream ends. With other
-// rights the client gets another view.
+// principals replaces the client's principal with its newest value. If the principal no longer exists, the stream ends.
+// With other rights the client gets another view.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	newest, ok := m.Of(s.listener.who)
 	switch {

@@ -9,9 +9,9 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// promise keeps a URI that was acknowledged because its server was slow, and refused afterwards. The acknowledgment promised updates,
-// so the stream subscribes again: at the same server on its next connection, or at another server if the catalog lists the URI there.
-// A server that neither lists nor has mentioned the URI is not asked.
+// promise keeps a URI that was acknowledged because its server was slow, and refused afterwards. The acknowledgment
+// promised updates, so the stream subscribes again: at the same server on its next connection, or at another server if
+// the catalog lists the URI there. A server that neither lists nor has mentioned the URI is not queried.
 func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs.active[r].Public
 	delete(s.subs.active, r)

@@ -31,7 +31,7 @@ type state struct {
 	announced clientsubs.Announced
 	subs      subscriptions
 
-	awaitedServers int             // servers that must settle before URIs are subscribed to; 0 = none any more
+	awaitedServers int             // servers that must settle before URIs are subscribed to; 0 = none
 	begun          bool            // the filter has been read, or the stream refused
 	acked          bool            // the acknowledgment has been sent
 	beforeAck      []kernel.Effect // messages held back until the acknowledgment has been sent
@@ -42,7 +42,7 @@ type state struct {
 type listener struct {
 	who    *identity.Principal // nil = identity.Local
 	epoch  uint64              // of who, Admitted.Epoch
-	key    catalog.Key         // its part of the catalog
+	key    catalog.Key         // selects the part of the catalog that the client sees
 	name   string              // for the status
 	caller message.Caller
 }
@@ -135,12 +135,13 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// published takes a new catalog. The first one begins the stream; later ones cause notifications of changes.
+// published adopts a new catalog. The first one begins the stream; later ones cause notifications of changes.
 func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
 	return s.updateView(m.Snapshot, m.Early, out)
 }
 
-// updateView takes the client's view of a snapshot, and notifies the client of changes. With early set, it is not notified yet.
+// updateView switches to the client's view of a snapshot, and notifies the client of changes. With early set, it is not
+// notified yet.
 func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.listener.key)
 	lacks := s.listener.key.Project != "" && !(snapshot.HasProject(s.listener.key) && s.listener.who.May(s.listener.key.Project))
