@@ -15,15 +15,16 @@ import (
 // requests of several users over one connection. It sees only the header of a request, before the request is routed and
 // before the body is read. Its methods are safe for concurrent use.
 type Admission interface {
-	// ChecksAll reports whether every request must be admitted. If false, only requests from a proxy or tunnel are checked.
+	// ChecksAll reports whether every request must be passed to Admit. If false, only requests that came through a proxy or
+	// tunnel are.
 	ChecksAll() bool
 	// Anonymous returns the principal of clients without a credential, or nil if a credential is required.
 	Anonymous() *identity.Principal
 	// Admit decides whether to admit a request. It does not block.
 	Admit(r *Request) Admitted
-	// AdmitBatch decides whether an admitted request may be a batch with more messages beyond its first. It returns nil
-	// to admit them.
-	AdmitBatch(who *identity.Principal, more int) *Refusal
+	// AdmitBatch decides whether the principal may send the rest of a batch whose request was admitted. more is the number
+	// of messages after the first. It returns nil to admit them.
+	AdmitBatch(principal *identity.Principal, more int) *Refusal
 }
 
 // Request is the header of a request. Its slices are valid until Admit returns.
@@ -63,7 +64,7 @@ type Lease interface {
 	Release()
 }
 
-// Refusal is the answer to a request that is not admitted. It is immutable.
+// Refusal is the response to a request that is not admitted. It is immutable.
 type Refusal struct {
 	Status    int
 	Challenge string // WWW-Authenticate; "" if absent
@@ -100,7 +101,7 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 	}
 	verdict := a.Admit(s.requestOf(ctx, c, h, path, query))
 	if verdict.Refusal != nil {
-		s.refuseWho(ctx, c, h, verdict.Refusal)
+		s.refuseAdmission(ctx, c, h, verdict.Refusal)
 		return false
 	}
 	c.who, c.lease, c.client = verdict.Principal, verdict.Lease, verdict.Client
@@ -115,8 +116,8 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		return identity.Local
 	}
 	if !h.proxied {
-		if who := a.Anonymous(); who != nil { // health probes do not count against a rate limit
-			return who
+		if principal := a.Anonymous(); principal != nil { // health probes do not count against a rate limit
+			return principal
 		}
 	}
 	if !h.hasCredential() {
@@ -130,8 +131,8 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 	return identity.Of(verdict.Principal)
 }
 
-// admitBatch returns false if it has refused a batch because it holds more messages than its principal may send. It
-// accepts bodies that are not a valid batch; the Handler refuses them.
+// admitBatch returns false if it has refused a batch because its principal may not send that many messages. It accepts
+// bodies that are not a valid batch; the Handler refuses them.
 func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, batch []byte) bool {
 	if c.who == nil {
 		return true
@@ -144,7 +145,7 @@ func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	if refusal == nil {
 		return true
 	}
-	s.refuseWho(ctx, c, h, refusal)
+	s.refuseAdmission(ctx, c, h, refusal)
 	return false
 }
 
@@ -220,12 +221,12 @@ func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 		return false
 	}
 	admitted := s.admit(ctx, c, &h, path, query)
-	c.giveLease() // handle admits the request again, and gets its own lease
+	c.releaseLease() // handle admits the request again, and gets its own lease
 	return admitted
 }
 
-// refuseWho answers a request that is not admitted. Like refuse, it does not read the rest of the body.
-func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, r *Refusal) {
+// refuseAdmission answers a request that is not admitted. Like refuse, it does not read the rest of the body.
+func (s *Server) refuseAdmission(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, r *Refusal) {
 	s.counters.refused[refusedAdmission].Add(1)
 	if !bodyIsRead(ctx) {
 		ctx.SetConnectionClose()
@@ -244,8 +245,9 @@ func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
 }
 
-// admit returns the refusal of a message on stdin, or nil to admit it. There is no authentication on stdin, so only a
-// rate limit can refuse a message. Messages that expect no answer are not counted: a refusal could not be reported.
+// admit returns the error to answer to a message on stdin, or nil to admit it. There is no authentication on stdin, so only
+// a rate limit can refuse a message. Messages that expect no response are not counted, because a refusal could not be
+// reported.
 func (s *stdioServer) admit(x *stdioExchange) []byte {
 	a := s.o.Admission
 	if a == nil || !a.ChecksAll() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {

@@ -39,29 +39,29 @@ type body struct {
 func (b *body) release() {
 	b.budget.Give(b.counted)
 	b.counted = 0
-	b.giveLease()
+	b.releaseLease()
 }
 
-// giveLease releases the request's lease. Call it before the answer is written: a client that has the answer may send
-// its next request.
-func (b *body) giveLease() {
+// releaseLease releases the request's lease. Call it before the answer is written, because a client that has received the
+// answer may send its next request at once.
+func (b *body) releaseLease() {
 	if lease := b.lease; lease != nil {
 		b.lease = nil
 		lease.Release()
 	}
 }
 
-// readBody reads a body of at most most bytes. Memory and budget grow with the bytes received, not with the announced
-// length: a Content-Length of 64 MiB followed by one byte costs 8 KiB. The read deadline is extended as bytes arrive.
-// If the body is refused, its budget is returned.
-func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b body, why refused) {
+// readBody reads a body of at most limit bytes. Memory and budget grow with the bytes received, not with the announced
+// length: a Content-Length of 64 MiB followed by one byte costs 16 KiB. The read deadline is extended as bytes arrive.
+// If readBody refuses the body, it returns the bytes to the budget.
+func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, limit int) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
 	if stream == nil {
 		return b, refusedNothing
 	}
 	length := ctx.Request.Header.ContentLength() // -1: chunked
-	if length > most {
+	if length > limit {
 		return b, refusedSize
 	}
 	first := bodyFirst
@@ -73,7 +73,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b 
 	}
 	began := time.Now()
 	for length < 0 || len(b.bytes) < length {
-		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), length, most)) {
+		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), length, limit)) {
 			why = refusedBudget
 			break
 		}
@@ -81,7 +81,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b 
 			_ = c.SetReadDeadline(began.Add(s.limits.header + time.Duration(len(b.bytes))*time.Second/time.Duration(s.limits.bodyRate)))
 		}
 		n, err := stream.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > most {
+		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > limit {
 			why = refusedSize
 			break
 		}
@@ -97,13 +97,13 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b 
 	return b, refusedNothing
 }
 
-// nextSize returns the next capacity of a body. It quadruples the size if the length is known, as the last step then fits
-// exactly. Otherwise it doubles the size, up to one byte over the limit, which detects a body that is too long.
-func nextSize(size, length, most int) int {
+// nextSize returns the next capacity of a body. If the length is known, it quadruples the size, up to the length. Otherwise it
+// doubles the size, up to one byte over the limit, which detects a body that is too long.
+func nextSize(size, length, limit int) int {
 	if length >= 0 {
 		return min(4*size, length)
 	}
-	return min(2*size, most+1)
+	return min(2*size, limit+1)
 }
 
 // grow raises the capacity to size bytes. It returns false if the budget is exhausted.
@@ -117,7 +117,7 @@ func (b *body) grow(size int) bool {
 }
 
 // endOfBody returns the refusal for a read error. fasthttp also reports io.EOF for a connection that ended in the middle
-// of a body; whole says whether the body is complete.
+// of a body; whole must be true if the body is complete.
 func endOfBody(err error, whole bool) refused {
 	if whole && errors.Is(err, io.EOF) {
 		return refusedNothing

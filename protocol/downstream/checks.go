@@ -2,7 +2,7 @@ package downstream
 
 import "bytes"
 
-// maxHeaderLines is the largest number of header lines in a request; more are answered with 431.
+// maxHeaderLines is the maximum number of header lines in a request. A request with more gets 431.
 const maxHeaderLines = 128
 
 // knownHeader holds the headers that the transport uses. Its slices point into fasthttp's header block, which is reused
@@ -60,7 +60,8 @@ func (h *knownHeader) scan(raw []byte) refused {
 	return refusedNothing
 }
 
-// take records one header. It returns false if a header that must not be repeated is, or contradicts an earlier one.
+// take records one header. It returns false if the header must not be repeated but occurs a second time, or if it is a
+// Transfer-Encoding other than chunked.
 func (h *knownHeader) take(name, value []byte) bool {
 	if once := h.single(name); once != nil {
 		if *once != nil {

@@ -18,10 +18,11 @@ import (
 const (
 	// serverChunk is the largest number of bytes passed to one write of the socket.
 	serverChunk = 256 << 10
-	// serverProgress is how many bytes of a chunk a client must read within WriteTimeout to keep its connection. A slow
-	// but live reader of a large answer keeps it.
+	// serverProgress is how many bytes of a chunk a client must read within WriteTimeout to keep its connection. So the
+	// connection of a client that reads a large answer slowly stays open.
 	serverProgress = 8 << 10
-	// lingerTime is how long a refused client, for example with 413, may continue sending before the connection is closed.
+	// lingerTime is how long a client may continue sending after its request was refused, for example with 413. Then the
+	// connection is closed.
 	lingerTime = 5 * time.Second
 	// lingerBytes is how many bytes the client may send in that time.
 	lingerBytes = 128 << 20
@@ -92,9 +93,9 @@ type serverConn struct {
 	client     netip.Addr          // the client that a trusted proxy names; the zero value if there is no such proxy
 	clientText internedAddr        // client as Origin.Remote
 	lease      Lease               // lease of the current request, until an exchange or stream takes it; may be nil
-	admitted   bool                // a request was admitted
+	admitted   bool                // a request on this connection was admitted
 
-	place *list.Element // in Server.unadmitted; nil once a request was admitted. Server.mu guards it
+	place *list.Element // element of Server.unadmitted; nil once a request was admitted. Server.mu guards it
 
 	wake  chan struct{} // wakes the waiting handler. It outlives exchanges, so wakeups may be spurious
 	timer *time.Timer   // the handler's timer, created on first use
@@ -109,7 +110,7 @@ type serverConn struct {
 	name     internedString // Mcp-Name
 	hostOK   internedString // the last Host header that was accepted
 	hostBy   *allowed       // the rules that accepted it
-	watcher  *watching      // watches for the client's leaving while the exchange waits; else nil
+	watcher  *watching      // notices if the client leaves while the exchange waits; otherwise nil
 
 	busy   atomic.Bool // a request is being handled; Shutdown closes connections that are not busy
 	killed atomic.Bool // the connection is about to end; handlers stop waiting
@@ -147,7 +148,8 @@ func (c *serverConn) Write(p []byte) (int, error) {
 }
 
 // write sends p. It fails if the client reads less than serverProgress bytes within WriteTimeout. deadline is the
-// connection's current write deadline. Setting a deadline is expensive, so one that has barely aged is kept.
+// connection's current write deadline. Setting a deadline is expensive, so write changes it only if at least 1/16 of
+// WriteTimeout has passed since the last change.
 func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
 	if _, secure := raw.(*tls.Conn); secure {
 		sent, err = raw.Write(p) // pacedConn sets the deadlines
@@ -159,7 +161,7 @@ func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, e
 	return sent, err
 }
 
-// writePaced is write for a socket without TLS.
+// writePaced does what write does, for a socket without TLS.
 func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
 	for {
 		if now := time.Now(); deadline.Sub(now) < s.writeTimeout-s.writeTimeout/16 {
@@ -256,7 +258,7 @@ func (c *serverConn) take() net.Conn {
 }
 
 // enter starts an exchange, which now owns the request's lease and may outlive the connection. If the connection ends
-// before exit, the client has left.
+// before exit is called, the client counts as having left.
 func (c *serverConn) enter(x *httpExchange) {
 	x.body.lease = c.takeLease()
 	c.mu.Lock()
@@ -309,15 +311,15 @@ func (i *internedString) of(b []byte) string {
 	return string(*i)
 }
 
-// takeLease transfers the request's lease to the caller. It returns nil if there is none.
+// takeLease returns the request's lease, which the caller then owns, or nil if there is none.
 func (c *serverConn) takeLease() Lease {
 	lease := c.lease
 	c.lease = nil
 	return lease
 }
 
-// giveLease releases the request's lease, if any.
-func (c *serverConn) giveLease() {
+// releaseLease releases the request's lease, if any.
+func (c *serverConn) releaseLease() {
 	if lease := c.takeLease(); lease != nil {
 		lease.Release()
 	}

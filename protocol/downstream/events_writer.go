@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// streamBatch is how many bytes of waiting messages go into one write.
+	// streamBatch is the number of bytes after which a write of waiting messages takes no further message.
 	streamBatch = 32 << 10
 	// streamKept is the largest scratch buffer that is reused.
 	streamKept = 256 << 10

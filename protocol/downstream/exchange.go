@@ -38,8 +38,8 @@ func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHe
 	return x
 }
 
-// client identifies the client to the budget for answers: by its session, or by its address. The session header of a
-// modern client is ignored: such clients have no sessions and could send any value.
+// client returns the name under which the budget counts the client's answers: its session id, or its address. The session
+// header of a modern client is ignored, because such clients have no sessions and could send any value.
 func (x *Exchange) client() string {
 	if x.Origin.SessionID != "" && !protocol.IsModern(x.Origin.Version) {
 		return x.Origin.SessionID
@@ -101,7 +101,8 @@ func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange)
 	}
 }
 
-// nextLook sets the handler's timer to the next time at which await has to act. It returns nil if there is none.
+// nextLook sets the handler's timer to the next time at which await has to act, and returns its channel. It returns nil if
+// there is no such time.
 func (s *Server) nextLook(c *serverConn, age time.Duration, mayStream bool) <-chan time.Time {
 	switch {
 	case age < s.watchAfter && (!mayStream || s.watchAfter < s.sseAfter):

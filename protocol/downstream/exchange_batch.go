@@ -11,9 +11,9 @@ import (
 )
 
 // Split returns the messages of a batch as separate exchanges (MCP 2025-03-26, basic, batching). Their answers are
-// collected into one array, in the order of their arrival. If no message is a request, the response is a 202. When a
-// message has a notification before its answer, the response becomes an event stream. A request with invalid params is
-// answered at once and not returned.
+// collected into one array, in the order in which they are given. If there are none, the response is a 202. If the Handler
+// calls Notify before all answers are given, the response becomes an event stream, unless the client accepts only JSON or
+// uses stdio. A request with invalid params is answered at once and not returned.
 //
 // An error means that the body is not a valid batch; the caller must then refuse x with 400.
 func (x *Exchange) Split() ([]*Exchange, error) {
@@ -21,7 +21,7 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 	var members []*Exchange
 	err := protocol.ParseBatch(x.Batch, func(f *protocol.Frame) error {
 		member := &Exchange{Frame: *f, Origin: x.Origin, Began: x.Began}
-		member.port = &batchMember{batch: b, number: len(members), asks: f.Kind == protocol.KindRequest}
+		member.port = &batchMember{batch: b, number: len(members), isRequest: f.Kind == protocol.KindRequest}
 		members = append(members, member)
 		return nil
 	})
@@ -75,13 +75,13 @@ func (b *batch) settle(p protocol.Message) {
 	}
 }
 
-// release returns the bytes to the budget: whole counts the answers from now on. The caller must hold mu.
+// release returns the bytes to the budget, because whole counts the answers from now on. The caller must hold mu.
 func (b *batch) release() {
 	b.whole.port.budget().Give(b.counted)
 	b.counted = 0
 }
 
-// flush sends the collected answers ahead of the last one. The caller must hold mu.
+// flush sends the answers collected so far as events of the stream. The caller must hold mu.
 func (b *batch) flush() {
 	b.release()
 	for _, p := range b.answers {
@@ -102,10 +102,10 @@ func (b *batch) notify(p protocol.Message, weight Weight, key string) {
 
 // batchMember is the port of one message of a batch.
 type batchMember struct {
-	batch   *batch
-	number  int
-	asks    bool // the message is a request
-	settled sync.Once
+	batch     *batch
+	number    int
+	isRequest bool
+	settled   sync.Once
 }
 
 func (m *batchMember) end(p protocol.Message) { m.settled.Do(func() { m.batch.settle(p) }) }
@@ -120,13 +120,13 @@ func (m *batchMember) accept() { m.end(protocol.Message{}) }
 
 // refuse answers a request with the body. A refused notification or response is not answered.
 func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
-	if !m.asks {
+	if !m.isRequest {
 		body = nil
 	}
 	m.end(protocol.Message{Frame: body})
 }
 
-// notify adds the member's number to the key, because states of two members must not replace each other.
+// notify adds the member's number to the key, so that state messages of two members do not replace each other.
 func (m *batchMember) notify(msg protocol.Message, weight Weight, key string) {
 	if weight == WeightState || weight == WeightProgress {
 		key += "\x00" + strconv.Itoa(m.number)

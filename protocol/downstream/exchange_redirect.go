@@ -15,7 +15,7 @@ func (x *Exchange) Redirect(stream *EventStream) {
 	http := x.port
 	x.port = &redirected{
 		stream: stream, body: http.takeBody(), number: redirectedCount.Add(1),
-		asks: x.Batch != nil || x.Frame.Kind == protocol.KindRequest,
+		expectsAnswer: x.Batch != nil || x.Frame.Kind == protocol.KindRequest,
 	}
 	http.accept()
 }
@@ -28,8 +28,9 @@ type redirected struct {
 	stream *EventStream
 	body   body
 	number uint64
-	asks   bool // the message is a request
 	over   atomic.Bool
+
+	expectsAnswer bool // the message is a request or a batch
 }
 
 // settle ends the exchange. It returns false if the exchange had already ended.
@@ -64,7 +65,7 @@ func (r *redirected) notify(msg protocol.Message, weight Weight, key string) {
 func (r *redirected) accept() { r.settle() }
 
 func (r *redirected) refuse(_ int, body []byte, _ time.Duration) {
-	if r.settle() && r.asks && body != nil {
+	if r.settle() && r.expectsAnswer && body != nil {
 		r.push(protocol.Message{Frame: body}, WeightAnswer, "")
 	}
 }

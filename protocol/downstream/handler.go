@@ -33,14 +33,14 @@ type Origin struct {
 	Project      string              // Goblin-Project; "" if absent or empty
 	EmptyProject bool                // Goblin-Project is present and empty
 	Remote       string              // host:port of the peer; "stdio" on stdio
-	Principal    *identity.Principal // the principal, as Options.Admission has decided; nil means identity.Local
+	Principal    *identity.Principal // the principal that Options.Admission returned; nil means identity.Local
 	LastEvent    string              // Last-Event-ID (GET); "" if absent
 	JSONOnly     bool                // the client does not accept text/event-stream; never set for RouteMessages
-	Forwarded    http.Header         // headers to forward to servers (Server.Keep); nil if there are none
+	Forwarded    http.Header         // headers to forward to servers, see Server.SetForwarded; nil if there are none
 	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
 }
 
-// HostOf returns the address of a peer, given its Origin.Remote, without the port.
+// HostOf returns an Origin.Remote without its port.
 func HostOf(remote string) string {
 	if i := strings.LastIndexByte(remote, ':'); i >= 0 {
 		return remote[:i]
@@ -48,8 +48,8 @@ func HostOf(remote string) string {
 	return remote
 }
 
-// Repeated returns a function that reads the headers which repeat members of a modern message. protocol.EraOf and
-// protocol.CheckModern compare them. Repeated returns nil on stdio.
+// Repeated returns a function that reads the headers of a modern message, which repeat members of its body. It is the header
+// argument of protocol.EraOf and protocol.CheckModern. Repeated returns nil on stdio.
 func (o *Origin) Repeated() func(name string) string {
 	if o.Stdio {
 		return nil
@@ -76,7 +76,7 @@ type Exchange struct {
 	Batch    []byte          // the JSON array if the body is a batch (2025-03-26); Frame is then unset
 	Origin   Origin
 	Began    time.Time
-	Internal bool // created by a call of one of the gateway's own tools: the client has sent no headers for it
+	Internal bool // the gateway created it while executing one of its own tools, so no headers belong to it
 
 	port port
 }
@@ -88,8 +88,8 @@ type Weight uint8
 const (
 	WeightAnswer   Weight = iota // never dropped
 	WeightState                  // replaces a waiting message with the same key
-	WeightLog                    // the oldest waiting one is dropped if too many wait
-	WeightProgress               // like WeightState, but only once 32 messages of the key wait, so that a fast reader gets them all
+	WeightLog                    // if too many such messages wait, the oldest is dropped
+	WeightProgress               // like WeightState once 32 messages with the same key wait; a fast reader receives every message
 )
 
 // port is the destination of an exchange's messages.
@@ -109,8 +109,8 @@ type port interface {
 // Answer sends the final answer.
 func (x *Exchange) Answer(msg protocol.Message) { x.port.answer(msg) }
 
-// AnswerPieces is Answer for a frame in pieces. HTTP writes them without joining them. memory holds the pieces and may
-// be nil. The caller transfers its ownership; it is freed once the pieces are written.
+// AnswerPieces is like Answer, but takes a frame in pieces. An HTTP response is written without joining them. memory holds
+// the pieces and may be nil. AnswerPieces takes ownership of memory, which may be reused once the pieces are written.
 func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.Memory) {
 	if r, ok := x.port.(*Response); ok {
 		r.answerPieces(pieces, newline, memory)
@@ -121,8 +121,8 @@ func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.
 	x.port.answer(protocol.Message{Frame: frame, Newline: newline})
 }
 
-// Notify sends a message ahead of the answer. key is used by WeightState and WeightProgress only. A client that accepts
-// only JSON does not receive the message.
+// Notify sends a message ahead of the answer. Only WeightState and WeightProgress use key. A client that accepts only JSON
+// does not receive the message.
 func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
 	x.port.notify(msg, weight, key)
 }
@@ -144,12 +144,12 @@ func (x *Exchange) SetSession(id string) { x.port.setSession(id) }
 // For a Resumable exchange it calls f only if the connection is lost before the event stream is opened.
 func (x *Exchange) OnGone(f func()) { x.port.onGone(f) }
 
-// Resumable makes the exchange outlive its connection once the response is an event stream. r then keeps later messages
+// Resumable makes the exchange outlive its connection once the response is an event stream. r then retains later messages
 // until the client reconnects. Call Resumable when the exchange arrives. It does nothing on stdio.
 func (x *Exchange) Resumable(r *Replay) { x.port.resumable(r) }
 
 // EventStream is a client's open stream for messages outside of requests: a GET, or stdout on stdio. A bounded queue
-// holds messages for a slow reader, by the rules of Weight. Push never blocks.
+// holds messages for a slow reader; see Weight for what is dropped. Push never blocks.
 type EventStream struct {
 	Origin Origin
 
@@ -176,7 +176,7 @@ func (s *EventStream) Accept() { s.out.accept() }
 // messages (MCP 2024-11-05, basic/transports, HTTP with SSE). On stdio it is the same as Accept.
 func (s *EventStream) AcceptEndpoint(path string) { s.out.endpoint(path) }
 
-// Resumable makes r keep the messages of the stream, so that another stream can continue it. Call it before Accept. It
+// Resumable makes r retain the messages of the stream, so that another stream can continue it. Call it before Accept. It
 // does nothing on stdio.
 func (s *EventStream) Resumable(r *Replay) { s.out.resumable(r) }
 
@@ -196,7 +196,7 @@ func (s *EventStream) Push(msg protocol.Message, weight Weight, key string) bool
 	return s.out.push(msg, weight, outboxKey{key: key})
 }
 
-// Crowded reports whether so many bytes wait in the stream that its client should read before it sends more requests.
+// Crowded reports whether the stream holds so many unread bytes that further requests of its client should be refused.
 func (s *EventStream) Crowded() bool { return s.out.crowded() }
 
 // Close ends the stream once the queued messages are written, or at the write deadline. It does nothing on stdio.

@@ -21,7 +21,7 @@ type httpStream struct {
 	StreamResponse
 	server  *Server
 	number  uint64      // unique among the server's streams
-	waiting *serverConn // its handler waits for the decision; nil afterwards
+	waiting *serverConn // connection whose goroutine waits for the Handler's decision; nil afterwards
 
 	// StreamResponse.mu guards all fields from here on.
 	raw      net.Conn
@@ -79,13 +79,13 @@ func (st *httpStream) await(c *serverConn, limit time.Duration) streamState {
 		st.mu.Lock()
 		state := st.state
 		st.mu.Unlock()
-		if state != streamAsked || c.killed.Load() {
+		if state != streamPending || c.killed.Load() {
 			return state
 		}
 		select {
 		case <-c.wake:
 		case <-timeout:
-			return streamAsked
+			return streamPending
 		}
 	}
 }

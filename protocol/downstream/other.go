@@ -12,12 +12,13 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// otherBytes is the largest body of a request outside MCP. Unauthenticated clients may send one.
+// otherBytes is the maximum body size of a request outside MCP. It is small because unauthenticated clients may send such
+// requests.
 const otherBytes = 64 << 10
 
-// other serves the net/http handlers of paths outside MCP. Requests and responses are buffered as a whole. who is the
-// principal in the request's context (identity.From), or nil if the request is not authenticated.
-func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path string, who *identity.Principal) {
+// other serves the net/http handlers of paths outside MCP. Requests and responses are buffered as a whole. principal is put
+// into the request's context (identity.From); it is nil if the request is not authenticated.
+func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path string, principal *identity.Principal) {
 	var handler http.Handler
 	if s.options.Other != nil {
 		handler = s.options.Other(path)
@@ -46,7 +47,7 @@ func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 		request.Header.Add(string(name), string(value))
 	}
 	w := &wholeAnswer{header: make(http.Header)}
-	handler.ServeHTTP(w, request.WithContext(identity.In(request.Context(), who)))
+	handler.ServeHTTP(w, request.WithContext(identity.In(request.Context(), principal)))
 	w.copyTo(ctx)
 }
 

@@ -7,7 +7,7 @@ import (
 
 const (
 	outboxLogs  = 256 // log messages that may wait in one queue
-	outboxSteps = 32  // progress messages of one key that may wait in one queue
+	outboxSteps = 32  // progress messages with the same key that may wait in one queue
 )
 
 // outboxKey identifies a state message that a newer one may replace.
@@ -25,9 +25,9 @@ type outboxItem struct {
 	prev, next *outboxItem
 }
 
-// outboxQueue holds the messages that wait for a slow reader, oldest first, by the rules of Weight. If the budget has no
-// room, errors replace answers, and progress and log messages are dropped. A state message takes the place of the waiting
-// one with its key; moving it to the end could delay it forever. If too many log messages wait, the oldest is dropped.
+// outboxQueue holds the messages that wait for a slow reader, oldest first. If the budget is used up, errors replace answers,
+// and progress and log messages are dropped. A state message takes the place of the waiting one with the same key, because
+// moving it to the end each time could delay it forever. If too many log messages wait, the oldest is dropped.
 //
 // The owner of a queue locks it. The zero value is an empty queue.
 type outboxQueue struct {
@@ -37,7 +37,7 @@ type outboxQueue struct {
 	steps       map[outboxKey]int         // number of progress messages of each key
 	logs        int                       // number of log messages
 	bytes       int                       // size of all waiting frames
-	limit       int                       // number of bytes beyond which the reader counts as lost; 0 means no limit
+	limit       int                       // number of bytes beyond which the reader is too slow; 0 means no limit
 	budget      *stream.Budget            // counts the bytes while it has room
 }
 

@@ -2,7 +2,7 @@ package downstream
 
 import "goblin-actor/protocol"
 
-// noRoom returns the error that replaces an answer for which the budget has no room. If the frame is not an answer, it
+// noRoom returns the error that replaces an answer that does not fit in the budget. If the frame is not an answer, noRoom
 // returns the frame and false.
 func noRoom(frame []byte) ([]byte, bool) {
 	var f protocol.Frame

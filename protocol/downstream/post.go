@@ -30,7 +30,7 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		s.refuseBody(ctx, c, why)
 		return
 	}
-	x.body, x.Began = b, time.Now() // a long body may have taken a while
+	x.body, x.Began = b, time.Now() // reading a long body may have taken a while
 	if answer, status := x.parse(b.bytes); answer != nil {
 		b.release()
 		s.counters.refused[refusedMessage].Add(1)
@@ -57,8 +57,8 @@ func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, c *serverConn, why refused
 	s.refuse(ctx, c, why)
 }
 
-// parse parses the message. If it is not valid JSON-RPC, parse returns an error to answer at once, and its HTTP status.
-// The error has the id of a request if it is readable: on stdio the client would otherwise wait forever.
+// parse parses the message. If it is not valid JSON-RPC, parse returns the error to answer at once, and its HTTP status.
+// The error has the id of the request if the id is readable. Without it, a client on stdio would wait forever.
 func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	raw = protocol.Trim(raw)
 	if protocol.IsBatch(raw) {
@@ -79,8 +79,8 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	return x.scanParams()
 }
 
-// orNull returns the id for an error. If id is nil, because it could not be read, it returns null, or nil for a modern
-// client (MCP 2026-07-28, basic, error responses).
+// orNull returns the id for an error response. If id is nil, because it could not be read, orNull returns null for a legacy
+// client and nil for a modern one (MCP 2026-07-28, basic, error responses).
 func orNull(id []byte, era protocol.Era) []byte {
 	if id == nil && era == protocol.EraLegacy {
 		return rawNull

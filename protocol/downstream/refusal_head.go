@@ -11,8 +11,8 @@ import (
 // InvalidToken is the WWW-Authenticate header for an API key that is invalid or revoked (RFC 6750, section 3).
 const InvalidToken = `Bearer realm="goblin-actor", error="invalid_token"`
 
-// head sets the headers of a refusal. A 401 means here that a key was revoked after its request was admitted, because
-// requests without a valid key are answered by refuseWho.
+// head sets the headers of a refusal. Here, 401 means that a key was revoked after its request was admitted, because
+// refuseAdmission answers requests without a valid key.
 func (v *verdict) head(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	switch v.status {

@@ -119,7 +119,7 @@ func (r *Replay) Close() {
 	}
 }
 
-// open starts a track, which x or reader writes to the client.
+// open starts a track that is carried by the connection of x or reader.
 func (r *Replay) open(call bool, x trackExchange, reader trackReader) *track {
 	r.mu.Lock()
 	defer r.mu.Unlock()

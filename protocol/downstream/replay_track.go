@@ -11,7 +11,7 @@ import (
 type track struct {
 	r      *Replay
 	number uint64
-	name   string // prefix of its event ids, up to the number of the event
+	name   string // prefix of the track's event ids; the event's number follows
 	call   bool   // a POST started it
 	last   uint64 // number of the newest event; the priming event has 0
 	lostTo uint64 // number of the newest answer or server request that was dropped
@@ -90,8 +90,9 @@ func (l *eventList) remove(e *replayEvent) {
 // id returns the id of an event.
 func (t *track) id(number uint64) string { return t.name + strconv.FormatUint(number, 36) }
 
-// appendPrime appends the beginning of a stream: an event with an id and without data, with which the client can reconnect
-// before the first message (MCP 2025-11-25, basic/transports). For clients of older versions it appends a comment.
+// appendPrime appends the beginning of a stream: an event with an id and without data. With that id, the client can resume
+// the stream even before the first message (MCP 2025-11-25, basic/transports). For clients of older versions it appends a
+// comment.
 func (t *track) appendPrime(dst []byte, number uint64) []byte {
 	if !t.r.o.Prime {
 		return append(dst, streamComment...)
@@ -116,7 +117,7 @@ func (t *track) appendEvents(dst []byte, q *outboxQueue, most int) []byte {
 		if item == nil {
 			break
 		}
-		number := t.keep(item.Message, item.weight, true)
+		number := t.retain(item.Message, item.weight, true)
 		dst = protocol.AppendSSE(dst, "message", t.id(number), item.Message)
 	}
 	return dst
@@ -127,23 +128,23 @@ func (t *track) appendLast(dst []byte, parts []protocol.Message) []byte {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	for _, p := range parts {
-		number := t.keep(p, WeightAnswer, true)
+		number := t.retain(p, WeightAnswer, true)
 		dst = protocol.AppendSSE(dst, "message", t.id(number), p)
 	}
 	t.end()
 	return dst
 }
 
-// detach removes the track's connection. It retains the messages that wait in q, and then the last ones, if the track is
-// over.
+// detach removes the track's connection. It retains the messages that wait in q, and then those in last. over means that
+// no more messages follow.
 func (t *track) detach(q *outboxQueue, over bool, last []protocol.Message) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	for item := q.pop(); item != nil; item = q.pop() {
-		t.keep(item.Message, item.weight, false)
+		t.retain(item.Message, item.weight, false)
 	}
 	for _, p := range last {
-		t.keep(p, WeightAnswer, false)
+		t.retain(p, WeightAnswer, false)
 	}
 	t.exchange, t.reader = nil, nil
 	if over {
@@ -171,7 +172,7 @@ func (t *track) deliver(p protocol.Message, weight Weight, key outboxKey) {
 		t.r.mu.Lock()
 		reader := t.reader
 		if reader == nil {
-			t.keep(p, weight, false)
+			t.retain(p, weight, false)
 			t.r.mu.Unlock()
 			return
 		}
@@ -196,8 +197,8 @@ func (t *track) finish(last []protocol.Message) {
 	}
 }
 
-// keep numbers a message and retains it within the limits. The caller must hold Replay.mu.
-func (t *track) keep(msg protocol.Message, weight Weight, sent bool) (number uint64) {
+// retain numbers a message and retains it if the limits allow. The caller must hold Replay.mu.
+func (t *track) retain(msg protocol.Message, weight Weight, sent bool) (number uint64) {
 	r := t.r
 	t.last++
 	e := &replayEvent{t: t, number: t.last, Message: msg, sent: sent, answer: weight == WeightAnswer, at: time.Now()}
@@ -290,8 +291,8 @@ func (r *Replay) resume(lastEvent string, reader trackReader, take func(t *track
 	}
 }
 
-// attach makes st the track's connection and returns the events that it must write first. ok is false if the track has
-// another connection or nothing to resume. The caller must hold the stream's lock.
+// attach makes st the track's connection and returns the retained events after the given number, which st must write first.
+// ok is false if the track has another connection or nothing to resume. The caller must hold the stream's lock.
 func (t *track) attach(st trackReader, after uint64) (backlog []*replayEvent, ok bool) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()

@@ -65,7 +65,7 @@ type Response struct {
 	track   *track    // the stream's track in replay, once the stream is open
 }
 
-// NewResponse returns the response to a request from origin, which conn carries. At most limit bytes of messages wait
+// NewResponse returns the response to a request from origin. conn carries the response. At most limit bytes of messages wait
 // for a slow reader; if limit is 0, a default applies.
 func NewResponse(origin Origin, conn Connection, budget *stream.Budget, limit int) *Response {
 	x := &Response{}
@@ -196,8 +196,8 @@ func (x *Response) onGone(f func()) {
 	x.carrier.Watch()
 }
 
-// end detaches the response from its connection, once. The client has not received its answer there if left is true or
-// the response is still open. end reports whether this call detached it.
+// end detaches the response from its connection, once. left means that the client has not received the answer there; the
+// same holds if the response is still open. end reports whether this call detached the response.
 func (x *Response) end(left bool) bool {
 	x.mu.Lock()
 	if x.detached() {
@@ -270,7 +270,7 @@ func (x *Response) resumable(r *Replay) {
 
 func (x *Response) budget() *stream.Budget { return x.body.budget }
 
-// takeBody transfers the budget that the request's body holds to the caller.
+// takeBody returns the body with its budget and lease, which the caller must then release.
 func (x *Response) takeBody() body {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -296,7 +296,7 @@ const (
 	stepLeave           // the client has left
 )
 
-// look returns the next step, and whether to watch for the client's leaving until then.
+// look returns the next step. watch reports whether the Handler needs to know if the client leaves in the meantime.
 func (x *Response) look() (found nextStep, watch bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -321,7 +321,8 @@ func (x *Response) openStream() (session string) {
 	return x.session
 }
 
-// appendFirst appends the first bytes of the stream. Proxies and clients wait for some before they pass on a response.
+// appendFirst appends the first bytes of the stream. Some proxies and clients pass on a response only when they have received
+// some bytes of its body.
 func (x *Response) appendFirst(dst []byte) []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -333,8 +334,8 @@ func (x *Response) appendFirst(dst []byte) []byte {
 	return x.track.appendPrime(dst, 0)
 }
 
-// appendWaiting appends waiting messages as events, until len(dst) >= most, and then the answer. If last is true, the
-// stream ends with it. The error says that the client has left.
+// appendWaiting appends waiting messages as events, until len(dst) >= most, and then the answer if there is one. last reports
+// that the stream ends with the appended bytes. The error is net.ErrClosed if the client has left.
 func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -353,7 +354,7 @@ func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err
 	if len(dst) >= most || x.state != responseAnswered || !x.queue.empty() {
 		return dst, false, nil
 	}
-	x.body.giveLease()
+	x.body.releaseLease()
 	if x.track == nil {
 		return appendParts(dst, x.verdict.parts()), true, nil
 	}
@@ -365,7 +366,7 @@ func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err
 func (x *Response) take() (v verdict, session string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.body.giveLease()
+	x.body.releaseLease()
 	if v = x.verdict; !v.refusal { // a refused request has not opened a session
 		session = x.session
 	}

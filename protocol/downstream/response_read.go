@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Head is the beginning of a response.
+// Head is the status and the headers of a response, and its body unless the response is an event stream.
 type Head struct {
 	Status     int
 	Session    string        // Mcp-Session-Id; "" if absent
@@ -14,7 +14,7 @@ type Head struct {
 	Body       []byte        // the whole body, unless an event stream follows
 }
 
-// Head returns the beginning of the response; ok is false while there is none. Call it until ok is true.
+// Head returns the head of the response. ok is false while the response has not begun. Call Head until ok is true.
 func (x *Response) Head() (h Head, ok bool) {
 	switch found, _ := x.look(); found {
 	case stepAnswer:
@@ -47,11 +47,11 @@ func (x *Response) Read(dst []byte) (_ []byte, last bool) {
 	return dst, last
 }
 
-// Head returns the beginning of the response; ok is false while there is none. Call it until ok is true.
+// Head returns the head of the response. ok is false while the response has not begun. Call Head until ok is true.
 func (st *StreamResponse) Head() (h Head, ok bool) {
 	st.mu.Lock()
 	switch st.state {
-	case streamAsked, streamOver:
+	case streamPending, streamOver:
 		st.mu.Unlock()
 		return Head{}, false
 	case streamRefused:

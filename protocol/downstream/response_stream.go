@@ -14,7 +14,7 @@ import (
 type streamState uint8
 
 const (
-	streamAsked    streamState = iota // the Handler has not decided yet
+	streamPending  streamState = iota // the Handler has not decided yet
 	streamAccepted                    // messages may be pushed; the header is not written yet
 	streamRefused
 	streamOpen
@@ -32,14 +32,14 @@ type StreamResponse struct {
 	verdict  *verdict // the refusal; nil if the stream was not refused
 	queue    outboxQueue
 	greeting []byte // the first bytes after the header
-	parted   bool   // the client was told how long to wait before it reconnects
+	parted   bool   // the retry field at the end of the stream was written or is not needed
 	gone     []func()
 	track    *track         // nil if the stream cannot be resumed
 	backlog  []*replayEvent // messages of the track to write before anything else
 }
 
-// NewStreamResponse returns the response to a request from origin to open a stream. conn carries it. At most limit bytes
-// of messages wait for a slow reader; if limit is 0, a default applies.
+// NewStreamResponse returns the response to a request from origin that opens a stream. conn carries the response. At most
+// limit bytes of messages wait for a slow reader; if limit is 0, a default applies.
 func NewStreamResponse(origin Origin, conn Connection, budget *stream.Budget, limit int) *StreamResponse {
 	st := &StreamResponse{}
 	st.init(origin, conn, budget, orDefault(limit, defaultMaxMessage+stream.Slack))
@@ -56,7 +56,7 @@ func (st *StreamResponse) init(origin Origin, conn Connection, budget *stream.Bu
 func (st *StreamResponse) accept() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.state != streamAsked {
+	if st.state != streamPending {
 		return
 	}
 	switch {
@@ -71,7 +71,7 @@ func (st *StreamResponse) accept() {
 
 func (st *StreamResponse) endpoint(uri string) {
 	st.mu.Lock()
-	if st.state == streamAsked {
+	if st.state == streamPending {
 		st.greeting = fmt.Appendf(nil, "event: endpoint\ndata: %s\n\n", uri)
 	}
 	st.mu.Unlock()
@@ -82,7 +82,7 @@ func (st *StreamResponse) refuse(status int, body []byte, retryAfter time.Durati
 	v := verdict{status: status, Message: protocol.Message{Frame: body}, retryAfter: retryAfter}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.state == streamAsked {
+	if st.state == streamPending {
 		st.settle(streamRefused, &v)
 	}
 }
@@ -98,8 +98,8 @@ func (st *StreamResponse) push(msg protocol.Message, weight Weight, key outboxKe
 	return taken && !lost
 }
 
-// pushTracked is push for the track's exchange. taken means that the message is written or retained, even if the stream
-// ends because of it. Until the stream has released the track, it takes every message.
+// pushTracked is like push, but for messages of the track's exchange. taken means that the message will be written or
+// retained, even if the stream ends because of it. Until the stream has released the track, it takes every message.
 func (st *StreamResponse) pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool) {
 	taken, _ = st.put(msg, weight, key, true)
 	return taken
@@ -136,7 +136,7 @@ func (st *StreamResponse) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	switch st.state {
-	case streamAsked:
+	case streamPending:
 		st.settle(streamRefused, &verdict{status: http.StatusServiceUnavailable, retryAfter: serverRetryAfter})
 	case streamAccepted, streamOpen:
 		st.state = streamClosing
@@ -197,7 +197,7 @@ func (st *StreamResponse) end() {
 func (st *StreamResponse) resumable(r *Replay) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.state == streamAsked && st.track == nil {
+	if st.state == streamPending && st.track == nil {
 		st.track = r.open(false, nil, st)
 	}
 }
@@ -207,7 +207,7 @@ func (st *StreamResponse) resume(r *Replay, lastEvent string) Resumed {
 	return r.resume(lastEvent, st, func(t *track, after uint64) (ok, late bool) {
 		st.mu.Lock()
 		defer st.mu.Unlock()
-		if st.state != streamAsked || st.track != nil {
+		if st.state != streamPending || st.track != nil {
 			return false, true
 		}
 		backlog, ok := t.attach(st, after)

@@ -2,8 +2,8 @@ package downstream
 
 import "strings"
 
-// Route is the last part of a path that clients use. The part before it selects what they see of the catalog: all of it,
-// one project with /p/<project>, or one server with /s/<server>.
+// Route is the last part of a path that clients use. The part before it selects what clients see of the catalog: one project
+// with /p/<project>, one server with /s/<server>, or everything if there is no such part.
 type Route string
 
 // The routes.

@@ -22,7 +22,7 @@ const (
 	allVerbs   = "GET, POST, DELETE, OPTIONS"
 )
 
-// rawNull is the id in an answer to a message whose id could not be read.
+// rawNull is the id in the response to a message whose id could not be read.
 var rawNull = []byte("null")
 
 // handle is fasthttp's handler. It checks the request and then serves its route. It runs in the connection's goroutine
@@ -47,8 +47,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, c, why)
 		return
 	}
-	if s.keptInvalid(&ctx.Request.Header) {
-		s.refuse(ctx, c, refusedKept)
+	if s.forwardedInvalid(&ctx.Request.Header) {
+		s.refuse(ctx, c, refusedForwarded)
 		return
 	}
 	path, query, _ := bytes.Cut(target, []byte("?"))
@@ -148,8 +148,8 @@ func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	}
 }
 
-// modernVersions is less than all protocol versions that use the headers Mcp-Method, Mcp-Name and Mcp-Param-*, and greater
-// than all older ones.
+// modernVersions sorts before all protocol versions that use the headers Mcp-Method, Mcp-Name and Mcp-Param-*, and after all
+// older ones.
 const modernVersions = "2026"
 
 // era returns the era of the version in the headers.
@@ -174,7 +174,7 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 		// HTTP/1.0 has no chunks, so a response cannot be an event stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
-	o.Forwarded = s.kept(&ctx.Request.Header)
+	o.Forwarded = s.forwardedOf(&ctx.Request.Header)
 	if o.era() == protocol.EraModern {
 		o.Header = c.repeated(&ctx.Request.Header)
 	}
@@ -203,8 +203,8 @@ func (c *serverConn) repeated(h *fasthttp.RequestHeader) http.Header {
 	return header
 }
 
-// refuse answers a request without calling the Handler. It closes a connection with an unread body, whose rest would be
-// read as the next request.
+// refuse answers a request without calling the Handler. If the body was not read, it closes the connection, because the rest
+// of the body would be read as the next request.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
 	s.counters.refused[why].Add(1)
 	if why == refusedMalformed || !bodyIsRead(ctx) {
@@ -234,8 +234,8 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
 		refusedMalformed:  "malformed HTTP request",
 		refusedRepeated:   "Header mismatch: an Mcp-* header is repeated",
-		refusedKept:       "a header that is forwarded to servers is repeated or contains control characters",
-		refusedHeaderSize: "too many or too long headers",
+		refusedForwarded:  "a header that is forwarded to servers is repeated or contains control characters",
+		refusedHeaderSize: "the headers are too many or too long",
 		refusedTimeout:    "the request arrived too slowly",
 		refusedHost:       "this Host is not allowed; add it to allowedHosts",
 		refusedOrigin:     "this Origin is not allowed; add it to allowedOrigins",
@@ -297,11 +297,11 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.answer(ctx, refusals[why].status, refusalBodies[why])
 }
 
-// recovered releases a lease that no exchange or stream has taken. If the handler panicked, it answers 500: one bad
-// message must not end the process.
+// recovered releases a lease that no exchange or stream has taken. If the handler panicked, recovered answers 500, because
+// one bad message must not end the process.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
 	cause := recover()
-	c.giveLease()
+	c.releaseLease()
 	if cause == nil {
 		return
 	}

@@ -22,7 +22,7 @@ type pacedConn struct {
 
 func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.Conn, p, &c.deadline) }
 
-// plainAnswer is the response to a request in plain HTTP on a port with TLS.
+// plainAnswer is the response to a plain HTTP request on a port that expects TLS.
 const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + protocol.SpeaksHTTPS + ": begin the URL with https://\n"
 
 // answerPlainHTTP sends plainAnswer if the TLS handshake failed with err because the client has sent plain HTTP.

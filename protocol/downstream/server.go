@@ -27,7 +27,7 @@ import (
 // whole Content-Length at once, accepts folded and repeated headers, reads unread bodies as the next request, and does not
 // count open streams.
 type Server struct {
-	keeps      atomic.Pointer[[]string] // names of the headers in Origin.Kept, in canonical form; nil if there are none
+	forwarded  atomic.Pointer[[]string] // names of the headers in Origin.Forwarded, in canonical form; nil if there are none
 	handler    Handler
 	options    Options
 	log        *slog.Logger
@@ -145,7 +145,7 @@ func (s *Server) Connections() (open, streams int) {
 }
 
 // Shutdown stops listening, closes idle connections, ends streams once their waiting messages are written, and waits until
-// running exchanges are answered. If ctx ends first, Shutdown closes all connections and returns the error of ctx.
+// running exchanges are answered. If ctx ends first, Shutdown closes all connections and returns ctx.Err().
 func (s *Server) Shutdown(ctx context.Context) error {
 	streams, ended := s.beginStop()
 	for _, stream := range streams {

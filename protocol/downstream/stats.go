@@ -12,8 +12,8 @@ const (
 	refusedNothing    refused = iota
 	refusedMalformed          // ambiguous headers, an invalid request line, or a truncated body
 	refusedRepeated           // an Mcp-* header is repeated, so that its value is ambiguous
-	refusedKept               // a header to forward is repeated or invalid
-	refusedHeaderSize         // too many or too long headers
+	refusedForwarded          // a header to forward is repeated or invalid
+	refusedHeaderSize         // the headers are too many or too long
 	refusedTimeout            // the header or the body arrived too slowly
 	refusedHost               // the Host header does not name this server
 	refusedOrigin             // the request comes from a page of another site
@@ -37,7 +37,7 @@ var refusals = [refusedKinds]struct {
 }{
 	refusedMalformed:  {http.StatusBadRequest, "malformed"},
 	refusedRepeated:   {http.StatusBadRequest, "repeated"},
-	refusedKept:       {http.StatusBadRequest, "forwarded"},
+	refusedForwarded:  {http.StatusBadRequest, "forwarded"},
 	refusedHeaderSize: {http.StatusRequestHeaderFieldsTooLarge, "header_size"},
 	refusedTimeout:    {http.StatusRequestTimeout, "timeout"},
 	refusedHost:       {http.StatusForbidden, "host"},

@@ -16,8 +16,8 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// stdioFarewell is how long running calls may continue after the client has closed stdin.
-const stdioFarewell = 5 * time.Second
+// stdioGrace is how long running calls may continue after the client has closed stdin.
+const stdioGrace = 5 * time.Second
 
 // errStdoutStuck is returned by ServeStdio if the client stops reading and too many messages wait for it.
 var errStdoutStuck = errors.New("the client does not read stdout")
@@ -46,7 +46,7 @@ type stdioServer struct {
 }
 
 // ServeStdio serves one client over in and out, one message per line, until in ends. It then waits up to five seconds for
-// running calls and returns nil. If ctx ends, it returns the error of ctx. If writing to out fails, it returns that error.
+// running calls and returns nil. If ctx ends, it returns ctx.Err(). If writing to out fails, it returns that error.
 //
 // ServeStdio opens the stream before it reads a line; accepting the stream has no effect. It answers a line that is not a
 // JSON-RPC message with an error, whose id is null if the line's id cannot be read. It does not close in and out. A
@@ -71,7 +71,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, handler Handle
 	var err error
 	select {
 	case err = <-read:
-		s.farewell(ctx)
+		s.awaitAnswers(ctx)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-s.dead:
@@ -89,9 +89,9 @@ const stdioRemote = "stdio"
 
 func (*stdioServer) origin() Origin { return Origin{Stdio: true, Remote: stdioRemote} }
 
-// farewell waits until all requests are answered and the answers written. A subscriptions/listen request gets no answer;
-// it is ended as if the client had left.
-func (s *stdioServer) farewell(ctx context.Context) {
+// awaitAnswers waits until all requests are answered and the answers are written, but at most stdioGrace. It ends a
+// subscriptions/listen request, which gets no answer, as if the client had left.
+func (s *stdioServer) awaitAnswers(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
 	var gone []func()
@@ -106,7 +106,7 @@ func (s *stdioServer) farewell(ctx context.Context) {
 	for _, f := range gone {
 		f()
 	}
-	timeout := time.NewTimer(stdioFarewell)
+	timeout := time.NewTimer(stdioGrace)
 	defer timeout.Stop()
 	select {
 	case <-s.idle:
@@ -116,7 +116,7 @@ func (s *stdioServer) farewell(ctx context.Context) {
 	}
 }
 
-// signalIdle signals farewell if all requests are answered and the answers written. The caller must hold mu.
+// signalIdle wakes awaitAnswers if all requests are answered and the answers are written. The caller must hold mu.
 func (s *stdioServer) signalIdle() {
 	if s.closing && len(s.running) == 0 && s.queue.empty() {
 		select {
@@ -159,9 +159,9 @@ func (s *stdioServer) read(in io.Reader) error {
 		line, why, id, err := s.line(r)
 		switch {
 		case why != refusedNothing:
-			s.say(protocol.Message{Frame: refusalFaults[why].AppendTo(nil, orNull(id, protocol.EraLegacy), protocol.EraLegacy)})
+			s.send(protocol.Message{Frame: refusalFaults[why].AppendTo(nil, orNull(id, protocol.EraLegacy), protocol.EraLegacy)})
 		case len(bytes.TrimSpace(line.bytes)) > 0:
-			s.take(line)
+			s.handleLine(line)
 		default:
 			line.release()
 		}
@@ -177,8 +177,8 @@ func (s *stdioServer) read(in io.Reader) error {
 // lineEnds is how many bytes at each end of a refused line are searched for its id.
 const lineEnds = 4 << 10
 
-// line reads one line into new memory, which grows with the bytes received. A line that is too long, or for which the
-// budget has no room, is discarded. Its id is returned if it is a request, so that the client gets an answer.
+// line reads one line into new memory, which grows with the bytes received. It discards a line that is too long or does not
+// fit in the budget. If that line is a request, it returns the id, so that the client gets a response.
 func (s *stdioServer) line(r *bufio.Reader) (b body, why refused, id []byte, err error) {
 	b.budget = s.o.Budget
 	var head, tail []byte
@@ -233,18 +233,18 @@ func (s *stdioServer) add(b *body, part []byte) refused {
 	return refusedNothing
 }
 
-// take passes one line to the Handler.
-func (s *stdioServer) take(line body) {
+// handleLine passes one line to the Handler, or answers it if it is invalid or not admitted.
+func (s *stdioServer) handleLine(line body) {
 	x := &stdioExchange{s: s, body: line}
 	x.Origin, x.Began, x.port = s.origin(), time.Now(), x
 	if answer, _ := x.parse(line.bytes); answer != nil {
 		line.release()
-		s.say(protocol.Message{Frame: answer})
+		s.send(protocol.Message{Frame: answer})
 		return
 	}
 	if answer := s.admit(x); answer != nil {
 		line.release()
-		s.say(protocol.Message{Frame: answer})
+		s.send(protocol.Message{Frame: answer})
 		return
 	}
 	s.mu.Lock()
@@ -271,8 +271,8 @@ func (s *stdioServer) post(x *stdioExchange) {
 	s.handler.Post(&x.Exchange)
 }
 
-// say queues a message that the transport itself sends.
-func (s *stdioServer) say(msg protocol.Message) {
+// send queues a message of the transport itself.
+func (s *stdioServer) send(msg protocol.Message) {
 	s.mu.Lock()
 	s.put(msg, WeightAnswer, outboxKey{})
 	s.mu.Unlock()

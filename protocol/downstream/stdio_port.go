@@ -15,7 +15,7 @@ func (*stdioStream) accept() {}
 // refuse writes the body, if any. The client's lines are still read.
 func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
 	if body != nil {
-		(*stdioServer)(st).say(protocol.Message{Frame: body})
+		(*stdioServer)(st).send(protocol.Message{Frame: body})
 	}
 }
 
@@ -91,7 +91,7 @@ func (x *stdioExchange) answers(parts []protocol.Message) {
 	x.settle(joinParts(parts))
 }
 
-// takeBody transfers the budget that the line holds to the caller.
+// takeBody returns the line with its budget, which the caller must then release.
 func (x *stdioExchange) takeBody() body {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()

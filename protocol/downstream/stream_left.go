@@ -35,13 +35,14 @@ func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 	}
 	if s.poller == nil {
 		var sink [512]byte
-		s.poller = newPoller(func(number uint64) { s.streamSpoke(number, sink[:]) })
+		s.poller = newPoller(func(number uint64) { s.readStream(number, sink[:]) })
 	}
 	return s.poller != nil && s.poller.watch(socket, number)
 }
 
-// streamSpoke does what read does, once, for a stream that the poller has found readable.
-func (s *Server) streamSpoke(number uint64, sink []byte) {
+// readStream reads once from a stream that the poller has found readable. Like read, it discards the bytes, and ends the
+// stream if the client has left or has sent too many.
+func (s *Server) readStream(number uint64, sink []byte) {
 	s.mu.Lock()
 	st := s.streams[number]
 	s.mu.Unlock()

@@ -6,8 +6,8 @@ import "time"
 type watching struct{ done chan struct{} }
 
 // watch calls f, from another goroutine, when the client closes its side of the connection. A half-closed connection
-// counts as closed, because clients that wait for an answer do not half-close. watch returns false if the system cannot detect it.
-// The connection's goroutine calls watch, and must call unwatch before the connection is read again.
+// counts as closed, because clients that wait for an answer do not half-close. watch returns false if the system cannot
+// detect that. The connection's goroutine calls watch, and must call unwatch before the connection is read again.
 func (c *serverConn) watch(f func()) bool {
 	if c.watcher != nil {
 		return true

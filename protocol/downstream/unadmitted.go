@@ -1,8 +1,8 @@
 package downstream
 
-// maxUnadmitted is the largest number of connections without an admitted request. A client that sends nothing, or never
-// finishes a TLS handshake, holds memory and a file descriptor until it times out. Beyond the limit the oldest such
-// connection is closed. Other clients send a request as soon as they connect and are not affected.
+// maxUnadmitted is the maximum number of connections without an admitted request. A client that sends nothing, or never
+// finishes a TLS handshake, holds memory and a file descriptor until it times out. Beyond the limit, the oldest such
+// connection is closed. Well-behaved clients send a request as soon as they connect, so they are not affected.
 const maxUnadmitted = 2048
 
 // addUnadmitted registers a new connection, and closes the oldest one without an admitted request if there are too many.
