@@ -43,16 +43,16 @@ func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	connections := &o.Before // survives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &backend{Options: o, state: newState(o, self.Reference(), connections), lend: self.RunInline}
+		return &backend{Options: o, state: newState(o, self.Reference(), connections), runInline: self.RunInline}
 	})
 }
 
 // backend is the actor's shell. It executes the effects of step.
 type backend struct {
 	Options
-	state *state
-	link  upstream.Link               // nil if none is open
-	lend  func(job upstream.Job) bool // runs a job on the actor's own goroutine; see kernel.Self.RunInline
+	state     *state
+	link      upstream.Link               // nil if none is open
+	runInline func(job upstream.Job) bool // runs a job on the actor's own goroutine; see kernel.Self.RunInline
 }
 
 func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -72,7 +72,7 @@ func (b *backend) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case write:
 		b.Metrics.Bytes(status.Out, len(a.out.Frame))
-		a.out.Lend = b.lend
+		a.out.RunInline = b.runInline
 		b.link.Send(a.out)
 	case cancelTicket:
 		b.link.Cancel(a.ticket)

@@ -158,7 +158,7 @@ func TestServerBudget(t *testing.T) {
 	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
-// An error replaces an answer for which the budget has no room. A small answer is still sent.
+// An error replaces an answer that does not fit in the budget. A small answer is still sent.
 func TestServerBudgetOfAnswers(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	size := 50 << 10

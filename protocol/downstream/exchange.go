@@ -47,7 +47,7 @@ func (x *Exchange) client() string {
 	return HostOf(x.Origin.Remote)
 }
 
-// noRoom returns the error that replaces an answer for which the budget has no room. For a batch, its id is null.
+// noRoom returns the error that replaces an answer that does not fit in the budget. For a batch, its id is null.
 func (x *Exchange) noRoom() []byte {
 	if x.Batch != nil {
 		return noRoomFor([]byte("null"))

@@ -60,7 +60,7 @@ func TestReplayBounds(t *testing.T) {
 	})
 }
 
-// An answer that is too large for the Replay, or for which the budget has no room, is lost with its connection.
+// An answer that is too large for the Replay, or that does not fit in the budget, is lost with its connection.
 func TestReplayCannotKeep(t *testing.T) {
 	for name, o := range map[string]ReplayOptions{
 		"too large": {Prime: true, Bytes: 1000},

@@ -7,18 +7,18 @@ type Credentials interface {
 	// Authorization returns the current value of the header, or "" to send none. It does not block.
 	Authorization() string
 	// Refused reports that a request with that value got status 401 or 403 with these WWW-Authenticate headers, and was not executed.
-	// The channel receives one value: whether to send the request again, and otherwise the error for the caller.
+	// The channel receives one Verdict.
 	Refused(sent string, status int, challenges []string) <-chan Verdict
 }
 
 // Verdict says how to proceed with a request that was refused for its credentials.
 type Verdict struct {
-	Again bool  // send it once more, with the current credentials
-	Err   error // why not; nil = the status is the only reason
+	Again bool  // send the request once more, with the current credentials
+	Err   error // why the request is not repeated; nil = the status is the only reason
 }
 
-// LoginError is the error in Ended for a request that was refused for its credentials and not executed. It quotes nothing of the
-// server's response: a challenge is for the gateway, never for a client.
+// LoginError is the error in Ended for a request that was refused for its credentials and not executed. It contains no part of the
+// server's response, because a challenge is meant for the gateway, never for a client.
 type LoginError struct {
 	Status int   // 401: there is no valid login; 403: the login's scope does not suffice
 	Err    error // why the login could not be obtained or renewed; nil = unknown

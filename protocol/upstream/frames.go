@@ -60,12 +60,12 @@ func LooksJSON(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
 }
 
-// NoiseOf returns the event for a line that is not a message. It copies what it keeps.
+// NoiseOf returns the event for a line that is not a message. The event does not share memory with line.
 func NoiseOf(line []byte, err error) Noise {
 	return NoiseOfEnds(line, line, err)
 }
 
-// NoiseOfEnds is like NoiseOf for a line of which only the start and the end were kept.
+// NoiseOfEnds is like NoiseOf, but for a line of which only the start and the end are known.
 func NoiseOfEnds(head, tail []byte, err error) Noise {
 	head = protocol.Trim(head)
 	id := bytes.Clone(protocol.BrokenAnswerID(head, tail))

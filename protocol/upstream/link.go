@@ -24,27 +24,27 @@ type Link interface {
 	// SetVersion sets the protocol version in the header of later HTTP requests.
 	SetVersion(version string)
 	// Close ends the connection and reports Closed when done. For a process, it closes stdin, sends SIGTERM to the process group
-	// after grace, and SIGKILL after grace again. Over HTTP, it sends DELETE for the session.
+	// after grace, and SIGKILL after the same time again. Over HTTP, it sends DELETE for the session.
 	Close(grace time.Duration)
 }
 
 // Outgoing is a frame for a server.
 type Outgoing struct {
-	Ticket  uint64                 // chosen by the caller, > 0
-	Frame   []byte                 // one JSON-RPC message; the link does not modify it
-	Newline bool                   // it contains raw newlines between tokens
-	Request bool                   // a response is expected (over HTTP, in the response body)
-	Method  string                 // method name for HTTP headers (modern era)
-	Name    string                 // for the header Mcp-Name (modern era): the server's own name or URI; "" = none
-	Headers []protocol.HeaderField // Mcp-Param-* headers (modern era), encoded; the link does not modify them
-	Lend    func(job Job) bool     // runs job on a goroutine that waits for the response anyway; nil, or a result of false = there is none
+	Ticket    uint64                 // chosen by the caller, > 0
+	Frame     []byte                 // one JSON-RPC message; the link does not modify it
+	Newline   bool                   // it contains raw newlines between tokens
+	Request   bool                   // a response is expected (over HTTP, in the response body)
+	Method    string                 // method name for HTTP headers (modern era)
+	Name      string                 // for the header Mcp-Name (modern era): the name or URI that the server uses; "" = none
+	Headers   []protocol.HeaderField // Mcp-Param-* headers (modern era), encoded; the link does not modify them
+	RunInline func(job Job) bool     // runs job on the goroutine that waits for the response; nil, or a result of false = there is none
 }
 
-// Job is short work that a link runs on a lent goroutine.
+// Job is work that a link passes to Outgoing.RunInline. It must be short.
 type Job = interface{ Do() }
 
-// Sink receives the events of a Link. It blocks while the receiver has no room, which stalls the peer (back-pressure).
-// It returns an error once the receiver is gone.
+// Sink receives the events of a Link. It blocks while the receiver's queue is full, which stalls the peer (back-pressure).
+// It returns an error once the receiver has stopped.
 type Sink func(ctx context.Context, e Event) error
 
 // Event is an event of a Link.
@@ -82,7 +82,7 @@ type (
 	// Ticket was not executed; Ended{ErrSessionLost} follows. The link drops the session, and the next initialize starts another.
 	// Ticket 0 means the GET stream.
 	SessionLost struct{ Ticket uint64 }
-	// Listening means that the server has opened the GET stream. It is reported each time.
+	// Listening means that the server has opened the GET stream. It is reported each time the stream is opened.
 	Listening struct{}
 	// ListenFailed means that the GET stream was refused (405) or broke. The link keeps trying unless Final is set.
 	ListenFailed struct {
@@ -90,7 +90,7 @@ type (
 		Final bool
 	}
 	// Noise is a line on stdout that is not a JSON-RPC message (truncated to 512 bytes), or an invalid frame.
-	// ID is the raw id if the line looks like the response to it; no other response will follow.
+	// If the line looks like a broken response, ID is the raw id of its request; no other response will follow.
 	Noise struct {
 		Line []byte
 		ID   []byte

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Limits for unsolicited messages of a server. Beyond them its readers pause.
+// Limits for unsolicited messages of a server. Beyond them, the goroutines that read from the server pause.
 const (
 	paceMessages = 64                     // messages between two checks of the clock
 	paceBytes    = 256 << 10              // bytes between two checks of the clock
@@ -29,7 +29,7 @@ type pace struct {
 	pause    time.Duration
 }
 
-// Paced returns a sink that makes the readers of one link pause.
+// Paced returns a sink for one link. It passes each event to sink and then makes the reader pause if the server floods the gateway.
 func Paced(sink Sink) Sink {
 	var p pace
 	return func(ctx context.Context, e Event) error {
@@ -87,7 +87,7 @@ func (p *pace) due(now time.Time, size int) time.Duration {
 	return p.pause
 }
 
-// woke adapts the pause to how late the last one ended.
+// woke adapts the next pause to how late the last one ended.
 func (p *pace) woke(late time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,10 +2,10 @@ package upstream
 
 import "sync"
 
-// Refusals reports frames that Send refused, since Send must not wait for the sink.
+// Refusals reports events asynchronously, mainly NotSent for frames that Send refused, because Send must not wait for the sink.
 // A goroutine runs only while there are events to report.
 type Refusals struct {
-	tell func(Event) error
+	report func(Event) error
 
 	mu      sync.Mutex
 	quiet   *sync.Cond // signals that running became false
@@ -13,9 +13,9 @@ type Refusals struct {
 	running bool
 }
 
-// Init prepares the zero value. tell receives the events and may block.
-func (r *Refusals) Init(tell func(Event) error) {
-	r.tell = tell
+// Init prepares the zero value. report receives the events and may block.
+func (r *Refusals) Init(report func(Event) error) {
+	r.report = report
 	r.quiet = sync.NewCond(&r.mu)
 }
 
@@ -41,7 +41,7 @@ func (r *Refusals) run() {
 		r.waiting = nil
 		r.mu.Unlock()
 		for _, e := range events {
-			_ = r.tell(e)
+			_ = r.report(e)
 		}
 		r.mu.Lock()
 	}

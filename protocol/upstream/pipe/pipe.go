@@ -106,7 +106,7 @@ func (p *Peer) Receive() (upstream.Outgoing, error) {
 	}
 }
 
-// Send parses raw and reports it as Received{Ticket: 0}, like a process on stdio. It blocks while the sink has no room.
+// Send parses raw and reports it as Received{Ticket: 0}, like a process on stdio. It blocks while the sink blocks.
 func (p *Peer) Send(raw []byte) error { return p.send(0, raw, false) }
 
 // Answer reports raw as the last frame of the HTTP response to ticket.
@@ -120,7 +120,7 @@ func (p *Peer) send(ticket uint64, raw []byte, last bool) error {
 	return p.Tell(upstream.Received{Ticket: ticket, Frame: f, Last: last})
 }
 
-// Tell reports an event, such as SessionLost, Ended, Noise or Stderr. It blocks while the sink has no room, and
+// Tell reports an event, such as SessionLost, Ended, Noise or Stderr. It blocks while the sink blocks, and
 // returns ErrClosed after the pipe was closed.
 func (p *Peer) Tell(e upstream.Event) error {
 	<-p.opened
@@ -178,7 +178,7 @@ func (p *Peer) end(cause error) {
 func (p *Peer) pump() {
 	defer close(p.over)
 	if p.sink(p.ctx, upstream.Opened{}) != nil {
-		p.end(nil) // the receiver is gone
+		p.end(nil) // the receiver has stopped
 	}
 	close(p.opened)
 	for {

@@ -73,7 +73,7 @@ func startChild(o Options) (*child, error) {
 	}
 	cmd.SysProcAttr = attributes()
 	started := make(chan error)
-	go c.hold(cmd, started)
+	go c.run(cmd, started)
 	err = <-started
 	for _, f := range theirs {
 		_ = f.Close()
@@ -105,8 +105,8 @@ func (c *child) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	return []*os.File{all[0], all[3], all[5]}, nil
 }
 
-// hold starts the program and returns after it is reaped.
-func (c *child) hold(cmd *exec.Cmd, started chan<- error) {
+// run starts the program and returns after it is reaped.
+func (c *child) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -155,8 +155,8 @@ func (c *child) reap() *os.ProcessState {
 	}
 }
 
-// lookup finds the file of command. A bare name is looked up on the PATH of env, which is the child's. A relative path is resolved
-// against base, then against dir.
+// lookup finds the file of command. A bare name is looked up on the PATH in env, the child's environment. A relative path is
+// resolved against base, then against dir.
 func lookup(command, base, dir string, env []string) (string, error) {
 	if command == "" {
 		return "", fmt.Errorf("%w: no command given", upstream.ErrProgramNotFound)

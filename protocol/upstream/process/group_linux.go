@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes puts the child into its own process group, and has the kernel kill it when the forking thread ends (child.hold).
+// attributes puts the child into its own process group, and has the kernel kill it when the forking thread ends (child.run).
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -52,7 +52,7 @@ func Open(o Options, sink upstream.Sink) upstream.Link {
 		failed:  make(chan error, 1),
 	}
 	p.o.MaxMessageBytes = upstream.MaxMessage(o.MaxMessageBytes)
-	p.outbox.Init(o, p.tell)
+	p.outbox.Init(o, p.report)
 	go p.run()
 	return p
 }
@@ -139,7 +139,7 @@ func (p *link) supervise(child *child) (asked bool, cause error) {
 	return false, nil
 }
 
-// end ends the process, gently at first.
+// end waits for the process to end. It sends SIGTERM after grace, and SIGKILL after the same time again.
 func (p *link) end(child *child, grace time.Duration) {
 	if ended(child, grace, p.hurry) {
 		return
@@ -197,8 +197,8 @@ func (p *link) release(child *child, asked bool) *os.ProcessState {
 	return state
 }
 
-// Settle waits until all received frames are reported, so that none is lost, however long the receiver has no room. Once Close is
-// called, it waits at most drainFor.
+// Settle waits until all received frames are reported, so that none is lost, however long the receiver's queue stays full. Once Close
+// is called, it waits at most drainFor.
 func (p *link) Settle(read <-chan struct{}, asked bool) {
 	if !asked {
 		select {
@@ -233,11 +233,11 @@ func (p *link) fail(err error) {
 	}
 }
 
-// tell reports an event. It blocks while the receiver has no room. If the receiver is gone, the link ends.
-func (p *link) tell(e upstream.Event) error {
+// report reports an event. It blocks while the receiver's queue is full. If the receiver has stopped, the link ends.
+func (p *link) report(e upstream.Event) error {
 	err := p.sink(p.ctx, e)
 	if err != nil {
-		p.fail(fmt.Errorf("the receiver is gone: %w", err))
+		p.fail(fmt.Errorf("the receiver has stopped: %w", err))
 	}
 	return err
 }
@@ -250,7 +250,7 @@ func exitError(state *os.ProcessState) error {
 	return &upstream.ExitError{Code: state.ExitCode(), Signal: signalName(state)}
 }
 
-// stderrTail keeps the last lines of stderr.
+// stderrTail holds the last lines of stderr.
 type stderrTail struct {
 	mu   sync.Mutex
 	kept []string

@@ -28,8 +28,8 @@ func testOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 	return l, r
 }
 
-// lendAny runs every job in a new goroutine.
-func lendAny(job upstream.Job) bool {
+// runAnywhere runs every job in a new goroutine.
+func runAnywhere(job upstream.Job) bool {
 	go job.Do()
 	return true
 }
@@ -38,7 +38,7 @@ func TestProcessTalks(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "echo"))
 	const n = 200
 	for i := 1; i <= n; i++ {
-		l.Send(upstream.Outgoing{Ticket: uint64(i), Frame: linktest.Request(i), Request: true, Lend: lendAny})
+		l.Send(upstream.Outgoing{Ticket: uint64(i), Frame: linktest.Request(i), Request: true, RunInline: runAnywhere})
 	}
 	for i := 1; i <= n; i++ {
 		got := linktest.Wait[upstream.Received](r, i)
@@ -71,7 +71,7 @@ func TestProcessCloseFlushes(t *testing.T) {
 	const n, size = 50, 100_000
 	frame := []byte(`{"jsonrpc":"2.0","method":"m","params":{"x":"` + strings.Repeat("y", size) + `"}}`)
 	for i := range uint64(n) {
-		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame, Lend: lendAny})
+		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame, RunInline: runAnywhere})
 	}
 	l.Close(10 * time.Second)
 	got := string(linktest.Wait[upstream.Received](r, 1).Frame.Raw)
@@ -214,7 +214,7 @@ func TestProcessDiesUnderLoad(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "exit:7+"))
 	const n = 3000
 	for i := uint64(1); i <= n; i++ {
-		l.Send(upstream.Outgoing{Ticket: i, Frame: linktest.Request(int(i)), Lend: lendAny})
+		l.Send(upstream.Outgoing{Ticket: i, Frame: linktest.Request(int(i)), RunInline: runAnywhere})
 		if i%100 == 0 {
 			runtime.Gosched()
 		}
@@ -244,7 +244,7 @@ func TestProcessDeaf(t *testing.T) {
 	const n = 40
 	began := time.Now()
 	for i := range uint64(n) {
-		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame, Lend: lendAny})
+		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame, RunInline: runAnywhere})
 	}
 	if d := time.Since(began); d > o.WriteTimeout/2 {
 		t.Errorf("Send blocked: %v for %d frames", d, n)
@@ -283,8 +283,8 @@ func TestProcessStderr(t *testing.T) {
 	if len(c.Stderr) != 20 || c.Stderr[0] != "line 31" || len(c.Stderr[19]) != 4096 {
 		t.Errorf("%d last lines, first %q", len(c.Stderr), c.Stderr[0])
 	}
-	if told := linktest.All[upstream.Stderr](r); len(told) != 51 || told[0].Line != "line 0" {
-		t.Errorf("%d lines reported", len(told))
+	if sinkErr := linktest.All[upstream.Stderr](r); len(sinkErr) != 51 || sinkErr[0].Line != "line 0" {
+		t.Errorf("%d lines reported", len(sinkErr))
 	}
 }
 
@@ -304,7 +304,7 @@ func TestProcessFrames(t *testing.T) {
 	}
 }
 
-// While the receiver has no room, the process is blocked, no frame is lost, and Close works.
+// While the receiver does not accept events, the process is blocked, no frame is lost, and Close works.
 func TestProcessBackPressure(t *testing.T) {
 	room := make(chan struct{})
 	r := linktest.New(t)
@@ -336,7 +336,7 @@ func TestProcessBackPressure(t *testing.T) {
 	linktest.Wait[upstream.Closed](r, 1)
 }
 
-// If the receiver is gone, the link ends the process.
+// If the receiver has stopped, the link ends the process.
 func TestProcessWithoutReceiver(t *testing.T) {
 	r := linktest.New(t)
 	gone := errors.New("gone")

@@ -24,7 +24,7 @@ type outbox struct {
 	limit   int
 	budget  *stream.Budget
 	timeout time.Duration
-	tell    func(upstream.Event) error
+	report  func(upstream.Event) error
 
 	wake     chan struct{}  // capacity 1; wakes the writer
 	done     sync.WaitGroup // the writers
@@ -41,8 +41,8 @@ type outbox struct {
 	over  bool                // Closed is about to be reported; later frames are dropped
 }
 
-func (q *outbox) Init(o Options, tell func(upstream.Event) error) {
-	q.limit, q.budget, q.timeout, q.tell = o.QueueBytes, o.Budget, o.WriteTimeout, tell
+func (q *outbox) Init(o Options, report func(upstream.Event) error) {
+	q.limit, q.budget, q.timeout, q.report = o.QueueBytes, o.Budget, o.WriteTimeout, report
 	if q.limit <= 0 {
 		q.limit = queueBytes
 	}
@@ -50,7 +50,7 @@ func (q *outbox) Init(o Options, tell func(upstream.Event) error) {
 		q.timeout = writeTimeout
 	}
 	q.wake = make(chan struct{}, 1)
-	q.refusals.Init(tell)
+	q.refusals.Init(report)
 }
 
 // start starts the writer of stdin, which closes stdin at the end. fail is called once if a write fails.
@@ -73,7 +73,7 @@ func (q *outbox) push(o upstream.Outgoing) {
 	default:
 		q.queue = append(q.queue, o)
 		q.bytes += len(o.Frame)
-		if !q.lent(o) {
+		if !q.writeInline(o) {
 			q.signal()
 		}
 	}
@@ -86,7 +86,7 @@ func (q *outbox) signal() {
 	}
 }
 
-// close refuses later frames with err. The writer writes the queue and closes stdin. With abort, the queue is refused, too.
+// close refuses later frames with err. The writer then writes the queue and closes stdin. With abort, the queue is refused as well.
 func (q *outbox) close(err error, abort bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,23 +98,23 @@ func (q *outbox) close(err error, abort bool) {
 }
 
 // drain waits for the writer to end and reports NotSent for the remaining frames. Frames pushed later are dropped.
-func (q *outbox) drain(tell func(upstream.Event)) {
+func (q *outbox) drain(report func(upstream.Event)) {
 	q.done.Wait()
 	q.mu.Lock()
 	left := q.queue
 	q.queue, q.over = nil, true
 	for _, o := range left {
-		q.give(o)
+		q.uncount(o)
 	}
 	q.mu.Unlock()
 	q.refusals.Settle()
 	for _, o := range left {
-		tell(upstream.NotSent{Ticket: o.Ticket, Err: q.err})
+		report(upstream.NotSent{Ticket: o.Ticket, Err: q.err})
 	}
 }
 
-// give subtracts a frame from the counters. The caller must hold mu.
-func (q *outbox) give(o upstream.Outgoing) {
+// uncount subtracts a frame from the counters. The caller must hold mu.
+func (q *outbox) uncount(o upstream.Outgoing) {
 	q.bytes -= len(o.Frame)
 	q.budget.Give(len(o.Frame))
 }
@@ -200,7 +200,7 @@ func (w *stdinWriter) write(batch []upstream.Outgoing) error {
 			if w.err == nil {
 				n, w.err = w.put(o.Frame)
 			}
-			w.told(o, w.err == nil || n > 0)
+			w.reportResult(o, w.err == nil || n > 0)
 			w.buf = append(w.buf, '\n')
 			continue
 		}
@@ -224,21 +224,21 @@ func (w *stdinWriter) flush() {
 		n, w.err = w.put(w.buf)
 	}
 	for _, m := range w.inBuf {
-		w.told(m.o, w.err == nil || m.off < n)
+		w.reportResult(m.o, w.err == nil || m.off < n)
 	}
 	clear(w.inBuf)
 	w.buf, w.inBuf = w.buf[:0], w.inBuf[:0]
 }
 
-func (w *stdinWriter) told(o upstream.Outgoing, written bool) {
+func (w *stdinWriter) reportResult(o upstream.Outgoing, written bool) {
 	w.outbox.mu.Lock()
-	w.outbox.give(o)
+	w.outbox.uncount(o)
 	w.outbox.mu.Unlock()
 	if written {
-		_ = w.outbox.tell(upstream.Written{Ticket: o.Ticket})
+		_ = w.outbox.report(upstream.Written{Ticket: o.Ticket})
 		return
 	}
-	_ = w.outbox.tell(upstream.NotSent{Ticket: o.Ticket, Err: w.err})
+	_ = w.outbox.report(upstream.NotSent{Ticket: o.Ticket, Err: w.err})
 }
 
 // put writes p in chunks, each with its own deadline, so that it fails only if the process reads nothing.

@@ -19,10 +19,10 @@ const (
 
 // readStdout reports Opened and then the messages of the process, until the pipe ends or, after the process has exited, its read
 // deadline passes.
-// While the sink has no room, it does not read, so the full pipe blocks the process.
+// While the sink blocks, it does not read. The pipe then fills, which blocks the process.
 func (p *link) readStdout(child *child) {
 	defer p.streams.Done()
-	err := p.tell(upstream.Opened{PID: child.pid})
+	err := p.report(upstream.Opened{PID: child.pid})
 	close(p.opened)
 	if err != nil {
 		return
@@ -100,7 +100,7 @@ func (r *stdoutReader) whole(piece []byte) error {
 		if at := r.afterBanner(piece); at > 0 {
 			return r.behindBanner(bytes.Clone(piece), at, nil)
 		}
-		return r.link.tell(upstream.NoiseOf(piece, upstream.ErrNotJSON))
+		return r.link.report(upstream.NoiseOf(piece, upstream.ErrNotJSON))
 	}
 	return r.message(append(make([]byte, 0, len(piece)), piece...), nil)
 }
@@ -121,7 +121,7 @@ func (r *stdoutReader) afterBanner(line []byte) int {
 // contains it, or nil.
 func (r *stdoutReader) behindBanner(line []byte, at int, memory *protocol.Memory) error {
 	r.begun = true
-	if err := r.link.tell(upstream.NoiseOf(line[:at], upstream.ErrNotJSON)); err != nil {
+	if err := r.link.report(upstream.NoiseOf(line[:at], upstream.ErrNotJSON)); err != nil {
 		return err
 	}
 	return r.message(line[at:], memory)
@@ -131,12 +131,12 @@ func (r *stdoutReader) behindBanner(line []byte, at int, memory *protocol.Memory
 func (r *stdoutReader) gathered() error {
 	defer r.rope.Reset()
 	if r.rope.Err != nil {
-		return r.link.tell(upstream.NoiseOfEnds(r.rope.Small, r.rope.End, r.rope.Err))
+		return r.link.report(upstream.NoiseOfEnds(r.rope.Small, r.rope.End, r.rope.Err))
 	}
 	first := protocol.Trim(r.rope.Small)
 	stray := len(first) > 0 && !upstream.LooksJSON(first)
 	if stray && r.afterBanner(first) < 0 {
-		return r.link.tell(upstream.NoiseOf(first, upstream.ErrNotJSON))
+		return r.link.report(upstream.NoiseOf(first, upstream.ErrNotJSON))
 	}
 	raw, memory := r.rope.Take()
 	line := protocol.Trim(raw)
@@ -151,20 +151,20 @@ func (r *stdoutReader) gathered() error {
 
 // message parses a line, which it owns, and reports its messages. memory is the memory that contains it, or nil.
 func (r *stdoutReader) message(line []byte, memory *protocol.Memory) error {
-	var told error
+	var sinkErr error
 	alone := !protocol.IsBatch(line)
 	err := upstream.Parse(line, func(f *protocol.Frame) error {
 		if alone {
 			f.Memory = memory
 		}
-		told = r.link.tell(upstream.Received{Frame: *f})
-		return told
+		sinkErr = r.link.report(upstream.Received{Frame: *f})
+		return sinkErr
 	})
-	if told != nil {
-		return told
+	if sinkErr != nil {
+		return sinkErr
 	}
 	if err != nil {
-		return r.link.tell(upstream.NoiseOf(line, err))
+		return r.link.report(upstream.NoiseOf(line, err))
 	}
 	r.begun = true
 	return nil
@@ -180,7 +180,7 @@ func (p *link) readStderr(stderr *os.File) {
 		piece, ended, err := lines.Next()
 		if err != nil {
 			if len(line) > 0 {
-				_ = p.tellStderr(line)
+				_ = p.reportStderr(line)
 			}
 			return
 		}
@@ -188,15 +188,15 @@ func (p *link) readStderr(stderr *os.File) {
 		if !ended {
 			continue
 		}
-		if p.tellStderr(line) != nil {
+		if p.reportStderr(line) != nil {
 			return
 		}
 		line = line[:0]
 	}
 }
 
-func (p *link) tellStderr(line []byte) error {
+func (p *link) reportStderr(line []byte) error {
 	text := strings.ToValidUTF8(strings.TrimRight(string(line), "\r"), "\uFFFD")
 	p.last.Add(text)
-	return p.tell(upstream.Stderr{Line: text})
+	return p.report(upstream.Stderr{Line: text})
 }

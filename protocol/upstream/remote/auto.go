@@ -37,8 +37,8 @@ func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
 	return a
 }
 
-// autoSaysNo reports whether err means that the URL does not support a transport. An unreachable server proves nothing.
-func autoSaysNo(err error) bool {
+// isUnsupported reports whether err means that the URL does not support a transport. It returns false if the server is unreachable.
+func isUnsupported(err error) bool {
 	if status, is := errors.AsType[*upstream.StatusError](err); is {
 		return status.Code == http.StatusBadRequest || status.Code == http.StatusNotFound || status.Code == http.StatusMethodNotAllowed
 	}
@@ -55,11 +55,11 @@ type autoLink struct {
 	http, sse  upstream.Link     // sse is nil until it is requested
 	link       upstream.Link     // the one that sends frames
 	open       int               // links that have not reported Closed
-	looking    bool              // the event stream was requested, and the initialize waits for it
+	probing    bool              // the event stream was requested, and the initialize waits for it
 	initialize upstream.Outgoing // the last one; Ticket 0 = none
 	refusal    error             // its refusal over Streamable HTTP; nil = it was not sent there, so Written was not reported
 	version    string
-	canceled   bool // the initialize was canceled while looking
+	canceled   bool // the initialize was canceled while probing
 	closing    bool
 	cause      error // why link closed, for Closed
 }
@@ -67,19 +67,19 @@ type autoLink struct {
 func (a *autoLink) Send(o upstream.Outgoing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.link == a.http && o.Request && o.Method == protocol.MethodInitialize.String() && !a.looking {
+	if a.link == a.http && o.Request && o.Method == protocol.MethodInitialize.String() && !a.probing {
 		a.initialize, a.refusal = o, nil
 		if a.known.sse.Load() && a.sse == nil && !a.closing {
-			a.look(endpointWait)
+			a.probe(endpointWait)
 			return
 		}
 	}
 	a.link.Send(o)
 }
 
-// look requests the event stream. The caller must hold mu.
-func (a *autoLink) look(wait time.Duration) {
-	a.looking = true
+// probe requests the event stream. The caller must hold mu.
+func (a *autoLink) probe(wait time.Duration) {
+	a.probing = true
 	a.open++
 	a.sse = openSSE(a.o, wait, a.sseEvent)
 }
@@ -87,7 +87,7 @@ func (a *autoLink) look(wait time.Duration) {
 func (a *autoLink) Cancel(ticket uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.looking && ticket == a.initialize.Ticket {
+	if a.probing && ticket == a.initialize.Ticket {
 		a.canceled = true
 		a.sse.Close(0)
 		return
@@ -131,15 +131,16 @@ func (a *autoLink) httpEvent(ctx context.Context, e upstream.Event) error {
 	return a.sink(ctx, e)
 }
 
-// refused tries HTTP+SSE if e ends an initialize with a refusal that suggests it. It reports whether it did; e is then not reported.
+// refused tries HTTP+SSE if e ends an initialize with a refusal that suggests HTTP+SSE. It reports whether it did; in that case, the
+// caller must not report e.
 func (a *autoLink) refused(e upstream.Ended) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if e.Ticket == 0 || e.Ticket != a.initialize.Ticket || a.closing || a.sse != nil || !autoSaysNo(e.Err) {
+	if e.Ticket == 0 || e.Ticket != a.initialize.Ticket || a.closing || a.sse != nil || !isUnsupported(e.Err) {
 		return false
 	}
 	a.refusal = e.Err
-	a.look(endpointProbe)
+	a.probe(endpointProbe)
 	return true
 }
 
@@ -147,48 +148,48 @@ func (a *autoLink) refused(e upstream.Ended) bool {
 func (a *autoLink) sseEvent(ctx context.Context, e upstream.Event) error {
 	switch e := e.(type) {
 	case upstream.Opened: // already reported
-		a.found()
+		a.switchToSSE()
 		return nil
 	case upstream.Written:
-		if a.again(e.Ticket) {
+		if a.sentTwice(e.Ticket) {
 			return nil // reported for Streamable HTTP
 		}
 	case upstream.NotSent:
-		if a.again(e.Ticket) {
+		if a.sentTwice(e.Ticket) {
 			return a.sink(ctx, upstream.Ended(e)) // Written was reported already
 		}
 	case upstream.Closed:
-		a.missed(ctx, e)
+		a.switchBack(ctx, e)
 		return a.closed(ctx, e, &a.sse)
 	}
 	return a.sink(ctx, e)
 }
 
-// again reports whether ticket belongs to an initialize that was sent twice.
-func (a *autoLink) again(ticket uint64) bool {
+// sentTwice reports whether ticket belongs to an initialize that is also sent over HTTP+SSE after a refusal.
+func (a *autoLink) sentTwice(ticket uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.refusal != nil && ticket == a.initialize.Ticket
 }
 
-// found switches to HTTP+SSE.
-func (a *autoLink) found() {
+// switchToSSE switches to HTTP+SSE and sends the initialize there.
+func (a *autoLink) switchToSSE() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closing || a.canceled {
 		return
 	}
 	a.known.sse.Store(true)
-	a.link, a.looking = a.sse, false
+	a.link, a.probing = a.sse, false
 	a.http.Close(0)
 	a.sse.SetVersion(a.version)
 	a.sse.Send(a.initialize)
 	a.initialize.Frame = nil
 }
 
-// missed goes back to Streamable HTTP if the event stream ended without an endpoint. The initialize is sent there, or ends with its
-// first refusal.
-func (a *autoLink) missed(ctx context.Context, e upstream.Closed) {
+// switchBack goes back to Streamable HTTP if the event stream ended without an endpoint. The initialize is sent there, or ends with
+// its first refusal.
+func (a *autoLink) switchBack(ctx context.Context, e upstream.Closed) {
 	if end := a.giveUp(e.Err); end != nil {
 		_ = a.sink(ctx, end)
 	}
@@ -198,11 +199,11 @@ func (a *autoLink) missed(ctx context.Context, e upstream.Closed) {
 func (a *autoLink) giveUp(why error) upstream.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.looking {
+	if !a.probing {
 		return nil
 	}
-	a.looking = false
-	if autoSaysNo(why) {
+	a.probing = false
+	if isUnsupported(why) {
 		a.known.sse.Store(false)
 	}
 	ticket := a.initialize.Ticket
@@ -226,7 +227,7 @@ func (a *autoLink) closed(ctx context.Context, e upstream.Closed, which *upstrea
 	if a.link == *which {
 		a.cause = e.Err
 		if a.sse != nil {
-			a.sse.Close(0) // the receiver is gone
+			a.sse.Close(0) // the receiver has stopped
 		}
 	}
 	a.open--

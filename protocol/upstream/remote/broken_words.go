@@ -20,8 +20,8 @@ type brokenExchange struct{ words, cause error }
 func (e *brokenExchange) Error() string   { return e.words.Error() }
 func (e *brokenExchange) Unwrap() []error { return []error{e.words, e.cause} }
 
-// inWords replaces the error of a broken connection by a readable one. Other errors are returned unchanged.
-func inWords(err error) error {
+// readable replaces the error of a broken connection with a readable one. Other errors are returned unchanged.
+func readable(err error) error {
 	if op, is := errors.AsType[*net.OpError](err); err == nil || is && op.Op == "dial" {
 		return err
 	}

@@ -33,13 +33,13 @@ func TestLinkWords(t *testing.T) {
 			"the server aborted the request: stream error: stream ID 3; PROTOCOL_ERROR; received from peer", nil},
 		{upstream.ErrNoAnswer, upstream.ErrNoAnswer.Error(), upstream.ErrNoAnswer},
 	} {
-		got := inWords(test.err)
+		got := readable(test.err)
 		if got.Error() != test.want || test.is != nil && !errors.Is(got, test.is) {
 			t.Errorf("%v: message %q, want %q; is %v: %v", test.err, got, test.want, test.is, errors.Is(got, test.is))
 		}
 	}
-	if dial := op("dial", syscall.ECONNRESET); inWords(dial) != dial || inWords(nil) != nil {
-		t.Errorf("message for a failed connection attempt: %v; for nil: %v", inWords(dial), inWords(nil))
+	if dial := op("dial", syscall.ECONNRESET); readable(dial) != dial || readable(nil) != nil {
+		t.Errorf("message for a failed connection attempt: %v; for nil: %v", readable(dial), readable(nil))
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxCookies     = 32       // cookies kept for one link
+	maxCookies     = 32       // cookies stored for one link
 	maxCookieBytes = 4 << 10  // longest Set-Cookie value read; browsers have the same limit
-	maxCookieTotal = 16 << 10 // names and values of all cookies kept: they share one request header
+	maxCookieTotal = 16 << 10 // names and values of all stored cookies, which share one request header
 )
 
 // cookies holds the cookies of one link's server, so that a load balancer routes the requests of a session to the replica that
@@ -30,11 +30,11 @@ type cookies struct {
 	some    atomic.Bool           // there are cookies; checked without a lock
 	mu      sync.Mutex            // guards the rest
 	jar     *cookiejar.Jar
-	kept    []keptCookie // contents of jar, oldest first; jar itself has no limits
+	stored  []storedCookie // contents of jar, oldest first; jar itself has no limits
 }
 
-// keptCookie is a cookie that the jar holds. Name, domain and path identify it: RFC 6265, section 5.3.
-type keptCookie struct{ name, domain, path, value string }
+// storedCookie is a cookie that the jar holds. Name, domain and path identify it: RFC 6265, section 5.3.
+type storedCookie struct{ name, domain, path, value string }
 
 func newCookies(origin url.URL, secrets func(values []string)) *cookies {
 	return &cookies{url: origin, secrets: secrets}
@@ -61,39 +61,39 @@ func (c *cookies) set(at *url.URL, cookie *http.Cookie) {
 	if cookie.Path == "" || cookie.Path[0] != '/' {
 		cookie.Path = defaultPath(at.Path)
 	}
-	key := keptCookie{cookie.Name, cookie.Domain, cookie.Path, cookie.Value}
+	key := storedCookie{cookie.Name, cookie.Domain, cookie.Path, cookie.Value}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.jar == nil {
 		c.jar, _ = cookiejar.New(nil) // the error is always nil
 	}
-	known := slices.Contains(c.kept, key)
-	c.kept = slices.DeleteFunc(c.kept, key.same)
+	known := slices.Contains(c.stored, key)
+	c.stored = slices.DeleteFunc(c.stored, key.same)
 	c.jar.SetCookies(at, []*http.Cookie{cookie})
 	if cookie.MaxAge >= 0 && (cookie.MaxAge > 0 || cookie.Expires.IsZero() || cookie.Expires.After(time.Now())) {
-		c.kept = append(c.kept, key)
+		c.stored = append(c.stored, key)
 	}
-	for len(c.kept) > maxCookies || c.bytes() > maxCookieTotal {
-		oldest := c.kept[0]
-		c.kept = c.kept[1:]
+	for len(c.stored) > maxCookies || c.bytes() > maxCookieTotal {
+		oldest := c.stored[0]
+		c.stored = c.stored[1:]
 		c.jar.SetCookies(at, []*http.Cookie{{Name: oldest.name, Domain: oldest.domain, Path: oldest.path, MaxAge: -1}})
 	}
-	c.some.Store(len(c.kept) > 0)
+	c.some.Store(len(c.stored) > 0)
 	if c.secrets != nil && !known {
 		values := []string{}
-		for _, k := range c.kept {
+		for _, k := range c.stored {
 			values = append(values, k.value)
 		}
 		c.secrets(values)
 	}
 }
 
-func (k keptCookie) same(other keptCookie) bool {
+func (k storedCookie) same(other storedCookie) bool {
 	return k.name == other.name && k.domain == other.domain && k.path == other.path
 }
 
 func (c *cookies) bytes() (n int) {
-	for _, k := range c.kept {
+	for _, k := range c.stored {
 		n += len(k.name) + len(k.value)
 	}
 	return n

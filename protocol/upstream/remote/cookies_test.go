@@ -229,13 +229,13 @@ func TestCookieLimits(t *testing.T) {
 		take(c, fmt.Sprintf("c%d=v", i))
 	}
 	header := c.header("/mcp", "")
-	if n := strings.Count(header, "="); n != maxCookies || len(c.kept) != maxCookies || !strings.HasSuffix(header, "; c9999=v") {
-		t.Errorf("%d cookies sent, %d kept: %.100s", n, len(c.kept), header)
+	if n := strings.Count(header, "="); n != maxCookies || len(c.stored) != maxCookies || !strings.HasSuffix(header, "; c9999=v") {
+		t.Errorf("%d cookies sent, %d kept: %.100s", n, len(c.stored), header)
 	}
 	for i := range 100 {
 		take(c, fmt.Sprintf("c%d=%s", i, strings.Repeat("x", 3000)))
 	}
-	if header = c.header("/mcp", ""); len(header) > maxCookieTotal+2*len(c.kept) || !strings.Contains(header, "c99=") {
+	if header = c.header("/mcp", ""); len(header) > maxCookieTotal+2*len(c.stored) || !strings.Contains(header, "c99=") {
 		t.Errorf("a header of %d bytes", len(header))
 	}
 	for i := range 100 {

@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	renewalsMost  = 2        // maximum repeats of a request after 401; the token may expire during a renewal
-	reachesMost   = 3        // maximum repeats after 403, each with a wider scope
-	challengesMax = 8        // maximum number of WWW-Authenticate headers that are read
-	challengeMax  = 4 << 10  // maximum length of one; longer ones are skipped
-	refusalDrain  = 64 << 10 // maximum size of a refusal's body that is read to reuse the connection
+	maxRenewals     = 2        // maximum repeats of a request after 401; the token may expire during a renewal
+	maxScopeRetries = 3        // maximum repeats after 403, each with a wider scope
+	challengesMax   = 8        // maximum number of WWW-Authenticate headers that are read
+	challengeMax    = 4 << 10  // maximum length of one; longer ones are skipped
+	refusalDrain    = 64 << 10 // maximum size of a refusal's body that is read to reuse the connection
 )
 
-// loginTrip adds credentials to each request of another roundTripper. A request that was refused because of them is repeated once
-// they are renewed.
-type loginTrip struct {
+// authTransport adds credentials to each request of another roundTripper. If a request is refused because of its credentials, it is
+// repeated after they are renewed.
+type authTransport struct {
 	roundTripper
 	credentials upstream.Credentials
 }
 
-// send sends the request with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. On a lent goroutine it does not
-// wait for a renewal; hear then continues.
-func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
+// send sends the request with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. In an inline exchange it does not
+// wait for a renewal but returns errSlow; receive then continues.
+func (t *authTransport) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if err := t.once(c, r, a); err != nil {
 		return err
 	}
-	if c.lent && (a.status == http.StatusUnauthorized || a.status == http.StatusForbidden) {
+	if c.inline && (a.status == http.StatusUnauthorized || a.status == http.StatusForbidden) {
 		a.refusal = true
 		return errSlow
 	}
 	return t.settle(c, r, a)
 }
 
-// hear reads the header of the response, unless send has already read the header of a refusal.
-func (t *loginTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
+// receive reads the header of the response, unless send has already read the header of a refusal.
+func (t *authTransport) receive(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if !a.refusal {
-		if err := t.roundTripper.hear(c, r, a); err != nil {
+		if err := t.roundTripper.receive(c, r, a); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (t *loginTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
 }
 
 // once sends the request with the current credentials.
-func (t *loginTrip) once(c *exchange, r *httpRequest, a *httpAnswer) error {
+func (t *authTransport) once(c *exchange, r *httpRequest, a *httpAnswer) error {
 	a.refusal = false
 	if r.authorization = t.credentials.Authorization(); !stream.IsHeaderValue(r.authorization) { // the value comes from an authorization server
 		r.authorization = ""
@@ -60,23 +60,23 @@ func (t *loginTrip) once(c *exchange, r *httpRequest, a *httpAnswer) error {
 }
 
 // settle repeats the request while it is refused and the credentials change.
-func (t *loginTrip) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
+func (t *authTransport) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
 	for renewed, reached := 0, 0; ; {
 		challenges, refused := t.refused(c, r, a)
 		if !refused {
 			return nil
 		}
-		verdict, err := t.ask(c, r, a, challenges)
+		verdict, err := t.awaitVerdict(c, r, a, challenges)
 		if err != nil {
 			return err
 		}
 		again := verdict.Again
 		switch a.status {
 		case http.StatusUnauthorized:
-			again = again && renewed < renewalsMost
+			again = again && renewed < maxRenewals
 			renewed++
 		default:
-			again = again && reached < reachesMost
+			again = again && reached < maxScopeRetries
 			reached++
 		}
 		if !again {
@@ -89,7 +89,7 @@ func (t *loginTrip) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
 }
 
 // refused reports whether the response requires other credentials, and returns its challenges.
-func (*loginTrip) refused(c *exchange, r *httpRequest, a *httpAnswer) (challenges []string, refused bool) {
+func (*authTransport) refused(c *exchange, r *httpRequest, a *httpAnswer) (challenges []string, refused bool) {
 	if r.verb == http.MethodDelete || a.status != http.StatusUnauthorized && a.status != http.StatusForbidden {
 		return nil, false
 	}
@@ -120,14 +120,15 @@ func wantsScope(challenges []string) bool {
 	return false
 }
 
-// ask releases the response and waits for the verdict. It returns an error if the exchange is canceled while it waits.
-func (t *loginTrip) ask(c *exchange, r *httpRequest, a *httpAnswer, challenges []string) (upstream.Verdict, error) {
+// awaitVerdict releases the response and waits for the Verdict of the credentials. It returns an error if the exchange is canceled
+// in the meantime.
+func (t *authTransport) awaitVerdict(c *exchange, r *httpRequest, a *httpAnswer, challenges []string) (upstream.Verdict, error) {
 	_, err := io.CopyN(io.Discard, a.body, refusalDrain)
-	_ = c.hold(nil)
+	_ = c.setStop(nil)
 	t.roundTripper.done(a, err == io.EOF)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := c.hold(cancelFunc(cancel)); err != nil {
+	if err := c.setStop(cancelFunc(cancel)); err != nil {
 		return upstream.Verdict{}, err
 	}
 	var verdict upstream.Verdict
@@ -135,7 +136,7 @@ func (t *loginTrip) ask(c *exchange, r *httpRequest, a *httpAnswer, challenges [
 	case verdict = <-t.credentials.Refused(r.authorization, a.status, challenges):
 	case <-ctx.Done():
 	}
-	return verdict, c.hold(nil)
+	return verdict, c.setStop(nil)
 }
 
 // challenges returns the WWW-Authenticate headers of a response.
@@ -158,22 +159,22 @@ func (a *httpAnswer) challenges() []string {
 	return all
 }
 
-// withLogin adds credentials to a trip, if there are any.
-func withLogin(t roundTripper, o Options) roundTripper {
+// withAuth adds credentials to a roundTripper, if there are any.
+func withAuth(t roundTripper, o Options) roundTripper {
 	if o.Credentials == nil {
 		return t
 	}
-	return &loginTrip{t, o.Credentials}
+	return &authTransport{t, o.Credentials}
 }
 
-// errTwoLogins is returned for two sources of the Authorization header.
+// errTwoLogins is returned if both the configuration and the credentials would set the Authorization header.
 var errTwoLogins = errors.New("header \"Authorization\" conflicts with the server's login; configure only one of them")
 
-// isPlain reports whether a trip, with or without credentials, is a plainTrip.
+// isPlain reports whether t is a plainTransport, with or without credentials.
 func isPlain(t roundTripper) bool {
-	if with, is := t.(*loginTrip); is {
+	if with, is := t.(*authTransport); is {
 		t = with.roundTripper
 	}
-	_, plain := t.(*plainTrip)
+	_, plain := t.(*plainTransport)
 	return plain
 }

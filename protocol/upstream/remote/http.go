@@ -36,8 +36,8 @@ type Options struct {
 // Plain HTTP uses the package's own connections and fasthttp's parser. HTTPS and proxies of the environment use net/http.
 // MCP 2025-11-25, basic/transports#streamable-http.
 //
-// Each Send is a POST in its own goroutine, or on one that the caller lends (Outgoing.Lend). They are not ordered. Only connecting and
-// notifications have timeouts. The caller limits the time of a request with Cancel.
+// Each Send is a POST in its own goroutine, or on the one that waits for the response (Outgoing.RunInline). The POSTs are not ordered.
+// Only connecting, notifications and responses have timeouts. The caller limits the time of a request with Cancel.
 // The configured headers replace User-Agent and Host. They cannot replace headers that the protocol sets.
 func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	o.MaxMessageBytes = upstream.MaxMessage(o.MaxMessageBytes)
@@ -46,7 +46,7 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &httpLink{o: o, sink: upstream.Paced(sink), ctx: ctx, cancel: cancel, opened: make(chan struct{}), calls: map[uint64]*exchange{}}
-	l.refusals.Init(l.tell)
+	l.refusals.Init(l.report)
 	site, err := parseSite(o)
 	if err != nil {
 		l.closing = true
@@ -55,10 +55,10 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	}
 	site.short = true // a compressing proxy might delay a message, such as a server request
 	l.head = newHead(site, "", "")
-	l.trip = newRoundTripper(site, o)
-	l.plain = isPlain(l.trip)
+	l.transport = newRoundTripper(site, o)
+	l.plain = isPlain(l.transport)
 	l.running.Go(func() {
-		_ = l.tell(upstream.Opened{})
+		_ = l.report(upstream.Opened{})
 		close(l.opened)
 	})
 	return l
@@ -66,15 +66,15 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 
 // httpLink is a session with a server. It has one goroutine for each running exchange, one for the GET stream, and a few idle ones.
 type httpLink struct {
-	o        Options
-	sink     upstream.Sink
-	ctx      context.Context // ends when the remaining events are no longer needed
-	cancel   context.CancelFunc
-	trip     roundTripper
-	plain    bool           // trip is a plainTrip, optionally with credentials
-	opened   chan struct{}  // closed after Opened was reported
-	running  sync.WaitGroup // goroutines that may report events
-	refusals upstream.Refusals
+	o         Options
+	sink      upstream.Sink
+	ctx       context.Context // ends when the remaining events are no longer needed
+	cancel    context.CancelFunc
+	transport roundTripper
+	plain     bool           // transport is a plainTransport, with or without credentials
+	opened    chan struct{}  // closed after Opened was reported
+	running   sync.WaitGroup // goroutines that may report events
+	refusals  upstream.Refusals
 
 	mu       sync.Mutex
 	head     *head                // common start of requests; immutable, replaced on change
@@ -82,12 +82,14 @@ type httpLink struct {
 	listener *exchange            // the exchange of the GET stream; nil = none
 	level    level                // the logging level that later requests wait for
 	idle     []*worker            // most recently used last
-	guests   []*worker            // workers without a goroutine of their own, for lent ones
-	unlent   int                  // number of further exchanges without lending, because the last lent one was slow
-	fewest   int                  // smallest number of idle workers since the last sweep
-	sweep    *time.Timer          // nil while nothing is idle
-	closing  bool
-	over     bool // Closed is about to be reported
+
+	inlineWorkers []*worker // workers without a goroutine of their own, for inline exchanges
+	inlinePause   int       // number of exchanges that are not run inline, because the last inline one was slow
+
+	fewest  int         // smallest number of idle workers since the last sweep
+	sweep   *time.Timer // nil while nothing is idle
+	closing bool
+	over    bool // Closed is about to be reported
 }
 
 // Send starts an exchange.
@@ -108,7 +110,7 @@ func (l *httpLink) Send(o upstream.Outgoing) {
 	c := &exchange{Outgoing: o, link: l}
 	l.calls[o.Ticket] = c
 	l.order(c)
-	if l.lent(c) {
+	if l.runInline(c) {
 		l.mu.Unlock()
 		return
 	}
@@ -166,7 +168,7 @@ func (l *httpLink) Close(grace time.Duration) {
 	for _, w := range l.idle {
 		close(w.jobs)
 	}
-	l.idle, l.guests = nil, nil
+	l.idle, l.inlineWorkers = nil, nil
 	if l.sweep != nil {
 		l.sweep.Stop()
 	}
@@ -183,7 +185,7 @@ func (l *httpLink) end(grace time.Duration) {
 	if head := l.current(); head.session != "" && !head.modern() && grace > 0 {
 		l.delete(head, grace)
 	}
-	l.trip.close()
+	l.transport.close()
 	l.finish(nil)
 }
 
@@ -202,8 +204,8 @@ func (l *httpLink) delete(head *head, grace time.Duration) {
 	timer := time.AfterFunc(grace, func() { c.cancel(context.DeadlineExceeded) })
 	defer timer.Stop()
 	var a httpAnswer
-	if l.trip.send(c, &httpRequest{verb: "DELETE", head: head}, &a) == nil {
-		l.trip.done(&a, false)
+	if l.transport.send(c, &httpRequest{verb: "DELETE", head: head}, &a) == nil {
+		l.transport.done(&a, false)
 	}
 }
 
@@ -216,8 +218,8 @@ func (l *httpLink) finish(err error) {
 	_ = l.sink(context.Background(), upstream.Closed{Err: err})
 }
 
-// tell reports an event. It blocks while the receiver has no room. If the receiver is gone, the link closes itself.
-func (l *httpLink) tell(e upstream.Event) error {
+// report reports an event. It blocks while the receiver does not accept events. If the receiver has stopped, the link closes itself.
+func (l *httpLink) report(e upstream.Event) error {
 	err := l.sink(l.ctx, e)
 	if err != nil {
 		l.Close(0)
@@ -231,15 +233,15 @@ func (l *httpLink) current() *head {
 	return l.head
 }
 
-// begin stores the session id that the server has assigned.
-func (l *httpLink) begin(session string) {
+// setSession stores the session id that the server has assigned.
+func (l *httpLink) setSession(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head = newHead(l.head.site, session, l.head.version)
 }
 
-// lose drops a session. It returns false if another session has already started.
-func (l *httpLink) lose(session string) bool {
+// dropSession drops a session. It returns false if another session has already started.
+func (l *httpLink) dropSession(session string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.head.session == session {
@@ -248,8 +250,8 @@ func (l *httpLink) lose(session string) bool {
 	return l.head.session == ""
 }
 
-// moved stores the path of a redirect.
-func (l *httpLink) moved(path string) {
+// setPath stores the path of a redirect.
+func (l *httpLink) setPath(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	site := *l.head.site
@@ -257,8 +259,8 @@ func (l *httpLink) moved(path string) {
 	l.head = newHead(&site, l.head.session, l.head.version)
 }
 
-// rest keeps an idle worker. If it returns false, the worker must end.
-func (l *httpLink) rest(w *worker, c *exchange) bool {
+// keepIdle keeps a worker for the next exchange. If it returns false, the worker must end.
+func (l *httpLink) keepIdle(w *worker, c *exchange) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.calls, c.Ticket)
@@ -280,7 +282,7 @@ func (l *httpLink) sweepLater() {
 
 // sweepIdle ends workers that were idle since the last sweep, and closes idle connections.
 func (l *httpLink) sweepIdle() {
-	busy := l.trip.sweep()
+	busy := l.transport.sweep()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
@@ -293,7 +295,7 @@ func (l *httpLink) sweepIdle() {
 	l.idle = append(l.idle[:0], l.idle[n:]...)
 	clear(l.idle[len(l.idle):cap(l.idle)])
 	l.fewest = len(l.idle)
-	l.guests = nil
+	l.inlineWorkers = nil
 	if len(l.idle) == 0 && !busy {
 		l.sweep = nil
 		return
@@ -304,10 +306,10 @@ func (l *httpLink) sweepIdle() {
 // exchange is the state of one HTTP exchange while it runs.
 type exchange struct {
 	upstream.Outgoing                 // zero for GET and DELETE
-	link              teller          // nil for GET and DELETE
+	link              reporter        // nil for GET and DELETE
 	session           string          // the session id in its request
 	written           bool            // Written was reported
-	lent              bool            // its goroutine is lent and must not block for long
+	inline            bool            // runs on the goroutine that waits for the response, and must not block it for long
 	ended             bool            // Received{Last}, Ended or NotSent was reported
 	after             <-chan struct{} // closed when it may start; nil = at once
 
@@ -316,19 +318,19 @@ type exchange struct {
 	stop  io.Closer // unblocks the exchange: its connection, or the connection attempt
 }
 
-// teller is the part of a link that exchanges use.
-type teller interface{ tell(upstream.Event) error }
+// reporter is the part of a link that exchanges use.
+type reporter interface{ report(upstream.Event) error }
 
-// wrote reports Written. The trip calls it when the connection has accepted the first byte.
+// wrote reports Written. The transport calls it when the connection has accepted the first byte.
 func (c *exchange) wrote() {
 	if !c.written && c.link != nil {
 		c.written = true
-		_ = c.link.tell(upstream.Written{Ticket: c.Ticket})
+		_ = c.link.report(upstream.Written{Ticket: c.Ticket})
 	}
 }
 
-// hold sets what Cancel closes; nil = nothing. If the exchange is already canceled, it closes stop and returns the cause.
-func (c *exchange) hold(stop io.Closer) error {
+// setStop sets what cancel closes; nil = nothing. If the exchange is already canceled, it closes stop and returns the cause.
+func (c *exchange) setStop(stop io.Closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop = stop
@@ -360,7 +362,7 @@ func (c *exchange) canceled() error {
 
 // why returns the cause of a cancellation, or err in readable form.
 func (c *exchange) why(err error) error {
-	return cmp.Or(c.canceled(), inWords(err))
+	return cmp.Or(c.canceled(), readable(err))
 }
 
 // cancelFunc adapts a context's cancel function to io.Closer.

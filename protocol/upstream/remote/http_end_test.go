@@ -233,7 +233,7 @@ func TestHTTPLinkLeaks(t *testing.T) {
 	t.Errorf("%d goroutines leaked", runtime.NumGoroutine()-before)
 }
 
-// While the receiver has no room, an exchange blocks, and Close ends it.
+// While the receiver does not accept events, an exchange blocks, and Close ends it.
 func TestHTTPLinkBackPressure(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)

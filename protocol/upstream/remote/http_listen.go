@@ -64,12 +64,12 @@ func (g *listener) run() {
 			return
 		}
 		if errors.Is(err, upstream.ErrSessionLost) {
-			if g.link.lose(session) {
-				_ = g.link.tell(upstream.SessionLost{})
+			if g.link.dropSession(session) {
+				_ = g.link.report(upstream.SessionLost{})
 			}
 			return
 		}
-		if g.link.tell(upstream.ListenFailed{Err: inWords(err), Final: final}) != nil || final {
+		if g.link.report(upstream.ListenFailed{Err: readable(err), Final: final}) != nil || final {
 			return
 		}
 		failures++
@@ -104,12 +104,12 @@ func (g *listener) once(head *head) (final bool, err error) {
 	g.sse.Events = 0
 	r := httpRequest{verb: http.MethodGet, head: head, lastEvent: g.sse.LastID}
 	a := &g.answer
-	if err := g.link.trip.send(g.call, &r, a); err != nil {
+	if err := g.link.transport.send(g.call, &r, a); err != nil {
 		return false, err
 	}
 	defer func() {
-		_ = g.call.hold(nil)
-		g.link.trip.done(a, false)
+		_ = g.call.setStop(nil)
+		g.link.transport.done(a, false)
 	}()
 	if a.status != http.StatusOK {
 		return g.refused(head)
@@ -121,7 +121,7 @@ func (g *listener) once(head *head) (final bool, err error) {
 		return true, errors.New("the GET response is not an event stream")
 	}
 	g.open = head.session
-	if err := g.link.tell(upstream.Listening{}); err != nil {
+	if err := g.link.report(upstream.Listening{}); err != nil {
 		return false, err
 	}
 	g.sse.Reset(a.body)
@@ -131,7 +131,7 @@ func (g *listener) once(head *head) (final bool, err error) {
 		case err == io.EOF:
 			return false, errStreamEnded
 		case errors.Is(err, stream.ErrFrameTooLarge), errors.Is(err, stream.ErrOverBudget):
-			err = g.link.tell(upstream.Noise{Err: fmt.Errorf("read stream: %w", err)})
+			err = g.link.report(upstream.Noise{Err: fmt.Errorf("read stream: %w", err)})
 		case err == nil:
 			err = g.frames(data)
 		}
@@ -142,15 +142,15 @@ func (g *listener) once(head *head) (final bool, err error) {
 }
 
 func (g *listener) frames(data []byte) error {
-	var told error
+	var sinkErr error
 	err := upstream.Parse(data, func(f *protocol.Frame) error {
-		told = g.link.tell(upstream.Received{Frame: *f})
-		return told
+		sinkErr = g.link.report(upstream.Received{Frame: *f})
+		return sinkErr
 	})
-	if err != nil && told == nil {
-		told = g.link.tell(upstream.NoiseOf(data, err))
+	if err != nil && sinkErr == nil {
+		sinkErr = g.link.report(upstream.NoiseOf(data, err))
 	}
-	return told
+	return sinkErr
 }
 
 // refused interprets a status other than 200. A 404 means a lost session only if the session had a stream before, since

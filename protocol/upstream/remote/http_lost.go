@@ -44,8 +44,8 @@ func isLost(c *exchange, status int, body []byte) bool {
 	return f.Kind == protocol.KindError && mayBeLost(&f) && saysLost(c, status, errorText(&f))
 }
 
-// lostAnswer is like isLost for an error with an id. An error with the id of the request is its answer, unless the status, the code
-// and the text all indicate an unknown session: a tool may have sessions of its own.
+// lostAnswer is like isLost, but for an error with an id. An error with the id of the request answers the request, unless the status,
+// the code and the text all indicate an unknown session, because a tool may have sessions of its own.
 func lostAnswer(c *exchange, status int, f *protocol.Frame) bool {
 	if c.session == "" || status/100 != 4 || !mayBeLost(f) {
 		return false

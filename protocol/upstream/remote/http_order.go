@@ -8,9 +8,9 @@ import (
 )
 
 // Each request is a separate POST, so a server may process a later one first. That matters for logging/setLevel, whose level must apply
-// to later calls. So requests wait for its response.
+// to later calls. So later requests wait for the response to it.
 
-// orderFor is the maximum wait, in case the server does not answer.
+// orderFor is the maximum wait, in case the server does not respond.
 const orderFor = time.Second
 
 var setLevel = protocol.MethodLoggingSetLevel.String()
@@ -50,7 +50,7 @@ func (c *exchange) await() {
 	late := time.NewTimer(orderFor)
 	defer late.Stop()
 	gone := &signal{ch: make(chan struct{})}
-	if c.hold(gone) != nil {
+	if c.setStop(gone) != nil {
 		return
 	}
 	select {
@@ -58,7 +58,7 @@ func (c *exchange) await() {
 	case <-late.C:
 	case <-gone.ch:
 	}
-	_ = c.hold(nil)
+	_ = c.setStop(nil)
 }
 
 // signal is a channel that may be closed several times.

@@ -17,8 +17,8 @@ const (
 	resumePause = time.Second // pause before an attempt, unless the server sets one
 )
 
-// stream reports the frames of an event stream. A stream that ends before the response is resumed where it ended, if its events
-// have ids. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
+// stream reports the frames of an event stream. If the stream ends before the response message and its events have ids, stream
+// resumes it where it ended. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
 func (w *worker) stream(c *exchange) (clean bool, err error) {
 	w.sse.LastID, w.sse.Retry = "", 0
 	tries := 0
@@ -57,20 +57,20 @@ func (w *worker) events(c *exchange) (clean bool, err error) {
 			return false, err
 		}
 		data = protocol.Trim(data)
-		told, alone := error(nil), !protocol.IsBatch(data)
+		sinkErr, alone := error(nil), !protocol.IsBatch(data)
 		err = upstream.Parse(data, func(f *protocol.Frame) error {
 			if alone {
 				f.Memory = w.sse.Memory
 			}
-			told = w.frame(c, f, isResponse(f))
-			return told
+			sinkErr = w.frame(c, f, isResponse(f))
+			return sinkErr
 		})
-		if told != nil {
-			return false, told
+		if sinkErr != nil {
+			return false, sinkErr
 		}
 		if err != nil {
-			if told = w.link.tell(upstream.NoiseOf(data, err)); told != nil {
-				return false, told
+			if sinkErr = w.link.report(upstream.NoiseOf(data, err)); sinkErr != nil {
+				return false, sinkErr
 			}
 		}
 		if c.ended && linger == nil {
@@ -86,13 +86,13 @@ func (w *worker) resume(c *exchange, tries int) (again bool, final error) {
 	if pause <= 0 {
 		pause = resumePause
 	}
-	w.link.trip.done(&w.answer, false)
+	w.link.transport.done(&w.answer, false)
 	if err := pauseFor(c, pause*time.Duration(tries)); err != nil {
 		return false, err
 	}
 	r := httpRequest{verb: http.MethodGet, head: w.link.current(), lastEvent: w.sse.LastID}
 	a := &w.answer
-	if err := w.link.trip.send(c, &r, a); err != nil {
+	if err := w.link.transport.send(c, &r, a); err != nil {
 		return false, c.canceled()
 	}
 	if a.status == http.StatusOK && a.sse && a.unreadable == nil {
@@ -109,7 +109,7 @@ func (w *worker) resume(c *exchange, tries int) (again bool, final error) {
 func pauseFor(c *exchange, d time.Duration) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := c.hold(cancelFunc(cancel)); err != nil {
+	if err := c.setStop(cancelFunc(cancel)); err != nil {
 		return err
 	}
 	timer := time.NewTimer(d)
@@ -118,5 +118,5 @@ func pauseFor(c *exchange, d time.Duration) error {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return c.hold(nil)
+	return c.setStop(nil)
 }

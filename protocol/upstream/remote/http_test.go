@@ -59,7 +59,7 @@ func testOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 }
 
 func testRequest(ticket uint64) upstream.Outgoing {
-	return upstream.Outgoing{Ticket: ticket, Request: true, Method: "tools/call", Lend: lendAny,
+	return upstream.Outgoing{Ticket: ticket, Request: true, Method: "tools/call", RunInline: runAnywhere,
 		Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x"}}`, ticket)}
 }
 

@@ -21,13 +21,13 @@ const (
 	errorBodyBytes = 1 << 10 // maximum size of StatusError.Body
 )
 
-// worker is a goroutine that runs exchanges one after the other and reuses its buffers.
+// worker runs exchanges one after the other and reuses its buffers. It runs on its own goroutine, or inline.
 type worker struct {
 	link *httpLink
 	jobs chan *exchange // capacity 1; closed to end the worker
 
-	guest   *exchange // the exchange that Do runs
-	next    step      // next step of an exchange that was started on a lent goroutine
+	inline  *exchange // the exchange that Do runs
+	next    step      // next step of an exchange that was started inline
 	request httpRequest
 	answer  httpAnswer
 	sse     stream.EventReader
@@ -44,13 +44,13 @@ func (w *worker) run(c *exchange) {
 	<-w.link.opened
 	for ok := true; ok; c, ok = <-w.jobs {
 		w.exchange(c)
-		if !w.link.rest(w, c) {
+		if !w.link.keepIdle(w, c) {
 			return
 		}
 	}
 }
 
-// exchange starts or continues a POST and reports its events. It returns false if it would have to block on a lent goroutine.
+// exchange starts or continues a POST and reports its events. It returns false if an inline exchange would have to wait longer.
 func (w *worker) exchange(c *exchange) (done bool) {
 	if !c.Request {
 		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
@@ -61,7 +61,7 @@ func (w *worker) exchange(c *exchange) (done bool) {
 	}
 	clean := false
 	err := w.post(c)
-	if c.lent && w.mustWait(err) {
+	if c.inline && w.mustWait(err) {
 		return false
 	}
 	if c.Method == setLevel {
@@ -75,9 +75,9 @@ func (w *worker) exchange(c *exchange) (done bool) {
 	w.taken = 0
 	w.sse.Rope.Reset()
 	w.request = httpRequest{}
-	canceled := c.hold(nil) != nil
+	canceled := c.setStop(nil) != nil
 	if sent {
-		w.link.trip.done(&w.answer, clean && !canceled)
+		w.link.transport.done(&w.answer, clean && !canceled)
 	}
 	if !c.ended {
 		w.end(c, c.why(err))
@@ -88,38 +88,38 @@ func (w *worker) exchange(c *exchange) (done bool) {
 // post sends the frame, reads the header of the response, and follows redirects within the origin.
 func (w *worker) post(c *exchange) error {
 	next := w.next
-	if w.next = stepAsk; next == stepBody {
+	if w.next = stepSend; next == stepBody {
 		return nil
 	}
 	initialize := c.Method == protocol.MethodInitialize.String()
 	for range maxRedirects {
-		if err := w.ask(c, next, initialize); err != nil {
+		if err := w.roundTrip(c, next, initialize); err != nil {
 			return err
 		}
-		next = stepAsk
+		next = stepSend
 		head, a := w.request.head, &w.answer
 		if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
 			if a.session != "" && a.status < 300 && (initialize || c.session == "" && !head.modern()) {
-				w.link.begin(a.session)
+				w.link.setSession(a.session)
 			}
 			return nil
 		}
 		path, same := head.site.redirect(a.location)
 		elsewhere := head.site.refusal(a, nil)
-		_ = c.hold(nil) // a cancellation is noticed at the next attempt
-		w.link.trip.done(a, false)
+		_ = c.setStop(nil) // a cancellation is noticed at the next attempt
+		w.link.transport.done(a, false)
 		if !same {
 			return elsewhere
 		}
-		w.link.moved(path)
+		w.link.setPath(path)
 	}
 	return &upstream.StatusError{Code: w.answer.status, Body: []byte("too many redirects")}
 }
 
-// ask sends the request, unless it was already sent, and reads the header of the response.
-func (w *worker) ask(c *exchange, next step, initialize bool) error {
+// roundTrip sends the request, unless it was already sent, and reads the header of the response.
+func (w *worker) roundTrip(c *exchange, next step, initialize bool) error {
 	if next == stepHead {
-		return w.link.trip.hear(c, &w.request, &w.answer)
+		return w.link.transport.receive(c, &w.request, &w.answer)
 	}
 	head := w.link.current()
 	c.session = head.session
@@ -127,17 +127,17 @@ func (w *worker) ask(c *exchange, next step, initialize bool) error {
 		c.session = ""
 	}
 	w.request = httpRequest{verb: http.MethodPost, head: head, bare: initialize, body: c.Frame, method: c.Method, name: c.Name, headers: c.Headers}
-	return w.link.trip.send(c, &w.request, &w.answer)
+	return w.link.transport.send(c, &w.request, &w.answer)
 }
 
 // end reports that the exchange ended without a response message.
 func (w *worker) end(c *exchange, err error) {
 	c.ended = true
 	if !c.written {
-		_ = w.link.tell(upstream.NotSent{Ticket: c.Ticket, Err: err})
+		_ = w.link.report(upstream.NotSent{Ticket: c.Ticket, Err: err})
 		return
 	}
-	_ = w.link.tell(upstream.Ended{Ticket: c.Ticket, Err: err})
+	_ = w.link.report(upstream.Ended{Ticket: c.Ticket, Err: err})
 }
 
 // read processes the response. clean means that it was read to its end. The error is the one for Ended.
@@ -148,7 +148,7 @@ func (w *worker) read(c *exchange) (clean bool, err error) {
 	}
 	if a.length == 0 || a.status == http.StatusAccepted || a.status == http.StatusNoContent {
 		_, err = io.CopyN(io.Discard, a.body, errorBodyBytes)
-		return err == io.EOF, w.judge(c, nil, nil)
+		return err == io.EOF, w.processBody(c, nil, nil)
 	}
 	if a.length > 0 && !a.sse && (a.status/100 == 2 || a.length <= bodyStart) {
 		raw, memory, err := w.sized(a)
@@ -160,20 +160,20 @@ func (w *worker) read(c *exchange) (clean bool, err error) {
 			_, err := w.stream(c)
 			return true, err
 		}
-		return true, w.judge(c, raw, memory)
+		return true, w.processBody(c, raw, memory)
 	}
 	w.sse.Reset(a.body)
 	first := w.sse.Lines.Peek()
 	if a.status/100 != 2 && !upstream.LooksJSON(first) && !looksSSE(first) {
-		return false, w.judge(c, first, nil) // an HTML page or a text; its start suffices
+		return false, w.processBody(c, first, nil) // an HTML page or a text; its start suffices
 	}
 	if upstream.LooksJSON(first) || !a.sse && !looksSSE(first) {
 		w.sse.Rope.Add(first)
 		if err := w.sse.Rope.ReadAll(a.body); err != nil {
-			return false, whenCut(err)
+			return false, unexpectedEOF(err)
 		}
 		raw, memory := w.sse.Rope.Take()
-		return true, w.judge(c, raw, memory)
+		return true, w.processBody(c, raw, memory)
 	}
 	return w.stream(c)
 }
@@ -187,7 +187,7 @@ func (w *worker) sized(a *httpAnswer) (raw []byte, memory *protocol.Memory, err 
 	if length < bodyStart {
 		raw = make([]byte, length)
 		_, err = io.ReadFull(a.body, raw)
-		return raw, nil, whenCut(err)
+		return raw, nil, unexpectedEOF(err)
 	}
 	for size := bodyStart; len(raw) < length; size *= bodyGrowth {
 		size = min(size, length)
@@ -202,28 +202,28 @@ func (w *worker) sized(a *httpAnswer) (raw []byte, memory *protocol.Memory, err 
 		memory.Free()
 		memory, raw = bigger, bigger.Bytes()
 		if _, err := io.ReadFull(a.body, raw[have:]); err != nil {
-			return nil, nil, whenCut(err)
+			return nil, nil, unexpectedEOF(err)
 		}
 	}
 	return raw, memory, nil
 }
 
-// whenCut replaces io.EOF by io.ErrUnexpectedEOF, for data that ends too early.
-func whenCut(err error) error {
+// unexpectedEOF replaces io.EOF with io.ErrUnexpectedEOF, for data that ends too early.
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// judge processes a body that is not an event stream. A JSON-RPC message takes precedence over the status, unless it refuses the HTTP
-// request. memory is the memory that contains the body, or nil.
-func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error {
+// processBody processes a body that is not an event stream. A JSON-RPC message takes precedence over the status, unless it refuses the
+// HTTP request. memory is the memory that contains the body, or nil.
+func (w *worker) processBody(c *exchange, body []byte, memory *protocol.Memory) error {
 	status := w.answer.status
 	body = protocol.Trim(body)
 	if c.Request && len(body) > 0 {
 		w.frames = w.frames[:0]
-		err := upstream.Parse(body, w.keep)
+		err := upstream.Parse(body, w.collect)
 		defer clear(w.frames)
 		if len(w.frames) == 1 {
 			w.frames[0].Memory = memory
@@ -242,16 +242,17 @@ func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error 
 		return nil
 	}
 	if isLost(c, status, body) {
-		if !w.link.lose(c.session) {
+		if !w.link.dropSession(c.session) {
 			return upstream.ErrSessionLost // the link has another session already
 		}
-		_ = w.link.tell(upstream.SessionLost{Ticket: c.Ticket})
+		_ = w.link.report(upstream.SessionLost{Ticket: c.Ticket})
 		return upstream.ErrSessionLost
 	}
 	return w.request.head.site.refusal(&w.answer, body)
 }
 
-// refused reports whether a JSON-RPC error refuses the HTTP request instead of answering it. The status then says more.
+// refused reports whether a JSON-RPC error refuses the HTTP request instead of answering the JSON-RPC request. The status is then more
+// specific than the error.
 func (w *worker) refused(c *exchange, f *protocol.Frame, body []byte) bool {
 	if f.Kind != protocol.KindError {
 		return false
@@ -266,7 +267,7 @@ func (w *worker) refused(c *exchange, f *protocol.Frame, body []byte) bool {
 	return isLost(c, w.answer.status, body)
 }
 
-func (w *worker) keep(f *protocol.Frame) error {
+func (w *worker) collect(f *protocol.Frame) error {
 	w.frames = append(w.frames, *f)
 	return nil
 }
@@ -294,7 +295,7 @@ func (w *worker) frame(c *exchange, f *protocol.Frame, last bool) error {
 		e.Ticket, e.Last, e.Status = 0, false, 0
 	}
 	c.ended = c.ended || e.Last
-	return w.link.tell(e)
+	return w.link.report(e)
 }
 
 func isResponse(f *protocol.Frame) bool {

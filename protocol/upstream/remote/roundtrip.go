@@ -32,8 +32,8 @@ type roundTripper interface {
 	// send writes the request and reads the header of the response into a. It calls c.wrote once the first byte is written,
 	// and sets what Cancel closes. After an error, done need not be called.
 	send(c *exchange, r *httpRequest, a *httpAnswer) error
-	// hear continues after send has returned errSlow. It takes the same arguments.
-	hear(c *exchange, r *httpRequest, a *httpAnswer) error
+	// receive continues after send has returned errSlow. It takes the same arguments.
+	receive(c *exchange, r *httpRequest, a *httpAnswer) error
 	// done ends the exchange. clean means that the body was read to its end. The caller must not use a afterwards. A second call does nothing.
 	done(a *httpAnswer, clean bool)
 	// sweep closes connections that have been idle for too long. It returns false if none is left.
@@ -42,13 +42,13 @@ type roundTripper interface {
 	close()
 }
 
-// newRoundTripper returns net/http for TLS and proxies, and plainTrip otherwise.
+// newRoundTripper returns net/http for TLS and proxies, and plainTransport otherwise.
 func newRoundTripper(site *site, o Options) roundTripper {
 	proxy, err := proxyOf(&http.Request{URL: site.url})
 	if site.url.Scheme == "https" || proxy != nil || err != nil {
-		return withLogin(newNetTrip(o), o)
+		return withAuth(newNetTransport(o), o)
 	}
-	return withLogin(&plainTrip{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout}}, o)
+	return withAuth(&plainTransport{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout}}, o)
 }
 
 // proxyOf returns the proxy of a request. It is a variable for tests, since the environment is read only once.
@@ -65,7 +65,7 @@ type httpAnswer struct {
 	retryAfter string
 	location   string
 	decoder    *coding.Reader // decodes a body with a Content-Encoding, until done; nil = none
-	refusal    bool           // for loginTrip: the header of a refusal was read, but not processed
+	refusal    bool           // for authTransport: the header of a refusal was read, but not processed
 
 	response *http.Response // net/http; nil when done
 	cancel   context.CancelFunc
@@ -82,15 +82,15 @@ type httpAnswer struct {
 // readers is shared because the number of goroutines follows the load, and a reader is the largest part of their memory.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBytes) }}
 
-// plainTrip is HTTP/1.1 without TLS, with fasthttp's parser. A connection belongs to one exchange at a time, so closing it cancels
+// plainTransport is HTTP/1.1 without TLS, with fasthttp's parser. A connection belongs to one exchange at a time, so closing it cancels
 // the exchange at any point. fasthttp's HostClient is not used, because it connects without a context, so a call could not be
 // canceled meanwhile, and because it reuses idle connections without checking whether the server has closed them.
-type plainTrip struct{ pool connPool }
+type plainTransport struct{ pool connPool }
 
-func (t *plainTrip) sweep() bool { return t.pool.sweep(time.Now()) }
-func (t *plainTrip) close()      { t.pool.close() }
+func (t *plainTransport) sweep() bool { return t.pool.sweep(time.Now()) }
+func (t *plainTransport) close()      { t.pool.close() }
 
-func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
+func (t *plainTransport) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	a.status, a.session, a.retryAfter, a.location, a.rest = 0, "", "", "", nil
 	for {
 		conn, used, err := t.pool.get(c, r.verb != http.MethodGet)
@@ -98,7 +98,7 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 			return err
 		}
 		a.conn = conn
-		if err := c.hold(conn); err != nil {
+		if err := c.setStop(conn); err != nil {
 			t.done(a, false)
 			return err
 		}
@@ -107,7 +107,7 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 			c.wrote()
 		}
 		if err != nil && n == 0 {
-			_ = c.hold(nil)
+			_ = c.setStop(nil)
 			t.done(a, false)
 			if used && c.canceled() == nil {
 				continue // the connection was stale, and nothing was written: try another
@@ -117,12 +117,12 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 		if err != nil { // the server may have refused the request early
 			_ = conn.SetReadDeadline(time.Now().Add(earlyFor))
 		}
-		if c.lent && err == nil {
-			conn.hurry()
+		if c.inline && err == nil {
+			conn.limitRead()
 		} else if err == nil {
-			conn.calm()
+			conn.unlimitRead()
 		}
-		if headErr := t.hear(c, r, a); headErr != nil {
+		if headErr := t.receive(c, r, a); headErr != nil {
 			if err == nil || headErr == errSlow {
 				return headErr
 			}
@@ -133,21 +133,21 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	}
 }
 
-func (t *plainTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
+func (t *plainTransport) receive(c *exchange, r *httpRequest, a *httpAnswer) error {
 	err := a.readHead(r)
 	if err == nil {
 		return nil
 	}
-	if c.lent && isTimeout(err) {
+	if c.inline && isTimeout(err) {
 		return errSlow
 	}
-	_ = c.hold(nil)
+	_ = c.setStop(nil)
 	t.done(a, false)
 	return fmt.Errorf("read response: %w", err)
 }
 
 // done returns the connection to the pool or closes it.
-func (t *plainTrip) done(a *httpAnswer, clean bool) {
+func (t *plainTransport) done(a *httpAnswer, clean bool) {
 	conn := a.conn
 	if conn == nil {
 		return
@@ -239,7 +239,7 @@ func (a *httpAnswer) readHead(r *httpRequest) error {
 	}
 	for range 8 {
 		if _, err := a.reader.Peek(1); err != nil {
-			return whenCut(err)
+			return unexpectedEOF(err)
 		}
 		if err := a.head.Read(a.reader); err != nil {
 			var network net.Error

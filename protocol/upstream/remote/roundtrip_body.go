@@ -52,7 +52,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 			return n, io.EOF
 		}
 	}
-	return n, whenCut(err)
+	return n, unexpectedEOF(err)
 }
 
 // nextIsBuffered reports whether the size of the next chunk can be read without blocking.
@@ -95,7 +95,7 @@ func (b *answerBody) line() ([]byte, error) {
 		return nil, errMalformedChunk
 	}
 	if err != nil {
-		return nil, whenCut(err)
+		return nil, unexpectedEOF(err)
 	}
 	line = line[:len(line)-1]
 	if n := len(line); n > 0 && line[n-1] == '\r' {

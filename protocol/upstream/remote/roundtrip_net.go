@@ -22,11 +22,11 @@ const (
 	maxNetConns = 8 // maximum connection attempts of net/http for a request without a body
 )
 
-// netTrip uses net/http, for TLS, HTTP/2 and proxies.
-type netTrip struct{ transport *http.Transport }
+// netTransport uses net/http, for TLS, HTTP/2 and proxies.
+type netTransport struct{ transport *http.Transport }
 
-func newNetTrip(o Options) *netTrip {
-	return &netTrip{&http.Transport{
+func newNetTransport(o Options) *netTransport {
+	return &netTransport{&http.Transport{
 		Proxy:                  proxyOf,
 		DialContext:            (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
 		TLSHandshakeTimeout:    o.ConnectTimeout,
@@ -44,14 +44,14 @@ func newNetTrip(o Options) *netTrip {
 // tlsConfig is a variable for tests, which add their own certificates.
 var tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 
-func (*netTrip) hear(*exchange, *httpRequest, *httpAnswer) error { return errSlow } // not called, since send does not return errSlow
+func (*netTransport) receive(*exchange, *httpRequest, *httpAnswer) error { return errSlow } // not called, since send does not return errSlow
 
-func (*netTrip) sweep() bool { return false } // net/http closes idle connections itself
-func (t *netTrip) close()    { t.transport.CloseIdleConnections() }
+func (*netTransport) sweep() bool { return false } // net/http closes idle connections itself
+func (t *netTransport) close()    { t.transport.CloseIdleConnections() }
 
 // attempt is one attempt of an exchange with net/http. It records whether the body was read, and counts connection attempts. net/http
-// repeats requests on its own. It cannot repeat one with a body, since it gets no way to read the body again. It would repeat
-// one without a body endlessly, so attempt stops that.
+// repeats requests on its own. It cannot repeat a request with a body, because it cannot read the body again. It would repeat a request
+// without a body endlessly, so attempt stops it after maxNetConns connection attempts.
 type attempt struct {
 	body   *bodyOnce
 	cancel context.CancelFunc
@@ -78,13 +78,13 @@ func (n *attempt) again(err error) bool {
 	if !n.body.end() {
 		return n.reused.Load() // the connection was stale, and nothing was written
 	}
-	return unseen(err)
+	return unprocessed(err)
 }
 
-// unseen reports whether an error of net/http means that an HTTP/2 server ended the stream without processing it. Such a request is safe
-// to repeat by RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old connections, and a request may be on its way then.
-// net/http reports this only in the text of the error.
-func unseen(err error) bool {
+// unprocessed reports whether an error of net/http means that an HTTP/2 server ended the stream without processing the request. Such a
+// request is safe to repeat: RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old connections, possibly while a
+// request is on its way. net/http reports this only in the text of the error.
+func unprocessed(err error) bool {
 	why, is := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
 	return is && (strings.HasPrefix(why, "http2: Transport received Server's graceful shutdown GOAWAY]") ||
 		strings.HasPrefix(why, "stream error: stream ID ") && strings.Contains(why, "; REFUSED_STREAM; received from peer]"))
@@ -120,7 +120,7 @@ func (b *bodyOnce) end() (read bool) {
 	return b.read
 }
 
-func (t *netTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
+func (t *netTransport) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	a.status, a.session, a.retryAfter, a.location, a.response = 0, "", "", "", nil
 	for repeats := 0; ; repeats++ {
 		again, err := t.once(c, r, a)
@@ -131,9 +131,9 @@ func (t *netTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 }
 
 // once makes one attempt. again means that the server has not processed the request.
-func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, err error) {
+func (t *netTransport) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := c.hold(cancelFunc(cancel)); err != nil {
+	if err := c.setStop(cancelFunc(cancel)); err != nil {
 		return false, err
 	}
 	tried := &attempt{cancel: cancel}
@@ -164,7 +164,7 @@ func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, 
 		cancel()
 		again = tried.again(err)
 		if tried.body != nil && tried.body.end() {
-			c.wrote() // a part of it may have been sent
+			c.wrote() // a part of the body may have been sent
 		}
 		return again, err
 	}
@@ -207,7 +207,7 @@ func (a *httpAnswer) takeResponse(r *httpRequest) {
 }
 
 // done closes the body. net/http reuses the connection if the body was read to its end.
-func (*netTrip) done(a *httpAnswer, _ bool) {
+func (*netTransport) done(a *httpAnswer, _ bool) {
 	if a.response == nil {
 		return
 	}

@@ -49,18 +49,18 @@ func (p *connPool) get(c *exchange, reuse bool) (conn *poolConn, used bool, err 
 		}
 		conn.Close()
 	}
-	if c.lent {
+	if c.inline {
 		return nil, false, errNoConn
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
-	if err := c.hold(cancelFunc(cancel)); err != nil {
+	if err := c.setStop(cancelFunc(cancel)); err != nil {
 		return nil, false, err
 	}
 	dialer := net.Dialer{}
 	dialed, err := dialer.DialContext(ctx, "tcp", p.addr)
 	if err != nil {
-		_ = c.hold(nil)
+		_ = c.setStop(nil)
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return nil, false, fmt.Errorf("connect to %s: no answer within %v", p.addr, p.timeout)
 		}
@@ -94,7 +94,7 @@ func (p *connPool) pop() *poolConn {
 	return conn
 }
 
-// put keeps a connection. If it returns false, the caller must close the connection.
+// put adds an idle connection to the pool. If it returns false, the caller must close the connection.
 func (p *connPool) put(conn *poolConn) bool {
 	conn.since = time.Now()
 	p.mu.Lock()
@@ -133,8 +133,9 @@ func (p *connPool) close() {
 	p.idle = nil
 }
 
-// fresh reports whether an idle connection can be reused: it is open and has no data to read. A Node server closes a connection after
-// 5 s of idle time. A check right before that would find it open, and the next request on it would be lost. Hence trustedFor.
+// fresh reports whether an idle connection can be reused: it is open, has no data to read, and has been idle for less than trustedFor.
+// A Node server closes a connection after 5 s of idle time. A check right before that would find the connection open, and the next
+// request on it would be lost.
 func (c *poolConn) fresh() bool {
 	idle := time.Since(c.since)
 	if idle < hotFor {
@@ -144,7 +145,7 @@ func (c *poolConn) fresh() bool {
 		return false
 	}
 	c.stale = false
-	c.calm() // with an expired deadline, the check would fail
+	c.unlimitRead() // with an expired deadline, the check would fail
 	if err := c.raw.Read(c.look); err != nil {
 		return false
 	}

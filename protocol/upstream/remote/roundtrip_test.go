@@ -80,7 +80,7 @@ func TestHTTPRoundTripStale(t *testing.T) {
 		return !last
 	})
 	l, r := testOpen(t, Options{URL: url})
-	pool := &l.(*httpLink).trip.(*plainTrip).pool
+	pool := &l.(*httpLink).transport.(*plainTransport).pool
 	const calls = 100
 	for i := uint64(1); i <= calls; i++ {
 		l.Send(testRequest(i))
@@ -106,7 +106,7 @@ func TestHTTPRoundTripIdle(t *testing.T) {
 		return true
 	})
 	l, _ := testOpen(t, Options{URL: url})
-	pool := &l.(*httpLink).trip.(*plainTrip).pool
+	pool := &l.(*httpLink).transport.(*plainTransport).pool
 	for idle, want := range map[time.Duration]bool{trustedFor - time.Second: true, trustedFor: false} {
 		conn, _, err := pool.get(&exchange{}, false)
 		if err != nil {
@@ -200,9 +200,9 @@ func TestHTTPRoundTripCanceledEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	for _, trip := range []roundTripper{
-		&plainTrip{pool: connPool{addr: listener.Addr().String(), timeout: time.Second}},
-		newNetTrip(Options{ConnectTimeout: time.Second}),
+	for _, transport := range []roundTripper{
+		&plainTransport{pool: connPool{addr: listener.Addr().String(), timeout: time.Second}},
+		newNetTransport(Options{ConnectTimeout: time.Second}),
 	} {
 		site, err := parseSite(Options{URL: "http://" + listener.Addr().String()})
 		if err != nil {
@@ -211,10 +211,10 @@ func TestHTTPRoundTripCanceledEarly(t *testing.T) {
 		c := &exchange{}
 		c.cancel(context.Canceled)
 		var a httpAnswer
-		if err := trip.send(c, &httpRequest{verb: "POST", head: newHead(site, "", ""), body: []byte("{}")}, &a); err == nil || c.written {
-			t.Errorf("%T: sent: %v %v", trip, err, c.written)
+		if err := transport.send(c, &httpRequest{verb: "POST", head: newHead(site, "", ""), body: []byte("{}")}, &a); err == nil || c.written {
+			t.Errorf("%T: sent: %v %v", transport, err, c.written)
 		}
-		trip.close()
+		transport.close()
 	}
 }
 
@@ -270,7 +270,7 @@ func TestHTTPRoundTripSweep(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	pool := &l.trip.(*plainTrip).pool
+	pool := &l.transport.(*plainTransport).pool
 	pool.mu.Lock()
 	connections := len(pool.idle)
 	pool.mu.Unlock()

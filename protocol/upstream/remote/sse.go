@@ -23,7 +23,7 @@ const (
 // It reports Opened when the server has sent its endpoint. It reports Closed if there is no endpoint event within 30 s, if the endpoint
 // has another origin, and when the stream ends, since it cannot be resumed.
 //
-// Each Send is a POST to the endpoint in its own goroutine. They are not ordered. The server's messages come on
+// Each Send is a POST to the endpoint in its own goroutine. The POSTs are not ordered. The server's messages arrive on
 // the stream, with ticket 0. The link reports Ended{nil} for an accepted notification or response, and Ended with an error or
 // Received{Last} for a refused POST. It reports nothing more for an accepted request. Cancel closes a running POST.
 // The link itself refuses server/discover, with status 405.
@@ -37,7 +37,7 @@ func openSSE(o Options, wait time.Duration, sink upstream.Sink) *sseLink {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &sseLink{o: o, sink: upstream.Paced(sink), ctx: ctx, cancel: cancel, stream: &exchange{},
 		calls: map[uint64]*sseCall{}, byID: map[string]*sseCall{}}
-	l.refusals.Init(l.tell)
+	l.refusals.Init(l.report)
 	site, err := parseSite(o)
 	if err != nil {
 		l.closing, l.cause = true, err
@@ -45,22 +45,22 @@ func openSSE(o Options, wait time.Duration, sink upstream.Sink) *sseLink {
 		return l
 	}
 	l.head = newHead(site, "", "")
-	l.trip = newRoundTripper(site, o)
+	l.transport = newRoundTripper(site, o)
 	l.running.Go(func() { l.run(wait) })
 	return l
 }
 
 // sseLink is a session over HTTP+SSE. It has one goroutine for the stream and one for each running POST.
 type sseLink struct {
-	o        Options
-	sink     upstream.Sink
-	ctx      context.Context // ends when the remaining events are no longer needed
-	cancel   context.CancelFunc
-	trip     roundTripper
-	stream   *exchange      // the GET
-	posts    sync.Pool      // of *ssePost
-	running  sync.WaitGroup // goroutines that may report events
-	refusals upstream.Refusals
+	o         Options
+	sink      upstream.Sink
+	ctx       context.Context // ends when the remaining events are no longer needed
+	cancel    context.CancelFunc
+	transport roundTripper
+	stream    *exchange      // the GET
+	posts     sync.Pool      // of *ssePost
+	running   sync.WaitGroup // goroutines that may report events
+	refusals  upstream.Refusals
 
 	mu      sync.Mutex
 	head    *head               // common start of requests; immutable, replaced on change
@@ -84,11 +84,11 @@ type sseCall struct {
 
 var errSSECanceled = errors.New("canceled before it was sent")
 
-// errSSELegacy refuses server/discover, which is not sent over this transport. It dates from 2024-11-05, and some of its servers stop
-// responding or end the session if a request precedes initialize.
+// errSSELegacy refuses server/discover, which is not sent over this transport. The transport dates from 2024-11-05, and some servers
+// that use it stop responding or end the session if a request precedes initialize.
 var errSSELegacy = &upstream.StatusError{Code: http.StatusMethodNotAllowed, Body: []byte("HTTP+SSE supports the legacy era only")}
 
-// Send starts a POST, or keeps the frame until the endpoint is known.
+// Send starts a POST, or queues the frame until the endpoint is known.
 func (l *sseLink) Send(o upstream.Outgoing) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,8 +187,8 @@ func (l *sseLink) end(grace time.Duration) {
 	enough := time.AfterFunc(max(grace, settleFor), l.cancel) // the receiver may have stopped receiving
 	l.running.Wait()
 	enough.Stop()
-	if l.trip != nil {
-		l.trip.close()
+	if l.transport != nil {
+		l.transport.close()
 	}
 	l.mu.Lock()
 	l.over = true
@@ -198,8 +198,8 @@ func (l *sseLink) end(grace time.Duration) {
 	_ = l.sink(context.Background(), upstream.Closed{Err: l.cause})
 }
 
-// tell reports an event. It blocks while the receiver has no room. If the receiver is gone, the link closes itself.
-func (l *sseLink) tell(e upstream.Event) error {
+// report reports an event. It blocks while the receiver does not accept events. If the receiver has stopped, the link closes itself.
+func (l *sseLink) report(e upstream.Event) error {
 	err := l.sink(l.ctx, e)
 	if err != nil {
 		l.Close(0)
@@ -213,8 +213,8 @@ func (l *sseLink) current() *head {
 	return l.head
 }
 
-// moved sends later requests to path, which may have a query.
-func (l *sseLink) moved(path string) {
+// setPath sends later requests to path, which may have a query.
+func (l *sseLink) setPath(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	site := *l.head.site

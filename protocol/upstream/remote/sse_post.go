@@ -32,9 +32,9 @@ func (l *sseLink) post(c *sseCall) {
 	err := l.send(c, p)
 	if err == nil {
 		var clean bool
-		clean, err = l.judge(c, p)
-		canceled := c.hold(nil) != nil
-		l.trip.done(&p.answer, clean && !canceled)
+		clean, err = l.processResponse(c, p)
+		canceled := c.setStop(nil) != nil
+		l.transport.done(&p.answer, clean && !canceled)
 	}
 	p.rope.Reset()
 	l.posts.Put(p)
@@ -43,9 +43,9 @@ func (l *sseLink) post(c *sseCall) {
 	switch {
 	case c.ended || answered && c.written:
 	case !c.written:
-		_ = l.tell(upstream.NotSent{Ticket: c.Ticket, Err: c.why(err)})
+		_ = l.report(upstream.NotSent{Ticket: c.Ticket, Err: c.why(err)})
 	case err != nil:
-		_ = l.tell(upstream.Ended{Ticket: c.Ticket, Err: c.why(err)})
+		_ = l.report(upstream.Ended{Ticket: c.Ticket, Err: c.why(err)})
 	}
 }
 
@@ -81,7 +81,7 @@ func (l *sseLink) send(c *sseCall, p *ssePost) error {
 	for range maxRedirects {
 		head := l.current()
 		r := httpRequest{verb: http.MethodPost, head: head, body: c.Frame}
-		if err := l.trip.send(&c.exchange, &r, a); err != nil {
+		if err := l.transport.send(&c.exchange, &r, a); err != nil {
 			return err
 		}
 		if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
@@ -89,24 +89,24 @@ func (l *sseLink) send(c *sseCall, p *ssePost) error {
 		}
 		path, same := head.site.redirect(a.location)
 		elsewhere := head.site.refusal(a, nil)
-		_ = c.hold(nil)
-		l.trip.done(a, false)
+		_ = c.setStop(nil)
+		l.transport.done(a, false)
 		if !same {
 			return elsewhere
 		}
-		l.moved(path)
+		l.setPath(path)
 	}
 	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
 }
 
-// judge processes the response to a POST. The error is nil for a success status, since the server has received the frame.
+// processResponse processes the response to a POST. The error is nil for a success status, because the server has received the frame.
 // clean means that the response was read to its end.
-func (l *sseLink) judge(c *sseCall, p *ssePost) (clean bool, err error) {
+func (l *sseLink) processResponse(c *sseCall, p *ssePost) (clean bool, err error) {
 	a := &p.answer
 	accepted := a.status/100 == 2
 	if accepted && !c.Request {
 		c.ended = true
-		_ = l.tell(upstream.Ended{Ticket: c.Ticket})
+		_ = l.report(upstream.Ended{Ticket: c.Ticket})
 	}
 	body, clean := p.body(accepted)
 	if clean && upstream.LooksJSON(body) {
@@ -136,8 +136,9 @@ func (p *ssePost) body(accepted bool) (body []byte, clean bool) {
 	return body, err == io.EOF
 }
 
-// frame reports a message in the response to a POST. It ends the request if it is an error without an id in an accepted POST, or a
-// response with an id in a refused one. An error without an id in a refused POST adds nothing to the status and is dropped.
+// frame reports a message in the response to a POST. The message ends the request if the POST was accepted and the message is an error
+// without an id, or if the POST was refused and the message is a response with an id. An error without an id in the response to a
+// refused POST adds nothing to the status and is dropped.
 func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
 	accepted := status/100 == 2
 	e := upstream.Received{Frame: *f}
@@ -150,12 +151,12 @@ func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
 	} else if isResponse(f) && !accepted {
 		return nil
 	}
-	return l.tell(e)
+	return l.report(e)
 }
 
 // sweepIdle closes connections that have been idle for too long.
 func (l *sseLink) sweepIdle() {
-	busy := l.trip.sweep()
+	busy := l.transport.sweep()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

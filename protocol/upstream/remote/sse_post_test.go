@@ -229,7 +229,7 @@ func TestSSELinkOverBudget(t *testing.T) {
 	}
 }
 
-// While the receiver has no room, the stream blocks, and Close ends it.
+// While the receiver does not accept events, the stream blocks, and Close ends it.
 func TestSSELinkBackPressure(t *testing.T) {
 	s := &sseTest{}
 	closed := make(chan upstream.Event, 1)
@@ -264,7 +264,7 @@ func TestSSELinkSweep(t *testing.T) {
 	l := openSSE(Options{URL: server.URL}, endpointWait, r.Sink)
 	l.Send(upstream.Outgoing{Ticket: 1, Frame: []byte(sseTestNote)})
 	testEnd(r, 1)
-	pool := &l.trip.(*plainTrip).pool
+	pool := &l.transport.(*plainTransport).pool
 	idle := func() int {
 		pool.mu.Lock()
 		defer pool.mu.Unlock()

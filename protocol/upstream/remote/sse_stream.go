@@ -40,8 +40,8 @@ func (l *sseLink) read(wait time.Duration) error {
 		return err
 	}
 	defer func() {
-		_ = l.stream.hold(nil)
-		l.trip.done(&a, false)
+		_ = l.stream.setStop(nil)
+		l.transport.done(&a, false)
 	}()
 	if a.status != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))
@@ -76,7 +76,7 @@ func (l *sseLink) read(wait time.Duration) error {
 func (l *sseLink) get(a *httpAnswer) error {
 	for range maxRedirects {
 		head := l.current()
-		if err := l.trip.send(l.stream, &httpRequest{verb: http.MethodGet, head: head}, a); err != nil {
+		if err := l.transport.send(l.stream, &httpRequest{verb: http.MethodGet, head: head}, a); err != nil {
 			return err
 		}
 		switch a.status {
@@ -86,12 +86,12 @@ func (l *sseLink) get(a *httpAnswer) error {
 		}
 		path, same := head.site.redirect(a.location)
 		elsewhere := head.site.refusal(a, nil)
-		_ = l.stream.hold(nil)
-		l.trip.done(a, false)
+		_ = l.stream.setStop(nil)
+		l.transport.done(a, false)
 		if !same {
 			return elsewhere
 		}
-		l.moved(path)
+		l.setPath(path)
 	}
 	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
 }
@@ -150,8 +150,8 @@ func hostPort(u *url.URL) string {
 
 // open reports Opened and sends the frames that waited for the endpoint.
 func (l *sseLink) open(path string) error {
-	l.moved(path)
-	if err := l.tell(upstream.Opened{}); err != nil {
+	l.setPath(path)
+	if err := l.report(upstream.Opened{}); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -177,27 +177,28 @@ func (l *sseLink) event(sse *stream.EventReader) error {
 	case err == io.EOF:
 		return errStreamEnded
 	case errors.Is(err, stream.ErrFrameTooLarge), errors.Is(err, stream.ErrOverBudget):
-		return l.tell(upstream.Noise{Err: fmt.Errorf("read stream: %w", err)})
+		return l.report(upstream.Noise{Err: fmt.Errorf("read stream: %w", err)})
 	case err != nil:
 		return fmt.Errorf("read stream: %w", err)
 	case sse.Name != "":
 		return nil // another endpoint event is ignored
 	}
-	told := error(nil)
+	sinkErr := error(nil)
 	err = upstream.Parse(data, func(f *protocol.Frame) error {
-		told = l.tell(upstream.Received{Frame: *f})
+		sinkErr = l.report(upstream.Received{Frame: *f})
 		if isResponse(f) {
 			l.answered(f)
 		}
-		return told
+		return sinkErr
 	})
-	if err != nil && told == nil {
-		told = l.tell(upstream.NoiseOf(data, err))
+	if err != nil && sinkErr == nil {
+		sinkErr = l.report(upstream.NoiseOf(data, err))
 	}
-	return told
+	return sinkErr
 }
 
-// answered cancels the POST of an answered request unless it ends soon.
+// answered records that the response to a request has arrived on the stream. If the POST of that request does not end within lingerFor,
+// it is canceled.
 func (l *sseLink) answered(f *protocol.Frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -284,8 +284,8 @@ func TestSSELinkNotOffered(t *testing.T) {
 				l.Send(testRequest(1))
 				close(sent)
 				c := linktest.Wait[upstream.Closed](r, 1)
-				if c.Err == nil || !strings.Contains(c.Err.Error(), test.text) || autoSaysNo(c.Err) != test.no {
-					t.Errorf("Closed{%v}, autoSaysNo: %v", c.Err, autoSaysNo(c.Err))
+				if c.Err == nil || !strings.Contains(c.Err.Error(), test.text) || isUnsupported(c.Err) != test.no {
+					t.Errorf("Closed{%v}, isUnsupported: %v", c.Err, isUnsupported(c.Err))
 				}
 				if s, is := errors.AsType[*upstream.StatusError](c.Err); is && strings.HasPrefix(name, "4") && s.RetryAfter != 7*time.Second {
 					t.Errorf("%#v", s)

@@ -10,10 +10,10 @@ import (
 // atomicBytes is the largest write that a pipe performs atomically (PIPE_BUF on Linux).
 const atomicBytes = 4096
 
-// lent lends the write of the queued frame to a goroutine that waits for the response anyway, if possible. This saves waking the
-// writer. The caller must hold mu.
-func (q *outbox) lent(o upstream.Outgoing) bool {
-	if q.busy || q.try == nil || o.Lend == nil || len(q.queue) > 1 || len(o.Frame) >= atomicBytes || o.Newline || !o.Lend(q) {
+// writeInline has the queued frame written by the goroutine that waits for its response, if possible, and reports whether it did.
+// This saves waking the writer. The caller must hold mu.
+func (q *outbox) writeInline(o upstream.Outgoing) bool {
+	if q.busy || q.try == nil || o.RunInline == nil || len(q.queue) > 1 || len(o.Frame) >= atomicBytes || o.Newline || !o.RunInline(q) {
 		return false
 	}
 	q.busy = true
@@ -21,21 +21,22 @@ func (q *outbox) lent(o upstream.Outgoing) bool {
 	return true
 }
 
-// Do writes the queued frame on a lent goroutine. If the pipe does not accept it at once, the writer writes it.
+// Do writes the queued frame on the goroutine that waits for its response. If the pipe does not accept it at once, the writer
+// writes it.
 func (q *outbox) Do() {
 	defer q.done.Done()
 	o, ok := q.first()
 	if q.line = protocol.AppendLine(q.line[:0], protocol.Message{Frame: o.Frame}); ok && q.try(q.line) {
 		q.mu.Lock()
 		q.queue = slices.Delete(q.queue, 0, 1)
-		q.give(o)
+		q.uncount(o)
 		q.mu.Unlock()
-		_ = q.tell(upstream.Written{Ticket: o.Ticket})
+		_ = q.report(upstream.Written{Ticket: o.Ticket})
 	}
 	q.free()
 }
 
-// first returns the frame for which the goroutine was lent, and false if it must no longer be written.
+// first returns the queued frame, or false if it must no longer be written.
 func (q *outbox) first() (upstream.Outgoing, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

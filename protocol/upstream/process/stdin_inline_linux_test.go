@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// A frame is written on the lent goroutine. A full pipe does not block that goroutine, and frames stay in order.
-func TestStdinLent(t *testing.T) {
+// A frame is written on the goroutine that waits for its response. A full pipe does not block that goroutine, and frames stay in order.
+func TestStdinInline(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestStdinLent(t *testing.T) {
 	}
 	push := func(ticket uint64, size int) (job upstream.Job) {
 		frame := fmt.Appendf(nil, "%d%s", ticket, strings.Repeat(".", size))
-		q.push(upstream.Outgoing{Ticket: ticket, Frame: frame, Lend: func(j upstream.Job) bool { job = j; return true }})
+		q.push(upstream.Outgoing{Ticket: ticket, Frame: frame, RunInline: func(j upstream.Job) bool { job = j; return true }})
 		return job
 	}
 	first := push(1, 10)
@@ -41,7 +41,7 @@ func TestStdinLent(t *testing.T) {
 	push(3, 256<<10) // fills the pipe
 	time.Sleep(10 * time.Millisecond)
 	if job := push(4, 10); job != nil {
-		t.Error("lent during a write")
+		t.Error("a frame is written inline during another write")
 	}
 	read := make(chan string)
 	go func() { all, _ := io.ReadAll(r); read <- string(all) }()

@@ -10,17 +10,18 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// lendAny runs every job in a new goroutine, so that the tests of exchanges also cover lent goroutines.
-func lendAny(job upstream.Job) bool {
+// runAnywhere runs every job in a new goroutine, so that tests of exchanges also cover inline exchanges.
+func runAnywhere(job upstream.Job) bool {
 	go job.Do()
 	return true
 }
 
-// sendLent sends a request on the calling goroutine and returns how long the goroutine was blocked.
-func sendLent(l upstream.Link, ticket uint64) (kept time.Duration) {
+// sendInline sends a request on the calling goroutine. It returns how long the goroutine was blocked, or -1 if the exchange did not
+// run inline.
+func sendInline(l upstream.Link, ticket uint64) (blocked time.Duration) {
 	o := testRequest(ticket)
 	var job upstream.Job
-	o.Lend = func(j upstream.Job) bool { job = j; return true }
+	o.RunInline = func(j upstream.Job) bool { job = j; return true }
 	l.Send(o)
 	if job == nil {
 		return -1
@@ -30,13 +31,12 @@ func sendLent(l upstream.Link, ticket uint64) (kept time.Duration) {
 	return time.Since(began)
 }
 
-const lentSlack = 4 * time.Second // tolerance for a busy machine
+const inlineSlack = 4 * time.Second // tolerance for a busy machine
 
-// A response that arrives immediately is reported on the lent goroutine. A later one is reported elsewhere, and the lent goroutine is
-// released.
-// This holds wherever the response is split.
-func TestHTTPLentExchange(t *testing.T) {
-	const late = lentFor + lentSlack + time.Second
+// If a response arrives immediately, its exchange runs inline to the end. If it arrives later, the calling goroutine is released and
+// another one reports the response, wherever the response is split.
+func TestHTTPInlineExchange(t *testing.T) {
+	const late = inlineWait + inlineSlack + time.Second
 	for _, test := range []struct {
 		name  string
 		parts func(answer string) []string // all but the first arrive late
@@ -53,23 +53,23 @@ func TestHTTPLentExchange(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			told, again := lentExchange(t, late, test.parts)
+			inline, again := inlineExchange(t, late, test.parts)
 			for range 50 { // on a busy machine, an immediate response may be late
-				if !test.soon || told && again {
+				if !test.soon || inline && again {
 					break
 				}
-				told, again = lentExchange(t, late, test.parts)
+				inline, again = inlineExchange(t, late, test.parts)
 			}
-			if told != test.soon || again != test.soon {
-				t.Errorf("reported on the lent goroutine: %v, lent again: %v; want %v", told, again, test.soon)
+			if inline != test.soon || again != test.soon {
+				t.Errorf("reported on the lent goroutine: %v, lent again: %v; want %v", inline, again, test.soon)
 			}
 		})
 	}
 }
 
-// lentExchange sends a request on the goroutine of the test. told means that its response was reported there. again means that a
-// later request is lent the goroutine, too.
-func lentExchange(t *testing.T, late time.Duration, cut func(answer string) []string) (told, again bool) {
+// inlineExchange sends a request inline. inline reports whether its response was reported on the calling goroutine, and again whether a
+// later exchange also ran inline.
+func inlineExchange(t *testing.T, late time.Duration, cut func(answer string) []string) (inline, again bool) {
 	t.Helper()
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		parts := []string{rawAnswer(body)}
@@ -84,21 +84,21 @@ func lentExchange(t *testing.T, late time.Duration, cut func(answer string) []st
 		}
 		return true
 	})})
-	sendLent(l, 1) // no connection yet
+	sendInline(l, 1) // no connection yet
 	testAnswered(t, r, 1)
-	l.(*httpLink).unlent = 0
-	if kept := sendLent(l, 2); kept < 0 || kept > lentFor+lentSlack {
-		t.Errorf("blocked for %v", kept)
+	l.(*httpLink).inlinePause = 0
+	if blocked := sendInline(l, 2); blocked < 0 || blocked > inlineWait+inlineSlack {
+		t.Errorf("blocked for %v", blocked)
 	}
 	_, ended := linktest.Tickets(r.Events())
 	testAnswered(t, r, 2)
 	o := testRequest(3) // on the same connection, without a deadline
-	o.Lend = nil
+	o.RunInline = nil
 	l.Send(o)
 	testAnswered(t, r, 3)
-	kept := sendLent(l, 4)
+	blocked := sendInline(l, 4)
 	testAnswered(t, r, 4)
-	return ended[2] == 1, kept >= 0
+	return ended[2] == 1, blocked >= 0
 }
 
 func testAnswered(t *testing.T, r *linktest.Recorder, ticket uint64) {
@@ -108,28 +108,28 @@ func testAnswered(t *testing.T, r *linktest.Recorder, ticket uint64) {
 	}
 }
 
-// The deadline of a lent goroutine does not end a later exchange that takes longer.
-func TestHTTPLentDeadlineIsNotLeft(t *testing.T) {
+// The read deadline of an inline exchange does not end a later exchange that takes longer.
+func TestHTTPInlineDeadlineIsRemoved(t *testing.T) {
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		if n == 3 {
-			time.Sleep(5 * lentFor)
+			time.Sleep(5 * inlineWait)
 		}
 		_, _ = conn.Write([]byte(rawAnswer(body)))
 		return true
 	})})
 	for ticket := range uint64(3) {
 		o := testRequest(ticket + 1)
-		if o.Lend = nil; ticket == 1 {
-			o.Lend = lendAny
+		if o.RunInline = nil; ticket == 1 {
+			o.RunInline = runAnywhere
 		}
 		l.Send(o)
 		testAnswered(t, r, ticket+1)
-		time.Sleep(2 * lentFor) // so that the connection is checked before it is reused
+		time.Sleep(2 * inlineWait) // so that the connection is checked before it is reused
 	}
 }
 
 // Cancel releases the goroutine that waits for the response.
-func TestHTTPLentCancel(t *testing.T) {
+func TestHTTPInlineCancel(t *testing.T) {
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		if n == 2 {
 			l := make([]byte, 1)
@@ -139,14 +139,14 @@ func TestHTTPLentCancel(t *testing.T) {
 		_, _ = conn.Write([]byte(rawAnswer(body)))
 		return true
 	})})
-	sendLent(l, 1)
+	sendInline(l, 1)
 	testAnswered(t, r, 1)
-	l.(*httpLink).unlent = 0
+	l.(*httpLink).inlinePause = 0
 	go func() {
 		r.Until("the second is written", func(e upstream.Event) bool { w, ok := e.(upstream.Written); return ok && w.Ticket == 2 })
 		l.Cancel(2)
 	}()
-	sendLent(l, 2)
+	sendInline(l, 2)
 	if _, ok := testEnd(r, 2).(upstream.Ended); !ok {
 		t.Error("not ended")
 	}
