@@ -70,7 +70,7 @@ func (q *outbox) isBusy() bool {
 }
 
 // Data that does not fit is left to the writer.
-func TestStdinLentFull(t *testing.T) {
+func TestStdinInlineFull(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

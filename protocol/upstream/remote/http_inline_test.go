@@ -61,7 +61,7 @@ func TestHTTPInlineExchange(t *testing.T) {
 				inline, again = inlineExchange(t, late, test.parts)
 			}
 			if inline != test.soon || again != test.soon {
-				t.Errorf("reported on the lent goroutine: %v, lent again: %v; want %v", inline, again, test.soon)
+				t.Errorf("reported inline: %v, the next exchange ran inline: %v; want %v", inline, again, test.soon)
 			}
 		})
 	}
