@@ -283,8 +283,8 @@ func TestProcessStderr(t *testing.T) {
 	if len(c.Stderr) != 20 || c.Stderr[0] != "line 31" || len(c.Stderr[19]) != 4096 {
 		t.Errorf("%d last lines, first %q", len(c.Stderr), c.Stderr[0])
 	}
-	if sinkErr := linktest.All[upstream.Stderr](r); len(sinkErr) != 51 || sinkErr[0].Line != "line 0" {
-		t.Errorf("%d lines reported", len(sinkErr))
+	if reported := linktest.All[upstream.Stderr](r); len(reported) != 51 || reported[0].Line != "line 0" {
+		t.Errorf("%d lines reported", len(reported))
 	}
 }
 

@@ -271,7 +271,7 @@ func TestHTTPRoundTripUnseenHTTP2(t *testing.T) {
 				l.Send(testRequest(2))
 				_, answered := testEnd(r, 2).(upstream.Received)
 				if want := times == 1; answered != want {
-					t.Errorf("answered: %v, want %v; sinkErr:\n%s", answered, want, linktest.Dump(r.Events()))
+					t.Errorf("answered: %v, want %v; events:\n%s", answered, want, linktest.Dump(r.Events()))
 				}
 				if got := requests.Load(); got > 1+netRepeats {
 					t.Errorf("%d requests", got)
