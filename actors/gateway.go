@@ -27,6 +27,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream/embedded"
 )
 
 // ErrStopped is returned after the gateway has begun to stop.
@@ -38,6 +39,8 @@ type Options struct {
 	Log     *slog.Logger
 	Open    pool.Opener // connects to servers; nil = processes and URLs
 	Logins  pool.Logins // logs in to servers; nil = OAuth
+
+	Embedded func(uint64) embedded.Options // returns the server in this process that has config.Server.Embedded; nil = there are none
 
 	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in to a server; nil or "" = none
 	State             string                        // path of the state file; "" = keep the state in memory

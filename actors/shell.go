@@ -117,7 +117,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
-			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
+			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open, Embedded: g.Embedded,
 			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})

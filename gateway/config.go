@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,8 +41,8 @@ type Config struct {
 	Name, Version string
 }
 
-// Server describes an MCP server: a command that uses stdin and stdout, or a URL. Its strings are used literally;
-// ${NAME} is not expanded, unlike in a file.
+// Server describes an MCP server: a command that uses stdin and stdout, a URL, or a function of this program. Its strings are
+// used literally; ${NAME} is not expanded, unlike in a file.
 type Server struct {
 	Command string            // program to run
 	Args    []string          // arguments
@@ -51,13 +52,21 @@ type Server struct {
 	URL     string            // address of a server reached over HTTP, instead of Command
 	Headers map[string]string // sent with every request
 
+	// Connect serves a server in this process. Packages gateway/mcpgo and gateway/gosdk return such functions for servers of these
+	// libraries. The gateway calls Connect on a goroutine of its own for every connection, and again after a connection has
+	// ended, with the delays of the setting "reconnect". With the setting "isolation", several calls run at once.
+	//
+	// Connect returns when c.Read returns io.EOF or when ctx ends, which happens a moment later. If it returns earlier or panics, the
+	// calls of this connection fail. It must not call methods of the Gateway that add, remove or wait for servers.
+	Connect func(ctx context.Context, c Conn) error
+
 	// Settings holds other settings of an entry of mcpServers, as in a file (docs/config.md): "timeout": "1m",
 	// "replicas": 2.
 	Settings map[string]any
 }
 
 // parse returns the internal configuration.
-func (c Config) parse(log *slog.Logger) (*config.Config, error) {
+func (c Config) parse(functions *functions, log *slog.Logger) (*config.Config, error) {
 	cfg := new(config.Default())
 	cfg.MetaTools = "false" // meta tools are for models; a program uses the methods
 	var report config.Report
@@ -73,7 +82,7 @@ func (c Config) parse(log *slog.Logger) (*config.Config, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
-		next, err := with(cfg, name, c.Servers[name], log)
+		next, err := functions.with(cfg, name, c.Servers[name], log)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +107,8 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	if name != config.Slug(name) {
 		return nil, fmt.Errorf("gateway: server name %q: the name must match [a-z0-9][a-z0-9-]*, for example %q", name, config.Slug(name))
 	}
-	if s.Command != "" && s.URL != "" {
-		return nil, fmt.Errorf("gateway: server %q has both Command and URL; set one of them", name)
+	if err := s.check(name); err != nil {
+		return nil, err
 	}
 	order := 0
 	for _, known := range cfg.Servers {
@@ -108,7 +117,7 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 		}
 		order = max(order, known.Order+1)
 	}
-	entry, err := json.Marshal(map[string]any{name: s.entry()})
+	entry, err := json.Marshal(map[string]any{name: s.entry(name)})
 	if err != nil {
 		return nil, fmt.Errorf("gateway: server %q: %w", name, err)
 	}
@@ -144,8 +153,29 @@ func without(cfg *config.Config, name string) (*config.Config, string, error) {
 	return &next, cmp.Or(group, name), nil
 }
 
+// check reports fields that contradict each other.
+func (s Server) check(name string) error {
+	given := func(there ...bool) (n int) {
+		for _, t := range there {
+			if t {
+				n++
+			}
+		}
+		return n
+	}
+	kinds := map[string]bool{"Command": s.Command != "", "URL": s.URL != "", "Connect": s.Connect != nil}
+	if given(slices.Collect(maps.Values(kinds))...) > 1 {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(kinds)), func(kind string) bool { return !kinds[kind] })
+		return fmt.Errorf("gateway: server %q has both %s; set one of them", name, strings.Join(names, " and "))
+	}
+	if s.Connect != nil && (len(s.Args)+len(s.Env)+len(s.Headers) > 0 || s.Dir != "") {
+		return fmt.Errorf("gateway: server %q has Connect; remove Args, Env, Dir and Headers", name)
+	}
+	return nil
+}
+
 // entry returns the server as an entry of mcpServers.
-func (s Server) entry() map[string]any {
+func (s Server) entry(name string) map[string]any {
 	entry := map[string]any{}
 	maps.Copy(entry, s.Settings)
 	set := func(key string, value any, there bool) {
@@ -158,6 +188,7 @@ func (s Server) entry() map[string]any {
 		args[i] = literal(arg)
 	}
 	set("command", literal(s.Command), s.Command != "")
+	set("command", literal("embedded:"+name), s.Connect != nil) // a name for the state file and the status; it is never run
 	set("args", args, len(args) > 0)
 	set("env", literals(s.Env), len(s.Env) > 0)
 	set("cwd", literal(s.Dir), s.Dir != "")

@@ -30,6 +30,8 @@ type Gateway struct {
 	mu  sync.Mutex // guards changes of the configuration
 	cfg *config.Config
 
+	functions functions // servers in this process
+
 	known secret.Redactor // secrets of all configurations so far
 
 	subscriptions subscriptions
@@ -47,15 +49,16 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	cfg, err := c.parse(log)
+	g := &Gateway{log: log, stopped: make(chan struct{})}
+	cfg, err := c.parse(&g.functions, log)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{cfg: cfg, log: log, stopped: make(chan struct{})}
+	g.cfg = cfg
 	g.known.Replace("configuration", cfg.Secrets...)
 	g.self = client.Options{Name: cmp.Or(c.Name, "goblin-actor"), Version: cmp.Or(c.Version, "devel"), Project: c.Project, OnNotification: g.notified}
 	g.subscriptions.of = map[string][]chan struct{}{}
-	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile, Secrets: &g.known}); err != nil {
+	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile, Secrets: &g.known, Embedded: g.functions.open(log)}); err != nil {
 		return nil, err
 	}
 	if err = g.wait(ctx, ready); err == nil {
@@ -100,7 +103,7 @@ func (g *Gateway) end(drain time.Duration) error {
 		close(g.stopped)
 		ctx, cancel := context.WithTimeout(context.Background(), drain+stopGrace)
 		defer cancel()
-		g.err = g.actors.Stop(ctx, drain)
+		g.err = errors.Join(g.actors.Stop(ctx, drain), g.functions.leftBehind())
 		if g.client != nil {
 			g.client.Close()
 		}

@@ -56,6 +56,8 @@ func TestBadConfigs(t *testing.T) {
 		"unknown setting":               {Servers: map[string]gateway.Server{"a": {Command: "y", Settings: map[string]any{"timout": 1}}}},
 		"setting not encodable as JSON": {Servers: map[string]gateway.Server{"a": {Command: "y", Settings: map[string]any{"timeout": func() {}}}}},
 		"command and a URL":             {Servers: map[string]gateway.Server{"a": {Command: "y", URL: "http://127.0.0.1:1/mcp"}}},
+		"URL and function":              {Servers: map[string]gateway.Server{"a": {URL: "http://127.0.0.1:1/mcp", Connect: tiny(done)}}},
+		"args of a function":            {Servers: map[string]gateway.Server{"a": {Args: []string{"x"}, Connect: tiny(done)}}},
 	} {
 		if g, err := gateway.Start(t.Context(), c); err == nil {
 			t.Errorf("%s: Start succeeded", name)

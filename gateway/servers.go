@@ -18,7 +18,7 @@ import (
 func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	namespace := name // clients see the members of a group under the group's name
 	err := g.change(func(cfg *config.Config) (*config.Config, error) {
-		next, err := with(cfg, name, s, g.log)
+		next, err := g.functions.with(cfg, name, s, g.log)
 		if err == nil {
 			namespace = cmp.Or(next.Servers[len(next.Servers)-1].Group, name)
 		}
@@ -61,6 +61,9 @@ func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	g.mu.Lock()
+	g.functions.drop(g.cfg)
+	g.mu.Unlock()
 	return g.awaitCatalog(ctx)
 }
 

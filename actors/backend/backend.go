@@ -21,7 +21,7 @@ type Options struct {
 	Node      string // names this gateway to other gateways; never empty
 	Pool      kernel.Reference
 	Open      func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation
-	Transport string                            // stdio | http | sse
+	Transport string                            // stdio | embedded | http | sse
 	Announce  message.CapabilitySet             // client capabilities declared to the server
 	Catalog   bool                              // it fetches the server's lists
 	Legacy    bool                              // only legacy versions are used, regardless of the configuration

@@ -76,7 +76,10 @@ func logOf(log *slog.Logger, a spawn) *slog.Logger {
 func (p *pool) spawn(self kernel.Self, a spawn) {
 	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
 	opener := p.Open
-	if opener == nil {
+	switch {
+	case a.entry.Embedded != 0 && p.Embedded != nil:
+		opener = p.openEmbedded
+	case opener == nil:
 		opener = p.openAs(p.credentials(self, a))
 	}
 	open, transport := opener(a.entry, a.own)

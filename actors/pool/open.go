@@ -11,6 +11,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/embedded"
 	"goblin-actor/protocol/upstream/process"
 	"goblin-actor/protocol/upstream/remote"
 )
@@ -48,6 +49,13 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 		MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 	}
 	return func(sink upstream.Sink) upstream.Link { return process.Open(o, sink) }, "stdio"
+}
+
+// openEmbedded is the Opener for servers in this process.
+func (p *pool) openEmbedded(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
+	o := p.Embedded(server.Embedded)
+	o.MaxMessageBytes, o.Budget = int(p.Limits.MaxMessageBytes), p.Budget
+	return func(sink upstream.Sink) upstream.Link { return embedded.Open(o, sink) }, "embedded"
 }
 
 // environment returns the whole environment of a process: a few of the gateway's variables or all of them, the

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/embedded"
 )
 
 // Options configures a pool.
@@ -30,13 +31,14 @@ type Options struct {
 	Log      *slog.Logger
 	Seed     uint64                        // for the jitter of backoffs
 	Open     Opener                        // nil = processes and URLs
+	Embedded func(uint64) embedded.Options // returns the server in this process that has config.Server.Embedded; nil = there are none
 	Logins   Logins                        // nil = the gateway does not log in to servers
 	LoginURL func(message.LoginKey) string // returns the URL of the login page; nil or "" = there is none
 	Secrets  *secret.Redactor              // secrets to remove from logs and errors; nil = none
 }
 
 // Opener returns a function that opens a connection to one replica of a server, and the connection's kind (stdio,
-// http, sse).
+// embedded, http, sse).
 type Opener func(server config.Server, replica int) (open func(upstream.Sink) upstream.Link, kind string)
 
 // Logins starts the actor of a login as a child of the pool. The actor reports changes with message.LoginChanged.

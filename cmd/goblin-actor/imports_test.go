@@ -16,7 +16,9 @@ const module = "goblin-actor"
 // listed. "*" stands for every package. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"internal/cli"},
-	"gateway":          {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
+	"gateway":          {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "protocol/upstream/embedded"},
+	"gateway/mcpgo":    {"gateway", "protocol"},
+	"gateway/gosdk":    {"gateway"},
 	"bench":            {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
 	"bench/limits":     {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
 	"bench/load":       {"bench/process", "bench/stats", "bench/wire", "protocol"},
@@ -28,15 +30,15 @@ var mayImport = map[string][]string{
 	"bench/stats":      {},
 	"tui":              {"internal/status", "internal/visible"},
 
-	"actors": append([]string{"protocol/rawjson", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
 	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
 	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
-	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // starts backends
-	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // does not see clients' exchanges
+	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "protocol/upstream/embedded", "internal/secret"}, actorMayImport...), // starts backends
+	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                                                             // does not see clients' exchanges
 	"actors/admission":    append([]string{"protocol/toolschema", "protocol/downstream"}, actorMayImport...),
 	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
@@ -60,6 +62,7 @@ var mayImport = map[string][]string{
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
 	"protocol/upstream/remote":   {"protocol/rawjson", "protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
+	"protocol/upstream/embedded": {"protocol", "protocol/stream", "protocol/upstream"},
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // for tests only
 
@@ -162,8 +165,8 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                                           // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth"},                                                                                                                                                                                                                                                           // an independent peer in tests
+	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                            // and tests, as an independent peer
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                          // and tests, as an independent peer
 	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo and protocol/upstream use only the names of statuses
 	"golang.org/x/perf":                       {"bench/report"},
 	"golang.org/x/time":                       {"internal/policy"},

@@ -52,6 +52,9 @@ func Diff(old, next *Config) Changes {
 
 // differ reports whether a and b differ in a field that affects connections, or, without connection, in another one.
 func differ(a, b Server, connection bool) bool {
+	if connection && a.Embedded != b.Embedded {
+		return true
+	}
 	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
 	return slices.ContainsFunc(fieldsOf(va.Type()), func(f field) bool {
 		return f.connection == connection && !same(va.FieldByIndex(f.index), vb.FieldByIndex(f.index))

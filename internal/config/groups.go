@@ -108,7 +108,7 @@ func Gather(c *Config) *Config {
 // namespaceOf returns a server for a group: the settings of its first member without those of the connection.
 func namespaceOf(first Server) Server {
 	s := first
-	s.Name, s.Written, s.Group = first.Group, first.Group, ""
+	s.Name, s.Written, s.Group, s.Embedded = first.Group, first.Group, "", 0
 	s.Command, s.Args, s.Env, s.InheritEnv, s.Cwd = "", nil, nil, false, ""
 	s.URLs, s.Headers, s.Replicas = nil, nil, 1
 	return s

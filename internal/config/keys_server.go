@@ -140,6 +140,9 @@ type Server struct {
 	// value applies to all other keys. A call never goes to a member that defines the tool differently from the list.
 	Group string `key:"group" change:"connection"`
 
+	// Embedded numbers the function of a Go program that is this server. 0 means that the server is a command or a URL.
+	Embedded uint64
+
 	// Members are the entries of a group in file order, if the server is one (see Gather).
 	Members []Server
 

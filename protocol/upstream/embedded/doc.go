@@ -1,0 +1,19 @@
+// Package embedded is a link to a server that is a function in this process.
+//
+//	link := embedded.Open(embedded.Options{Serve: func(ctx context.Context, c *embedded.Conn) error {
+//		for {
+//			request, err := c.Read(ctx)
+//			if err != nil {
+//				return nil // the gateway has ended the connection
+//			}
+//			_ = c.Write(ctx, answerTo(request))
+//		}
+//	}}, sink)
+//
+// Invariants:
+//   - The function runs on a goroutine of the link. A panic in it ends this connection and nothing else.
+//   - Messages to the function wait in a queue that is limited in bytes. Messages from it wait in nothing: Write blocks while the
+//     gateway has no room.
+//   - After Closed, Read and Write return an error, whatever the function still does. A function that does not return is left behind
+//     and reported through Options.Left.
+package embedded
