@@ -36,7 +36,7 @@ func TestFaultCodes(t *testing.T) {
 			t.Errorf("%s: %d, %d, HTTP %d, want %d, %d, %d", c.name, f.Code(EraLegacy), f.Code(EraModern), f.HTTPStatus(), c.legacy, c.modern, c.status)
 		}
 		if c.name != InternalFault && f.Error() == "Internal error" {
-			t.Errorf("%s has no sentence of its own", c.name)
+			t.Errorf("%s has no message of its own", c.name)
 		}
 		if code := f.Code(EraModern); code <= -32000 && code >= -32099 && code != -32020 && code != -32021 && code != -32022 {
 			t.Errorf("%s: %d must not be sent to modern clients", c.name, code) // X10
@@ -85,7 +85,7 @@ func TestFaultAppendTo(t *testing.T) {
 		mustParse(t, string(got))
 	}
 	if (&Fault{Name: ToolNotFound, Tool: "x"}).Error() != NoTool("x").Error() || (&Fault{Name: ResourceNotFound, URI: "x"}).Error() != NoResource("x").Error() {
-		t.Error("standard sentences differ from the constructors'")
+		t.Error("the standard messages differ from those of the constructors")
 	}
 	huge := strings.Repeat("é", 1<<20)
 	if got := NoResource("x"+huge).AppendTo(nil, nil, EraLegacy); len(got) > 3*maxEcho || !strings.Contains(string(got), "é…\"") {
@@ -156,7 +156,7 @@ func TestUnquote(t *testing.T) {
 }
 
 // An error names the unknown item, but cuts a long name, and only between characters.
-func TestNamesNobodyHas(t *testing.T) {
+func TestUnknownNames(t *testing.T) {
 	for _, of := range []func(string) *Fault{NoTool, NoPrompt, NoResource} {
 		if f := of("short"); !strings.HasSuffix(f.Message, ": short") {
 			t.Errorf("%s", f.Message)

@@ -115,7 +115,7 @@ func TestURLElicitations(t *testing.T) {
 	for _, bad := range []string{`{"code":-32041,"data":{"elicitations":[{"url":"u"}]}}`, `{"code":-32042,"data":{"elicitations":[]}}`, `{"code":-32042}`,
 		`{"code":-32042,"data":{"elicitations":[{"url":"u"},{}]}}`, `{"code":-32042,"data":{"elicitations":[1]}}`} {
 		if URLElicitations(mustParse(t, failure(bad)), func(rawjson.Span) bool { t.Errorf("%s: called", bad); return true }) {
-			t.Errorf("%s: has questions", bad)
+			t.Errorf("%s: reports elicitations", bad)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestMethodTable(t *testing.T) {
 		"only modern clients ask":   {modernOnly, []Method{MethodServerDiscover, MethodSubscriptionsListen}},
 		"may carry Mcp-Name":        {mayCarryName, slices.Concat(named, tasks)},
 		"must carry Mcp-Name":       {demandsName, named},
-		"may be answered by asks":   {Method.MayRequireInput, named},
+		"may require input":         {Method.MayRequireInput, named},
 		"say how long they hold":    {func(m Method) bool { return m.is(cached) }, slices.Concat(lists, []Method{MethodServerDiscover, MethodResourcesRead})},
 		"may not be sent twice":     {func(m Method) bool { return !m.Repeatable() }, []Method{MethodOther, MethodToolsCall}},
 		"list":                      {func(m Method) bool { return m.Owner() == OwnerCatalog }, lists},

@@ -85,7 +85,7 @@ func under(more ...string) []string { return append([]string{testVersion}, more.
 var modernChecks = []struct {
 	name, method, params string
 	headers              []string
-	code, status         int // 0 = right
+	code, status         int // 0 = valid
 	says                 string
 }{
 	{"right", "tools/call", modernParams(`,"name":"a"`), under("Mcp-Method: tools/call", "Mcp-Name: a"), 0, 0, ""},
@@ -138,7 +138,7 @@ func TestCheckModern(t *testing.T) {
 		fault := CheckModern(headers(c.headers...), f, p)
 		switch {
 		case fault == nil && c.code != 0:
-			t.Errorf("%s: nothing is wrong, want %d", c.name, c.code)
+			t.Errorf("%s: no fault, want %d", c.name, c.code)
 		case fault != nil && (fault.Code(EraModern) != c.code || fault.Status(EraModern) != c.status || !strings.Contains(fault.Error(), c.says)):
 			t.Errorf("%s: %d, HTTP %d, %q, want %d, %d, %q", c.name, fault.Code(EraModern), fault.Status(EraModern), fault.Error(), c.code, c.status, c.says)
 		}

@@ -102,7 +102,7 @@ func TestAppendRetry(t *testing.T) {
 	}
 	got = string(AppendRetry(nil, f, p, ModernMeta{}, nil, nil))
 	if strings.Contains(got, "inputResponses") || strings.Contains(got, "requestState") {
-		t.Errorf("a retry with nothing to say: %s", got)
+		t.Errorf("a retry without responses and state: %s", got)
 	}
 }
 
@@ -117,8 +117,8 @@ func TestAppendMeta(t *testing.T) {
 // bridgeKeys lists the keys that a translation of requests may change.
 var bridgeKeys = []string{"_meta", "inputResponses", "requestState", "task"}
 
-// Any request translated for a modern server and back for a legacy one, with the backend's edits in the same AppendEdited, is
-// valid JSON without repeated keys. It has the wanted values, and everything else stays byte for byte in its place.
+// Any request translated for a modern server and back for a legacy one, with the backend's edits in the same AppendEdited call, is
+// valid JSON without repeated keys. It has the wanted values, and every other byte is unchanged and in its place.
 func FuzzRequestTranslation(f *testing.F) {
 	seeds := []string{
 		`{"name":"a","arguments":{"x":[1,2.0]}}`, `{ "_meta" : { "progressToken" : 1 , "v/x":[ ] } , "name":"a" }`, `{"_meta":null,"name":"a","task":{}}`, `{}`, ``,

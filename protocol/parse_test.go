@@ -56,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Ids are bytes and are not rounded or respelled. Unknown members stay in Raw.
+// Ids are kept as bytes: they are not rounded or rewritten. Unknown members stay in Raw.
 func TestParseKeeps(t *testing.T) {
 	for _, id := range []string{`"a"`, `""`, `"\u0041"`, "0", "-7", "1e3", "1.0", "9007199254740993", "123456789012345678901234567890"} {
 		f := mustParse(t, `{"jsonrpc":"2.0","vendor":{"x":1},"id":`+id+`,"method":"ping"}`)

@@ -21,7 +21,7 @@ type doorkeeper struct {
 	full  atomic.Bool  // refuses requests with a credential
 	calls atomic.Int64 // number of calls of Admit
 	held  atomic.Int64 // leases not yet released
-	most  atomic.Int64 // how many messages beyond its first a batch may have
+	most  atomic.Int64 // maximum number of messages after the first in a batch
 
 	back chan struct{} // if not nil, each Release sends two values before the lease counts as released
 }
@@ -83,8 +83,8 @@ func (d *doorkeeper) Admit(r *Request) Admitted {
 	return Admitted{Principal: &identity.Principal{ID: name}, Lease: &testLease{of: d}}
 }
 
-// whoAnswers answers with the name of the principal.
-func whoAnswers(x *Exchange) {
+// answerPrincipal answers with the name of the principal.
+func answerPrincipal(x *Exchange) {
 	x.Answer(protocol.Message{Frame: resultOf(x, fmt.Appendf(nil, "%q", identity.IDOf(x.Origin.Principal)))})
 }
 
@@ -94,7 +94,7 @@ func result(who string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + w
 func TestAdmissionOfEveryRoute(t *testing.T) {
 	keeper, reached := newDoorkeeper(), atomic.Int64{}
 	handler := handlerFunc{
-		post:   func(x *Exchange) { reached.Add(1); whoAnswers(x) },
+		post:   func(x *Exchange) { reached.Add(1); answerPrincipal(x) },
 		open:   func(s *EventStream) { reached.Add(1); s.Refuse(404, nil, 0) },
 		delete: func(x *Exchange) { reached.Add(1); x.Accept() },
 	}
@@ -172,7 +172,7 @@ func TestRevokedDuringRequest(t *testing.T) {
 
 // The body of an unauthenticated request is not read: the response comes before the body, and the connection ends.
 func TestRefusedBeforeTheBody(t *testing.T) {
-	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
+	_, address := serve(t, handlerFunc{post: answerPrincipal}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)
 	c.send(postHead + "Content-Length: 90000000000\r\n\r\n" + strings.Repeat("x", 9000))
 	r, body := c.body()
@@ -211,9 +211,9 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 }
 
-// S5.1.7: two users behind one proxy share a connection. Each request has its own principal.
+// S5.1.7: two users behind a proxy share a connection. Each request is handled for its own principal.
 func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
-	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
+	_, address := serve(t, handlerFunc{post: answerPrincipal}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)
 	for i := range 3 {
 		for _, name := range []string{"alice", "bob"} {
@@ -237,7 +237,7 @@ func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
 func TestAdmissionWithoutAuth(t *testing.T) {
 	keeper := newDoorkeeper()
 	keeper.asks.Store(false)
-	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: keeper}, testLimits)
+	_, address := serve(t, handlerFunc{post: answerPrincipal}, Options{Admission: keeper}, testLimits)
 	c := dial(t, address)
 	if _, body := c.send(postText(ping)).body(); body != result("local") || keeper.calls.Load() != 0 {
 		t.Errorf("%s after %d calls of Admit", body, keeper.calls.Load())
@@ -293,12 +293,12 @@ func TestLeasesReleased(t *testing.T) {
 			case "wait":
 				exchanges.Add(x)
 			case "panic":
-				panic("as asked for")
+				panic("requested by the test")
 			case "away":
 				x.Redirect(streams.All()[0])
 				exchanges.Add(x)
 			default:
-				whoAnswers(x)
+				answerPrincipal(x)
 			}
 		},
 		open: func(s *EventStream) { streams.Add(s); s.Accept() },
@@ -364,7 +364,7 @@ func TestUnadmittedConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		few := testLimits
 		few.unadmitted = 3
-		connect, s := servePipes(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, few)
+		connect, s := servePipes(t, handlerFunc{post: answerPrincipal}, Options{Admission: newDoorkeeper()}, few)
 		known := connect()
 		known.send(postText(ping, "Authorization: Bearer a")).body()
 		var silent []*rawClient

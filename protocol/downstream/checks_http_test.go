@@ -91,7 +91,7 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// An unread body is not taken for the next request.
+// The rest of an unread body is not parsed as the next request.
 func TestServerUnreadBodyIsNoRequest(t *testing.T) {
 	reached := &collect[string]{}
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) { reached.Add(x.Frame.MethodText()); echo(x) }}, Options{}, testLimits)
@@ -156,7 +156,7 @@ func checkHeader(t *testing.T, r *http.Response, status int, want map[string]str
 	}
 }
 
-// protocol.md L8, L9: Origin has copies of all that the Handler needs.
+// protocol.md L8, L9: Origin holds copies of everything that the Handler needs.
 func TestServerOrigin(t *testing.T) {
 	seen := &collect[Origin]{}
 	handler := handlerFunc{

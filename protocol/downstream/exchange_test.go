@@ -155,7 +155,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 				select {
 				case <-gone:
 					if how == "stay" {
-						t.Error("OnGone was called although the client stays")
+						t.Error("OnGone was called although the client did not leave")
 					}
 				case <-time.After(map[bool]time.Duration{true: 50 * time.Millisecond, false: 2 * time.Minute}[how == "stay"]):
 					if how != "stay" {
@@ -287,7 +287,7 @@ func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
 	}
 }
 
-// More waiting state than the limit ends the stream at once.
+// A stream ends at once if the state messages that wait exceed the limit.
 func TestExchangeOverfull(t *testing.T) {
 	gone := make(chan struct{})
 	handler := handlerFunc{post: func(x *Exchange) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Only configured headers are kept. A request that repeats one of them is refused.
-func TestKeptHeaders(t *testing.T) {
+// Only configured headers are forwarded. A request that repeats one of them is refused.
+func TestForwardedHeaders(t *testing.T) {
 	var got []http.Header
 	handler := handlerFunc{post: func(x *Exchange) { got = append(got, x.Origin.Forwarded); echo(x) }}
 	s, address := serve(t, handler, Options{}, testLimits)
@@ -38,7 +38,7 @@ func TestKeptHeaders(t *testing.T) {
 				t.Fatalf("answered %d %.200s, want %d", r.StatusCode, body, c.status)
 			}
 			if c.status == 200 && (len(got) != 1 || fmt.Sprint(got[0]) != c.want) {
-				t.Errorf("kept %v, want %s", got, c.want)
+				t.Errorf("forwarded %v, want %s", got, c.want)
 			}
 			if c.status != 200 && len(got) != 0 {
 				t.Error("the refused request was handled")
@@ -47,8 +47,8 @@ func TestKeptHeaders(t *testing.T) {
 	}
 }
 
-// Attack 96: trailers are not taken for headers. They were not checked, and a proxy that removes or sets a header does not do
-// so for trailers.
+// Attack 96: trailers are not treated as headers, because they were not checked, and because a proxy that removes or sets a
+// header does not do the same with trailers.
 func TestAttack96HeaderInTrailers(t *testing.T) {
 	var got Origin
 	handler := handlerFunc{post: func(x *Exchange) { got = x.Origin; echo(x) }}

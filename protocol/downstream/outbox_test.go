@@ -51,7 +51,7 @@ func TestOutbox(t *testing.T) {
 }
 
 // A client's share of the budget limits the messages that wait for a slow reader. An error replaces an answer that does not fit,
-// dispensable messages are dropped, and a server request stays.
+// progress and log messages are dropped, and a server request is kept.
 func TestOutboxLimits(t *testing.T) {
 	budget := stream.NewBudget(4 << 20)
 	q := outboxQueue{limit: 2 << 20, budget: budget}
@@ -62,7 +62,7 @@ func TestOutboxLimits(t *testing.T) {
 	used := budget.Used()
 	q.push(protocol.Message{Frame: answer("2")}, WeightAnswer, outboxKey{}) // exceeds the share
 	if dropped, lost := q.push(protocol.Message{Frame: answer("3")}, WeightLog, outboxKey{}); dropped != 1 || lost {
-		t.Errorf("a log line without room: dropped %d, lost %v", dropped, lost)
+		t.Errorf("a log message that does not fit: dropped %d, lost %v", dropped, lost)
 	}
 	question := `{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"message":"` + strings.Repeat("x", 600<<10) + `"}}`
 	q.push(protocol.Message{Frame: []byte(question)}, WeightAnswer, outboxKey{})

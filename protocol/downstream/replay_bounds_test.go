@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// 10 000 messages for a disconnected client: the memory is limited, dispensable messages are dropped and counted, and the answer is
-// kept as long as the limits allow.
+// 10 000 messages for a disconnected client: the memory is limited, progress and log messages are dropped and counted, and
+// the answer is retained as long as the limits allow.
 func TestReplayBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)

@@ -166,7 +166,7 @@ func TestResumeCall(t *testing.T) {
 		list := again.events(r.Body, n)
 		wantDatas(t, list, string(note("log")), string(note("question")))
 		if prime && (list[0].id != last || list[0].data != "") {
-			t.Errorf("begins with %+v, want the id it came with", list[0])
+			t.Errorf("begins with %+v, want the id that the client sent", list[0])
 		}
 		x.Notify(protocol.Message{Frame: note("live")}, WeightState, "progress")
 		x.Answer(protocol.Message{Frame: []byte(pong)})
@@ -275,7 +275,7 @@ func TestResumeStream(t *testing.T) {
 	if rest := again.events(r.Body, 9); len(rest) != 1 || rest[0].retry != "1000" {
 		t.Errorf("at its end: %+v, want retry", rest)
 	}
-	// A stream without messages is not kept.
+	// A stream without messages is not retained.
 	quiet := dial(t, address)
 	quiet.send(getText)
 	quiet.response()
@@ -285,7 +285,7 @@ func TestResumeStream(t *testing.T) {
 	eventually(t, "the stream to be forgotten", func() bool { return f.replay.Stats().Streams == streams-1 })
 }
 
-// Close ends the resumed streams. Later messages are not kept.
+// Close ends the resumed streams. Later messages are not retained.
 func TestReplayClose(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{})
 	_, address := serve(t, f, Options{}, testLimits)

@@ -331,7 +331,7 @@ func (f *few) AdmitBatch(_ *identity.Principal, more int) *Refusal {
 	return r
 }
 
-// A rate limit applies on stdin, too. It counts each message of a batch, but no messages that expect no answer.
+// A rate limit also applies on stdin. It counts each message of a batch, but not messages that expect no response.
 func TestStdioAdmission(t *testing.T) {
 	const note = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestSlug(t *testing.T) {
 		}
 	}
 	if Slug("日本") == Slug("中国") {
-		t.Error("two names, one slug")
+		t.Error("two names have the same slug")
 	}
 }
 
@@ -56,7 +56,7 @@ func TestPrefixURI(t *testing.T) {
 		{"filesystem", "file:///logs/app.log", "resource://filesystem/file:///logs/app.log"},       // S3.3.1, C1.1
 		{"db", "mcp://database/{table}/{id}", "resource://db/mcp://database/{table}/{id}"},         // S0.3.2
 		{"app", "ui://main/view", "ui://app/main/view"},                                            // MCP Apps
-		{"outer", "resource://inner/file:///x", "resource://outer/resource://inner/file:///x"},     // a gateway behind us
+		{"outer", "resource://inner/file:///x", "resource://outer/resource://inner/file:///x"},     // a gateway behind this one
 		{"s", "odd uri? with#everything %zz é", "resource://s/odd uri? with#everything %zz é"},     // verbatim
 		{"s3", "s3://bucket/config/app.json", "resource://s3/s3://bucket/config/app.json"},         // S0.2.3
 		{"filesystem", "file:///config/app.json", "resource://filesystem/file:///config/app.json"}, // S0.2.3

@@ -107,7 +107,7 @@ func TestTemplateMatchUnderscore(t *testing.T) {
 	}
 }
 
-// Regression: two servers may offer the same template; a Template carries no identity but its text.
+// Regression: two servers may offer the same template. Nothing but its text identifies a Template.
 func TestTemplatesOfTwoServers(t *testing.T) {
 	const text = "db://{table}"
 	a, b := mustTemplate(t, PrefixURI("a", text)), mustTemplate(t, PrefixURI("b", text))

@@ -29,11 +29,11 @@ func TestDigest(t *testing.T) {
 		first := of(line[0])
 		for _, other := range line[1:] {
 			if of(other) != first {
-				t.Errorf("%s and %s are different", line[0], other)
+				t.Errorf("%s and %s have different digests", line[0], other)
 			}
 		}
 		if before, ok := seen[first]; ok {
-			t.Errorf("%s and %s are equal", before, line[0])
+			t.Errorf("%s and %s have the same digest", before, line[0])
 		}
 		seen[first] = line[0]
 	}
@@ -41,7 +41,7 @@ func TestDigest(t *testing.T) {
 		t.Error("no arguments are not {}")
 	}
 	if Digest("tools/call", []byte(`"m"`), nil) == of(`{}`) || Digest("prompts/get", name, nil) == of(`{}`) {
-		t.Error("name or method do not count")
+		t.Error("the digest ignores the name or the method")
 	}
 }
 
@@ -49,7 +49,7 @@ func TestDigestDeep(t *testing.T) {
 	deep := strings.Repeat(`{"b":1,"a":`, 500) + strings.Repeat("[", 5) + strings.Repeat("]", 5) + strings.Repeat("}", 500)
 	other := strings.Repeat(`{"b":1,"a":`, 500) + strings.Repeat("[", 4) + strings.Repeat("]", 4) + strings.Repeat("}", 500)
 	if Digest("m", nil, []byte(deep)) == Digest("m", nil, []byte(other)) {
-		t.Error("the depths do not count")
+		t.Error("the digest ignores the nesting depth")
 	}
 }
 

@@ -212,6 +212,6 @@ func TestTaskTag(t *testing.T) {
 		seen[tag] = fmt.Sprintf("%q", texts)
 	}
 	if New([32]byte{9}).TaskTag("a", "b", "c") == s.TaskTag("a", "b", "c") {
-		t.Error("two keys, one tag")
+		t.Error("two keys give the same tag")
 	}
 }

@@ -78,7 +78,7 @@ func TestRopeExpects(t *testing.T) {
 			t.Fatalf("%d bytes: got %d others", test.n, len(got))
 		}
 		if stays = stays && memory != nil && len(memory.Bytes()) != test.n; stays != test.stays {
-			t.Errorf("%d bytes: stays where it is: %v, want %v", test.n, stays, test.stays)
+			t.Errorf("%d bytes: not copied: %v, want %v", test.n, stays, test.stays)
 		}
 		r.Reset()
 	}

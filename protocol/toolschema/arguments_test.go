@@ -31,7 +31,7 @@ func problems(s *InputSchema, args string) (all []string) {
 	return all
 }
 
-// Each keyword refuses a value that does not match, and the fault names its place without repeating the client's values.
+// Each keyword refuses a value that does not match. The fault's pointer leads to the value; the fault does not repeat it.
 func TestArguments(t *testing.T) {
 	of := func(property string) string { return `{"type":"object","properties":{"a":` + property + `}}` }
 	draft := func(version, property string) string {
@@ -105,7 +105,7 @@ func TestArguments(t *testing.T) {
 			"/a: want a value that fits one of the schemas under oneOf (string); found a number"},
 		{of(`{"not":{"format":"email"}}`), `{"a":"x"}`, ""},
 		{of(`{"not":{"contentEncoding":"base64"}}`), `{"a":"?"}`, ""},
-		{of(`{"type":"string","nullable":true}`), `{"a":null}`, ""}, // OpenAPI's keyword: some servers accept null
+		{of(`{"type":"string","nullable":true}`), `{"a":null}`, ""}, // nullable is an OpenAPI keyword; some servers use it to allow null
 		{of(`{"type":"string","nullable":true}`), `{"a":1}`, "/a: want string, found a number"},
 		{of(`{"type":"string","nullable":false}`), `{"a":null}`, "/a: want string, found null"},
 		{of(`{"multipleOf":10}`), `{"a":1e23}`, ""}, // a float64 of that size is rounded
@@ -141,7 +141,7 @@ func TestArgumentFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// Schemas and arguments that are made to be slow cost a bounded amount of work. The unchecked rest is accepted.
+// Schemas and arguments crafted to be slow take a bounded amount of work. What exceeds the bound passes unchecked.
 func TestArgumentWorkIsBounded(t *testing.T) {
 	digits := strings.TrimSuffix(strings.Repeat("1,", 100_000), ",")
 	patterns := make([]string, 400)
@@ -181,7 +181,7 @@ func TestArgumentWorkIsBounded(t *testing.T) {
 	}
 }
 
-// A schema is compiled within a budget. Parts beyond it refuse nothing.
+// Compiling stops when the budget is used up. The parts that are not compiled refuse nothing.
 func TestCompileArgumentsWithinABudget(t *testing.T) {
 	var properties []string
 	for i := range 3000 {

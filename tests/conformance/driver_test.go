@@ -194,7 +194,7 @@ func (d *driver) ask(ctx context.Context, method string, params map[string]any) 
 			sent["requestState"] = *result.RequestState
 		}
 	}
-	return nil, fmt.Errorf("%s: asked %d times", method, maxRounds)
+	return nil, fmt.Errorf("%s: the server still requires input after %d rounds", method, maxRounds)
 }
 
 // once sends a request and waits for its answer.

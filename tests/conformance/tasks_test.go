@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A client has tasks on two servers at once: each answer, question and notification comes from the right server.
+// A client has tasks on two servers at once: each response, input request and notification comes from the right server.
 func TestTasksOfTwoServers(t *testing.T) {
 	dir, err := os.MkdirTemp("", "gc")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestTasksOfTwoServers(t *testing.T) {
 	}
 }
 
-// twoTasks starts a task with a question on each server and answers one of them.
+// twoTasks starts a task that requires input on each server, and provides the input for one of them.
 func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
 	ids := map[string]string{}
 	for _, server := range []string{"one", "two"} {

@@ -72,7 +72,7 @@ func TestPipe(t *testing.T) {
 	})
 }
 
-// A sink without room blocks the peer until Close.
+// A sink that blocks also blocks the peer, until Close.
 func TestPipeBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last upstream.Event

@@ -201,7 +201,7 @@ func TestProcessExit(t *testing.T) {
 			t.Errorf("%s: Closed{%v}, want %v", test.role, c.Err, &test.want)
 		}
 		if len(c.Stderr) != 1 || c.Stderr[0] != "about to exit" {
-			t.Errorf("%s: last words %q", test.role, c.Stderr)
+			t.Errorf("%s: last lines of stderr: %q", test.role, c.Stderr)
 		}
 		if len(linktest.All[upstream.Received](r)) != 1 {
 			t.Errorf("%s: its last message was lost", test.role)
@@ -325,7 +325,7 @@ func TestProcessBackPressure(t *testing.T) {
 	}
 	linktest.Wait[upstream.Written](r, 5)
 	if got := len(linktest.All[upstream.Received](r)); got != 0 {
-		t.Fatalf("%d frames reported without room", got)
+		t.Fatalf("%d frames were reported although the receiver accepts none", got)
 	}
 	for range n - 1 {
 		room <- struct{}{}

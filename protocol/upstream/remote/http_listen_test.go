@@ -285,8 +285,8 @@ func TestHTTPLinkAnswerCut(t *testing.T) {
 	})
 }
 
-// A response that cannot be resumed ends with an error, and so does one that is canceled while it waits.
-func TestHTTPLinkAnswerResumesNot(t *testing.T) {
+// A request whose response cannot be resumed ends with an error. So does a request that is canceled during the pause.
+func TestHTTPLinkAnswerNotResumed(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		tries := 0
 		l, r := testOpen(t, Options{URL: serve(func(w http.ResponseWriter, q *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A call after logging/setLevel is sent once the server has answered that. A call that is canceled before then is not sent. A server that
+// A call after logging/setLevel is sent only after the server has answered logging/setLevel. A call that is canceled before then is not sent. A server that
 // never answers delays calls for orderFor at most.
 func TestCallsWaitForTheLevel(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
