@@ -30,8 +30,8 @@ var (
 
 const root = "../.."
 
-// asked lists the numbers of the attacks that must have a test. The other threats in docs/security.md concern parts that do not exist.
-var asked = append(append(span(17, 21), append(span(24, 26), append(span(28, 50), 52)...)...),
+// required lists the numbers of the attacks that must have a test. The other threats in docs/security.md concern parts that do not exist.
+var required = append(append(span(17, 21), append(span(24, 26), append(span(28, 50), 52)...)...),
 	append(span(54, 71), append(span(82, 88), span(93, 98)...)...)...)
 
 func span(from, to int) (numbers []int) {
@@ -93,7 +93,7 @@ func TestEveryAttackHasItsTest(t *testing.T) {
 			t.Errorf("%s: test %s does not exist in %s", w.name, w.test, w.room)
 		}
 	}
-	for _, number := range asked {
+	for _, number := range required {
 		if !seen[number] {
 			t.Errorf("attack %d has no weakening, so its test is unverified", number)
 		}

@@ -57,7 +57,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A server request with the id of a pending call is not taken for the call's answer.
+// A server request with the id of a pending call is not mistaken for the call's answer.
 func TestServerReusesGatewayIDs(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -146,7 +146,7 @@ func TestCancelOfAnotherClient(t *testing.T) {
 		}
 	}
 	if strings.Contains(strings.Join(g.server(t, "good").Stderr, "\n"), "cancelled") {
-		t.Error("the server was told to cancel")
+		t.Error("the server received a cancellation")
 	}
 }
 

@@ -86,7 +86,7 @@ func TestTooLargeBodies(t *testing.T) {
 		}
 		a, err := c.try(context.Background(), body, nil)
 		if err != nil || a.status != http.StatusRequestEntityTooLarge || !strings.Contains(a.last(), "MESSAGE_TOO_LARGE") {
-			t.Errorf("65 MiB, length told %v: %s %v, want 413", told, a, err)
+			t.Errorf("65 MiB, length announced %v: %s %v, want 413", told, a, err)
 		}
 		c.works(t, "good")
 	}

@@ -111,7 +111,7 @@ func serverEverything(f *fixture) *fixture {
 	return f
 }
 
-// goSDKServer sets the parameters of a go-sdk server. It avoids the server's older tools, which refuse to ask in 2026-07-28.
+// goSDKServer sets the parameters of a go-sdk server. It avoids the server's older tools, which do not request input in 2026-07-28.
 func goSDKServer(f *fixture) *fixture {
 	f.lists = map[string]string{"tools": "test_simple_text", "prompts": "test_simple_prompt", "resources": "test://static-text",
 		"templates": "test://template/{id}/data"}

@@ -9,11 +9,11 @@ var javaLimits = knownLimits{
 	alone: []pyLimit{
 		{clients: ".*", servers: ".*", talks: "cancel", why: "the Java SDK neither sends nor handles notifications/cancelled"},
 		{clients: ".*", servers: ".*", talks: "either", why: "the Java SDK speaks the legacy era only"},
-		{clients: ".*", servers: ".*", talks: "tree", why: "the Java SDK knows no {path*}"},
-		{clients: ".*", servers: "java-http", talks: "prompts|resources", skip: true, why: "the Java SDK's server closes the connection in place of an error, directly in 17 of 150 reads"},
+		{clients: ".*", servers: ".*", talks: "tree", why: "the Java SDK does not support {path*}"},
+		{clients: ".*", servers: "java-http", talks: "prompts|resources", skip: true, why: "the Java SDK's server closes the connection instead of returning an error, also without the gateway (17 of 150 reads)"},
 	},
 	through: []pyLimit{
-		{clients: "java over SSE", servers: ".*", talks: "mixed|link", why: "over SSE the Java SDK negotiates 2024-11-05, which has neither audio nor links: the gateway replaces them by text"},
+		{clients: "java over SSE", servers: ".*", talks: "mixed|link", why: "over SSE the Java SDK negotiates 2024-11-05, which has neither audio nor links: the gateway replaces them with text"},
 	},
 	apart: []pyLimit{
 		{clients: "java, all servers", servers: ".*", talks: "list", members: members(`.*\._meta\.goblin-actor/.*`), why: "with all servers in one list, each item names its server"},

@@ -33,13 +33,13 @@ var limits = []limit{
 	{
 		key: "b", talks: []string{"elicit"},
 		applies: func(_ caller, f *fixture, _ string) bool { return f.version < "2025-06-18" },
-		why:     "the server's version does not define elicitation, so the server cannot ask", proof: "[changes of 2025-06-18](" + spec + "2025-06-18/changelog)",
+		why:     "the server's version does not define elicitation, so the server cannot send such a request", proof: "[changes of 2025-06-18](" + spec + "2025-06-18/changelog)",
 	},
 	{
 		key: "c", talks: []string{"elicit", "sample", "roots"},
 		applies: func(_ caller, f *fixture, _ string) bool { return f.name == "mcp-go 1.2.1, SSE" },
 		direct:  [][2]string{{"TypeScript v1 1.32.2 2025-11-25 over SSE", "mcp-go 1.2.1, SSE"}},
-		why:     "mcp-go's sessions over HTTP+SSE cannot ask: `session does not support elicitation`",
+		why:     "mcp-go's server cannot send requests over HTTP+SSE: `session does not support elicitation`",
 		proof:   "[elicitation.go](" + mcpGoSource + "server/elicitation.go#L31) requires a session with elicitation, [sse.go](" + mcpGoSource + "server/sse.go) has none",
 	},
 	{

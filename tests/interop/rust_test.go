@@ -7,18 +7,18 @@ import (
 
 var rustLimits = knownLimits{
 	alone: []pyLimit{
-		{clients: "rust auto.*", servers: "rust-stdio", talks: "elicit|sample|roots", works: true, why: "rmcp's server refuses to send requests to clients of 2026-07-28; the gateway opens a process of both eras in the legacy one"},
+		{clients: "rust auto.*", servers: "rust-stdio", talks: "elicit|sample|roots", works: true, why: "rmcp's server refuses to send requests to clients of 2026-07-28; the gateway opens a process that speaks both eras in the legacy era"},
 		{clients: "rust auto.*", servers: ".*", talks: "elicit|sample|roots", why: "rmcp's server refuses to send requests to clients of 2026-07-28"},
 		{clients: "rust auto.*", servers: ".*", talks: "ping", why: "2026-07-28 has no ping"},
-		{clients: "rust legacy.*", servers: "rust-stateless", talks: "elicit|either|sample|roots|refuse|subscribe|grow", why: "rmcp's server without sessions neither asks nor notifies legacy clients"},
+		{clients: "rust legacy.*", servers: "rust-stateless", talks: "elicit|either|sample|roots|refuse|subscribe|grow", why: "rmcp's server without sessions sends neither requests nor notifications to legacy clients"},
 	},
 	through: []pyLimit{
-		{clients: "rust legacy.*", servers: "rust-modern", talks: "elicit|sample|roots", why: "a server configured to speak 2026-07-28 refuses to ask in it"},
+		{clients: "rust legacy.*", servers: "rust-modern", talks: "elicit|sample|roots", why: "the gateway speaks only 2026-07-28 with a server that is configured for it, and rmcp's server refuses to send requests in that version"},
 	},
 	apart: []pyLimit{
-		{clients: "rust auto.*", servers: ".*", talks: ".*", members: members(`.*\.(resultType|ttlMs|cacheScope)`), why: "results of the gateway's era have these"},
-		{clients: "rust auto.*", servers: ".*", talks: ".*", members: members(`.*\._meta\.io\.modelcontextprotocol/serverInfo.*`), why: "the server of the modern era is the gateway"},
-		{clients: "rust .*, all servers", servers: ".*", talks: "list", members: members(`.*\._meta\.goblin-actor/.*`), why: "with all servers in one list, each item names its server"},
+		{clients: "rust auto.*", servers: ".*", talks: ".*", members: members(`.*\.(resultType|ttlMs|cacheScope)`), why: "the gateway answers these clients in the modern era, whose results have these members"},
+		{clients: "rust auto.*", servers: ".*", talks: ".*", members: members(`.*\._meta\.io\.modelcontextprotocol/serverInfo.*`), why: "in the modern era, serverInfo describes the gateway"},
+		{clients: "rust .*, all servers", servers: ".*", talks: "list", members: members(`.*\._meta\.goblin-actor/.*`), why: "in a list of all servers, each item names its server"},
 	},
 }
 

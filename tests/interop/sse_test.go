@@ -115,7 +115,7 @@ func asksBack(server http.Handler, answered *atomic.Int64) http.HandlerFunc {
 }
 
 // TestSSEServerReusesGatewayIDs: a server request on the answer stream has the id of a pending call of
-// the gateway. It must not be taken for the answer, and must be answered.
+// the gateway. It must not be mistaken for the answer, and must be answered.
 func TestSSEServerReusesGatewayIDs(t *testing.T) {
 	s := server.NewMCPServer("pings", "1", server.WithToolCapabilities(true))
 	s.AddTool(mcp.NewTool("wait", mcp.WithString("say")), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {

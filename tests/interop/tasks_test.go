@@ -13,7 +13,7 @@ type taskTold struct {
 	Statuses, Listed []string
 }
 
-// A tool that is only available as a task asks a question. Clients and servers use the SDK that implements tasks of 2025-11-25, over both
+// A tool that is only available as a task requires input. Clients and servers use the SDK that implements tasks of 2025-11-25, over both
 // transports. MCP 2025-11-25, basic/utilities/tasks.
 func TestTasks(t *testing.T) {
 	servers := map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}}
@@ -53,7 +53,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// Clients without tasks call a legacy server's tool that is only available as a task. They get its result, after a question in their own era.
+// Clients without tasks call a legacy server's tool that is only available as a task. They get its result, after an input request in their own era.
 func TestTaskOnlyTools(t *testing.T) {
 	g := serve(t, map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}})
 	for _, version := range []string{"2025-06-18", legacyVersion, ""} {
@@ -73,7 +73,7 @@ func TestTaskOnlyTools(t *testing.T) {
 	}
 }
 
-// Clients without tasks call a modern server's tools that are only available as tasks. They get the results, one of them after a question.
+// Clients without tasks call a modern server's tools that are only available as tasks. They get the results, one of them after an input request.
 // Extension io.modelcontextprotocol/tasks.
 func TestTasksOfModernServers(t *testing.T) {
 	needNode(t)

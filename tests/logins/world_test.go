@@ -288,7 +288,7 @@ func (w *world) browser() {
 	}
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		w.t.Skip("SKIPPED: no curl to play the browser")
+		w.t.Skip("SKIPPED: curl, which acts as the browser, is not installed")
 	}
 	dir := w.t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nexec %s -sL -o /dev/null \"$1\"\n", curl)

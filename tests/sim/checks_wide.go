@@ -223,9 +223,9 @@ func (w *world) isIdempotent(a *clientRequest) bool {
 	return tool == idempotentTool && slices.ContainsFunc(w.servers, func(s *server) bool { return s.name == name && s.Retries })
 }
 
-// mayRepeat reports whether a call may be executed again: its tool is idempotent, and its first connection broke before the client was asked
-// anything. The first request may also arrive after the second one, over a connection that broke long ago. Then the second execution may
-// have asked the client.
+// mayRepeat reports whether a call may be executed again: its tool is idempotent, and its first connection broke before the server sent the
+// client a request. The first request may also arrive after the second one, over a connection that broke long ago. Then the second execution may
+// have sent the client a request.
 func (r *serverCall) mayRepeat(before *serverCall, times int) bool {
 	if a := r.c.s.w.history.lastRequest[r.nonce]; !r.c.s.Retries || r.tool != idempotentTool || times > 2 || before == nil || a == nil || !r.connBroke() && (a.wasAsked || !before.connBroke()) {
 		return false

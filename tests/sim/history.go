@@ -45,7 +45,7 @@ func (b *history) recordCall(w *world, r *serverCall) {
 }
 
 // recordCut records a POST whose response broke before a server read it. It may be the second request of a call, with the
-// answers to its server's questions.
+// answers to its server's requests.
 func (b *history) recordCut(frame []byte) {
 	var r frameToServer
 	if json.Unmarshal(frame, &r) == nil && r.Params.Arguments.Nonce > 0 {
@@ -85,7 +85,7 @@ type clientRequest struct {
 	answers       int
 	cancelled     bool   // legacy: canceled by a notification, so its response ends by itself
 	inputRequired bool   // answered with input requests
-	wasAsked      bool   // the server asked its client something
+	wasAsked      bool   // the server sent its client a request
 	link          string // resource that its result links to
 	message       string // error.message of its response
 	abandoned     bool   // the client left or canceled; a response may still come

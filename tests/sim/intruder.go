@@ -163,7 +163,7 @@ func (w *world) stealSession(c *client) {
 		})
 		for i, id := range []string{c.session, unknownID} {
 			x, refused := w.intruder.Post([]byte(raw), origin(id))
-			if refused != nil { // the gateway has no room
+			if refused != nil { // a limit of the gateway is reached
 				s.drop()
 				return
 			}

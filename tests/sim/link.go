@@ -86,7 +86,7 @@ func (l *link) pump(number uint64, n *lane) {
 	l.w.scheduler.Schedule("", func() { l.w.scheduler.After(lag(), func() { l.deliver(number, n) }) })
 }
 
-// deliver delivers one event, on a goroutine that blocks while the gateway has no room.
+// deliver delivers one event, on a goroutine that blocks while the gateway does not accept the event.
 func (l *link) deliver(number uint64, n *lane) {
 	l.mu.Lock()
 	e := n.events[0]

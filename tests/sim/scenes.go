@@ -167,7 +167,7 @@ func (w *world) sceneRoots() {
 	}
 }
 
-// sceneAbandonedQuestion cancels calls that wait for an answer of their client. The question must be withdrawn.
+// sceneAbandonedQuestion cancels calls that wait for an answer of their client. The server request must be canceled as well.
 func (w *world) sceneAbandonedQuestion() {
 	for _, c := range w.readyClients(func(c *client) bool { return !c.modern && c.answers && !c.old }) {
 		c.ignoresQuestions = true
@@ -182,7 +182,7 @@ func (w *world) sceneAbandonedQuestion() {
 			w.advance(3 * time.Second)
 			for _, id := range sortedKeys(c.questions) {
 				if c.questions[id] == a && !c.withdrawn[id] {
-					w.violated("%s canceled %s, but its question %s was not withdrawn", c.name, a, id)
+					w.violated("%s canceled %s, but its server request %s was not canceled", c.name, a, id)
 				}
 			}
 		}
@@ -190,7 +190,7 @@ func (w *world) sceneAbandonedQuestion() {
 	}
 }
 
-// sceneCompletions requests completions from servers that ask a question first. They must complete without an answer.
+// sceneCompletions requests completions from servers that first send a request to the client. They must complete without a response.
 func (w *world) sceneCompletions() {
 	for _, c := range w.clients {
 		if !c.ready() {

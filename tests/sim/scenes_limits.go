@@ -14,7 +14,7 @@ import (
 // servers.
 const holdTime = 25 * time.Second
 
-// sceneAnsweredCalls lets a client answer the questions of its calls while other calls of the same client keep running. Answered calls
+// sceneAnsweredCalls lets a client answer the server requests of its calls while other calls of the same client keep running. Answered calls
 // must not count as parked, even at the lowest limit.
 func (w *world) sceneAnsweredCalls() {
 	some := w.readyClients(func(c *client) bool { return c.modern && c.answers })

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Scenes about rare orders of events: a log line between a question and its answer, a change between two others, an actor that gets no turns
+// Scenes about rare orders of events: a log line between a server request and its answer, a change between two others, an actor that gets no turns
 // while it receives many messages.
 
 // occupy keeps the actors whose full names match the pattern from getting turns for a while.

@@ -78,7 +78,7 @@ type frameToServer struct {
 		URI       string `json:"uri"`
 		Arguments struct {
 			Nonce int
-			Do    string // what the tool is told to do; "" = anything
+			Do    string // the instruction for the tool; "" = any behavior
 		} `json:"arguments"`
 		Argument      struct{ Value string }     `json:"argument"`
 		Level         string                     `json:"level"`
@@ -291,8 +291,8 @@ func (c *conn) cancelled(id string) {
 	delete(c.streams, id)
 	if call := c.calls[id]; call != nil {
 		c.s.w.count("a cancellation that reached its server")
-		if c.link.http && c.s.w.scheduler.delayed == 0 && time.Since(call.refusedAt) < 600*time.Millisecond { // a process cannot tell which call the question belonged to
-			c.s.w.violated("%s received both a refused question and a cancellation for call %d; one is enough", c, call.nonce)
+		if c.link.http && c.s.w.scheduler.delayed == 0 && time.Since(call.refusedAt) < 600*time.Millisecond { // a process cannot tell which call the server request belonged to
+			c.s.w.violated("%s received both a refusal of its server request and a cancellation for call %d; one is enough", c, call.nonce)
 		}
 		call.done = true
 		delete(c.calls, id)

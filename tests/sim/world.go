@@ -1,6 +1,6 @@
 // Package sim runs the whole gateway in one process, from its clients' requests to its servers' links, on a virtual
-// clock and in one thread. A seed decides which actor handles its next message, and what the peers do and when. Equal
-// seeds give equal stories.
+// clock and one goroutine at a time. A seed decides which actor handles its next message, and what the peers do and when.
+// Such a run is called a story. Equal seeds give equal stories.
 package sim
 
 import (
@@ -25,7 +25,8 @@ import (
 // the machine.
 const statelessActors = 2
 
-// Params are the properties of a story that its seed decides before it starts.
+// Params are the parameters of a story. NewParams derives them from the seed. SkippedActs, MaxActs and SkippedScenes are set only
+// when a failing story is shortened.
 type Params struct {
 	Seed          uint64
 	Servers       []ServerParams
@@ -130,7 +131,7 @@ type world struct {
 	lastAdmitted           time.Time        // last response to the honest client that was not refused for lack of buffer space
 	lastReload             int              // moment of the last reload
 	toolOf                 map[int]string   // by nonce
-	instructionOf          map[int]string   // by nonce: what the tool is told to do
+	instructionOf          map[int]string   // by nonce: the instruction for the tool
 	everSubscribed         map[string]bool  // "client uri": was ever subscribed
 	counts                 map[string]int   // how often each situation occurred
 	droppedURIs            map[string]bool  // resources that no client subscribes to anymore

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pending are the directories that do not keep the rules yet. A directory is removed from the list once it does.
+// pending lists the directories that do not follow the rules yet.
 var pending = []string{}
 
 func isPending(file string) bool {

@@ -81,7 +81,7 @@ func acceptable(words string) bool {
 // TestSample prints a sample of the prose, for a reader to judge each piece: would I rewrite it?
 func TestSample(t *testing.T) {
 	if !*sample {
-		t.Skip("asked for with -sample; make prose-sample")
+		t.Skip("runs only with -sample; see make prose-sample")
 	}
 	texts, err := Extract(root)
 	if err != nil {

@@ -185,8 +185,8 @@ type line struct {
 	Event, Who, Method, Server, Item, Outcome, Rule, Decision, Detail string
 }
 
-// told returns the audit log, read by `audit tail`.
-func (p *place) told(args ...string) []line {
+// auditLog returns the lines that `audit tail` prints.
+func (p *place) auditLog(args ...string) []line {
 	p.t.Helper()
 	var out []line
 	for text := range strings.Lines(p.run(append([]string{"audit", "tail", "-n", "100000", "-o", "json"}, args...)...)) {

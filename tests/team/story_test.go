@@ -38,7 +38,7 @@ func (p *place) story(echoes int64) {
 		{"each of ada's answered calls", echoes, call("ada", "echo")},
 	}
 	gatetest.WaitFor(p.t, "the audit log to contain all events", func() (bool, string) {
-		lines := p.told()
+		lines := p.auditLog()
 		for _, c := range chapters {
 			n := int64(0)
 			for _, l := range lines {
@@ -52,7 +52,7 @@ func (p *place) story(echoes int64) {
 		}
 		return true, ""
 	})
-	for _, l := range p.told("--who", "ben", "--tool", "add_*") {
+	for _, l := range p.auditLog("--who", "ben", "--tool", "add_*") {
 		if got := fmt.Sprint(l.Who, " ", l.Server, " ", l.Item); got != "key:ben notes add_note" {
 			p.t.Errorf("audit tail --who ben --tool 'add_*' shows %s", got)
 		}

@@ -90,7 +90,7 @@ const ops = {
     if (progress) calls.newest = id;
     const params = { name, arguments: args };
     if (level) params._meta = { "io.modelcontextprotocol/logLevel": level };
-    // v2 also reports each round of questions that it answers as progress of the call, starting with 1, whatever the server has reported.
+    // v2 also reports each round of input requests that it answers as progress of the call, starting with 1, whatever the server has reported.
     const rounds = (p) => p.message?.startsWith("Fulfilling input required by");
     const options = { signal, ...progress && { onprogress: (p) => rounds(p) || say({ of: id, progress: p.progress }) } };
     return v2 ? client.callTool(params, options) : client.callTool(params, undefined, options);

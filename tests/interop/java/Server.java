@@ -95,20 +95,20 @@ final class Server {
 
     private void tools(McpServer.SyncSpecification<?> spec) {
         spec.tools(
-            tool("odd", "Says what it was given.", "\"value\":{}", "\"value\"", (exchange, request) -> {
+            tool("odd", "Returns its argument.", "\"value\":{}", "\"value\"", (exchange, request) -> {
                 Map<String, Object> value = Json.map("value", request.arguments().get("value"));
                 return Json.make(McpSchema.CallToolResult.class, "structuredContent", value, "content", List.of(Json.map("type", "text", "text", Json.text(value))));
             }),
             tool("add", "Adds.", "\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\",\"default\":2}", "\"a\"", (exchange, request) ->
                 ((Number) request.arguments().get("a")).intValue() + ((Number) request.arguments().getOrDefault("b", 2)).intValue()),
-            tool("fail", "Fails, and says so.", "\"text\":{\"type\":\"string\"}", "\"text\"", (exchange, request) ->
+            tool("fail", "Returns a result with isError.", "\"text\":{\"type\":\"string\"}", "\"text\"", (exchange, request) ->
                 say((String) request.arguments().get("text"), true)),
-            tool("mixed", "Gives a content of each kind.", "", "", (exchange, request) -> Json.parse("""
+            tool("mixed", "Returns one content block of each kind.", "", "", (exchange, request) -> Json.parse("""
                 {"content":[{"type":"text","text":"a <b> & \\u2028 ü","annotations":{"audience":["user"],"priority":0.5}},
                 {"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"audio","data":"aGk=","mimeType":"audio/wav"},
                 {"type":"resource","resource":{"uri":"note://embedded","text":"in it","mimeType":"text/plain"}},
                 {"type":"resource_link","uri":"note://plain","name":"plain"}]}""", McpSchema.CallToolResult.class)),
-            tool("steps", "Tells of its progress.", "\"n\":{\"type\":\"integer\"}", "\"n\"", (exchange, request) -> {
+            tool("steps", "Reports progress.", "\"n\":{\"type\":\"integer\"}", "\"n\"", (exchange, request) -> {
                 int n = ((Number) request.arguments().get("n")).intValue();
                 for (int i = 1; i <= n; i++) {
                     progress(exchange, request, i, n, "step " + i);
@@ -127,7 +127,7 @@ final class Server {
                 Thread.sleep(600_000);
                 return "waited";
             }),
-            tool("cancelled", "Says how many calls of wait were cancelled.", KEY, "\"key\"", (exchange, request) -> 0));
+            tool("cancelled", "Returns the number of cancelled calls of wait.", KEY, "\"key\"", (exchange, request) -> 0));
     }
 
     private static void progress(McpSyncServerExchange exchange, McpSchema.CallToolRequest request, double n, double total, String message) {
@@ -142,28 +142,28 @@ final class Server {
                 McpSchema.ElicitResult r = exchange.createElicitation(McpSchema.ElicitFormRequest.builder("Which colour, " + request.arguments().get("key") + "?", form).build());
                 return r.action().name().toLowerCase() + " {'colour': '" + r.content().get("colour") + "'}";
             }),
-            tool("think", "Asks for a sample.", KEY, "\"key\"", (exchange, request) -> {
+            tool("think", "Sends a sampling request.", KEY, "\"key\"", (exchange, request) -> {
                 McpSchema.CreateMessageResult r = exchange.createMessage(Json.parse(
                     "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"say <it>\"}}],\"maxTokens\":7}", McpSchema.CreateMessageRequest.class));
                 return r.model() + " " + ((McpSchema.TextContent) r.content()).text();
             }),
-            tool("places", "Asks for the roots.", "", "", (exchange, request) ->
+            tool("places", "Sends a roots request.", "", "", (exchange, request) ->
                 String.join(" ", exchange.listRoots().roots().stream().map(McpSchema.Root::uri).toList())));
     }
 
     private void changes(McpServer.SyncSpecification<?> spec) {
         spec.tools(
-            tool("grow", "Adds a tool and tells of it.", NAME, "\"name\"", (exchange, request) -> {
+            tool("grow", "Adds a tool and notifies the client.", NAME, "\"name\"", (exchange, request) -> {
                 server.addTool(tool((String) request.arguments().get("name"), "New.", "", "", (e, r) -> "new"));
                 return "added";
             }),
-            tool("shrink", "Takes it away again.", NAME, "\"name\"", (exchange, request) -> {
+            tool("shrink", "Removes the added tool.", NAME, "\"name\"", (exchange, request) -> {
                 server.removeTool((String) request.arguments().get("name"));
                 return "removed";
             }),
-            tool("link", "Links to a resource that is in no list.", KEY, "\"key\"", (exchange, request) -> Json.make(McpSchema.CallToolResult.class, "content",
+            tool("link", "Links to a resource that is not listed.", KEY, "\"key\"", (exchange, request) -> Json.make(McpSchema.CallToolResult.class, "content",
                 List.of(Json.map("type", "resource_link", "uri", "hidden://" + request.arguments().get("key"), "name", "hidden", "mimeType", "text/plain")))),
-            tool("touch", "Tells that a resource was updated.", "\"uri\":{\"type\":\"string\"}", "\"uri\"", (exchange, request) -> {
+            tool("touch", "Notifies the client that a resource was updated.", "\"uri\":{\"type\":\"string\"}", "\"uri\"", (exchange, request) -> {
                 server.notifyResourcesUpdated(Json.make(McpSchema.ResourcesUpdatedNotification.class, "uri", request.arguments().get("uri")));
                 return "touched";
             }));

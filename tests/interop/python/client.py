@@ -1,4 +1,4 @@
-"""A client of a Python library: client.py LIBRARY. Each line on stdin names a server and conversations, each line on stdout has the results:
+"""A client of a Python library: client.py LIBRARY. Each line on stdin names a server and conversations; each line on stdout has the results:
 
     {"to": {"url"|"command", "args"}, "mode", "prefix", "uris", "key", "talks": [names], "limited": [names]}
     {"talks": {name: {"saw": what the server sent, "wrong": why that is wrong; "" if it is right}}}

@@ -69,7 +69,7 @@ roots = [{"uri": "file:///one%20place", "name": "one"}, {"uri": "file:///two"}]
 
 @contextlib.asynccontextmanager
 async def connect(to, mode, deaf=False):
-    """Connects to {"url"} or {"command", "args"}; mode is a protocol mode of the second SDK. A deaf client declares no capabilities."""
+    """Connects to {"url"} or {"command", "args"}; mode is a protocol mode of SDK 2. A deaf client declares no capabilities."""
     heard = Heard()
     async with _client(to, mode, heard, deaf) as client:
         yield Peer(client, heard)
@@ -199,7 +199,7 @@ class Peer:
 
         if library in ("sdk2", "fastmcp4"):  # leaving the scope of a call cancels it
             call = asyncio.create_task(self.session.call_tool(name, arguments, progress_callback=progress))
-        else:  # the first SDK leaves this to the caller
+        else:  # SDK 1 leaves this to the caller
             number = self.session._request_id
             call = asyncio.create_task(self.session.call_tool(name, arguments, progress_callback=progress))
         first = asyncio.create_task(begun.wait())

@@ -1,6 +1,6 @@
 """A server with the same tools in five Python libraries: server.py LIBRARY stdio | server.py LIBRARY HTTP STATELESS SSE (ports).
 
-The state of its tools is stored by a key that the caller passes, because many callers share the process.
+The tools store their state under a key that the caller passes, because many callers share the process.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ else:
     from fastmcp.tools import Tool
 
 sdk = library.startswith("sdk")
-second = library in ("sdk2", "fastmcp4")  # based on the second SDK, which supports both eras
+second = library in ("sdk2", "fastmcp4")  # based on SDK 2, which supports both eras
 ended: dict[str, int] = {}  # number of cancelled calls of wait, by key
 
 
@@ -62,7 +62,7 @@ def hidden(uri):
 if library == "sdk1" or library == "sdk2":
 
     class Hides(Server):
-        """Reads more than it lists."""
+        """Reads resources, including some that are not listed."""
 
         async def list_resources(self):
             return [r for r in await super().list_resources() if not hidden(r.uri)]
@@ -93,7 +93,7 @@ def build():
 def tools(server):
     @server.tool()
     def odd(value: Any) -> dict[str, Any]:
-        """Says what it was given."""
+        """Returns its argument."""
         return {"value": value, "kind": type(value).__name__}
 
     @server.tool()
@@ -103,12 +103,12 @@ def tools(server):
 
     @server.tool()
     def fail(text: str) -> str:
-        """Fails, and says so."""
+        """Returns a result with isError."""
         raise ToolError(text)
 
     @server.tool()
     def mixed() -> list[Any]:
-        """Gives a content of each kind."""
+        """Returns one content block of each kind."""
         return [
             make(T.TextContent, type="text", text="a <b> & \u2028 ü", annotations={"audience": ["user"], "priority": 0.5}),
             make(T.ImageContent, type="image", data="aGk=", mimeType="image/png"),
@@ -119,7 +119,7 @@ def tools(server):
 
     @server.tool()
     async def steps(n: int, ctx: Context) -> str:
-        """Tells of its progress."""
+        """Reports progress."""
         for i in range(n):
             await ctx.report_progress(i + 1, n, f"step {i + 1}")
         return f"{n} steps"
@@ -144,27 +144,27 @@ def tools(server):
 
     @server.tool()
     def cancelled(key: str) -> int:
-        """Says how many calls of wait were cancelled."""
+        """Returns the number of cancelled calls of wait."""
         return ended.get(key, 0)
 
 
 def questions(server):
     @server.tool()
     async def elicit(key: str, ctx: Context) -> str:
-        """Asks by a request of its own, as the legacy era has it."""
+        """Sends an elicitation request, which only the legacy era has."""
         r = await ctx.session.elicit(f"Which colour, {key}?", form, related_request_id=ctx.request_id)
         return f"{r.action} {r.content}"
 
     @server.tool()
     async def think(key: str, ctx: Context) -> str:
-        """Asks for a sample by a request of its own."""
+        """Sends a sampling request."""
         messages = [make(T.SamplingMessage, **m) for m in sample["messages"]]
         r = await ctx.session.create_message(messages, max_tokens=7, related_request_id=ctx.request_id)
         return f"{r.model} {r.content.text}"
 
     @server.tool()
     async def places(ctx: Context) -> str:
-        """Asks for the roots by a request of its own."""
+        """Sends a roots request."""
         return " ".join(str(r.uri) for r in (await ctx.session.list_roots()).roots)
 
     if not second:
@@ -172,7 +172,7 @@ def questions(server):
 
     @server.tool()
     async def either(key: str, ctx: Context) -> Any:
-        """Asks in the way of the era."""
+        """Requests input in the way of the era."""
         if not modern(ctx):
             r = await ctx.session.elicit(f"Which colour, {key}?", form, related_request_id=ctx.request_id)
         elif ctx.input_responses:
@@ -198,27 +198,27 @@ def changes(server):
 
     @server.tool()
     async def grow(name: str, ctx: Context) -> str:
-        """Adds a tool and tells of it."""
+        """Adds a tool and notifies the client."""
         server.add_tool(new, name=name) if sdk else server.add_tool(Tool.from_function(new, name=name))
         await tell(ctx, "tool")
         return "added"
 
     @server.tool()
     async def shrink(name: str, ctx: Context) -> str:
-        """Takes it away again."""
+        """Removes the added tool."""
         server.remove_tool(name) if library in ("sdk1", "sdk2", "fastmcp2") else server.local_provider.remove_tool(name)
         await tell(ctx, "tool")
         return "removed"
 
     @server.tool()
     async def link(key: str) -> Any:
-        """Links to a resource that is in no list."""
+        """Links to a resource that is not listed."""
         server.add_resource(resource(f"hidden://{key}", f"found {key}", "hidden"))
         return [make(T.ResourceLink, type="resource_link", uri=f"hidden://{key}", name="hidden", mimeType="text/plain")]
 
     @server.tool()
     async def touch(uri: str, ctx: Context) -> str:
-        """Tells that a resource was updated."""
+        """Notifies the client that a resource was updated."""
         if library == "sdk2" and modern(ctx):
             await ctx.notify_resource_updated(uri)
         else:
@@ -272,7 +272,7 @@ def things(server):
 
 
 def subscriptions(server):
-    """Declares subscriptions: the first SDK has handlers for them, but its servers do not declare the capability."""
+    """Declares subscriptions: SDK 1 has handlers for them, but its servers do not declare the capability."""
     if second:
         return
     low = lowlevel(server)

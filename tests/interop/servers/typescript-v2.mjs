@@ -16,7 +16,7 @@ const extras = new Set(); // tools that were added
 const lasting = new Set(); // instances that serve one connection or session each
 let notify; // notify function of the HTTP handler, in which a modern instance serves only one request
 
-// asks responds with input_required until the client has answered its question. read returns the text for the answer.
+// asks responds with input_required until the client has provided the input. read returns the text for the answer.
 const asks = (question, read) => (ctx) => {
   const answer = ctx.mcpReq.inputResponses?.answer;
   return answer ? text(read(answer)) : inputRequired({ inputRequests: { answer: question }, requestState: "asked" });
