@@ -19,7 +19,7 @@ type holdingScheduler struct {
 	runs chan func()
 	held chan func()
 	is   func(actor string) bool
-	over atomic.Bool // no actor is held back any more
+	over atomic.Bool // no actor is held back anymore
 }
 
 func newHoldingScheduler(t *testing.T, is func(actor string) bool) *holdingScheduler {

@@ -138,8 +138,8 @@ func TestCallsOfDisabledServer(t *testing.T) {
 	})(t)
 }
 
-// The servers' log level goes down when no client wants the more verbose messages any more, because the clients are
-// idle or have ended.
+// The servers' log level goes down when no client wants the more verbose messages anymore, because the clients are idle
+// or have ended.
 func TestLogLevelGoesDown(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"ask"}, Logging: true}

@@ -306,7 +306,7 @@ func TestReloadsKeepTheirOrder(t *testing.T) {
 		}
 	}
 	if s.reloads.policy != nil || s.config.Limits.StartsAtOnce != 7 || s.reloads.continuing != 0 {
-		t.Errorf("policy %v, startsAtOnce %d, %d reloads on their way", s.reloads.policy, s.config.Limits.StartsAtOnce, s.reloads.continuing)
+		t.Errorf("policy %v, startsAtOnce %d, %d reloads continuing", s.reloads.policy, s.config.Limits.StartsAtOnce, s.reloads.continuing)
 	}
 }
 

@@ -128,9 +128,9 @@ func TestServerRequestWithoutCall(t *testing.T) {
 	})(t)
 }
 
-// After its first elicitation or sampling request, a process gets one call at a time, not counting parked ones. A roots/list request
-// does not have this effect, as many servers send one right after the handshake, and a single hanging call would then block all
-// others.
+// After its first elicitation or sampling request, a process gets one call at a time, not counting parked ones. A
+// roots/list request does not have this effect, because many servers send one right after the handshake, and a single
+// hanging call would then block all others.
 func TestOneCallAtATimeAfterServerRequest(t *testing.T) {
 	for _, test := range []struct {
 		question string

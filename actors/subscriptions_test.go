@@ -281,7 +281,7 @@ func TestSubscriptions(t *testing.T) {
 			t.Errorf("update: %v", got)
 		}
 		time.Sleep(10 * time.Second)
-		server.Last().Close(nil) // after the reconnect: subscribed again, and the client gets an update, as one may have been missed
+		server.Last().Close(nil) // after the reconnect: subscribed again, and the client gets an update, because one may have been missed
 		time.Sleep(time.Second)
 		if n := len(server.Received("resources/subscribe")); n != 2 {
 			t.Errorf("the server got %d subscribes including the reconnect, want 2", n)

@@ -77,7 +77,7 @@ func TestFrameThatIsNotSent(t *testing.T) {
 	}
 }
 
-// line drives the step function of a ready backend of a URL.
+// line drives the step function of a ready backend that is connected to a URL.
 type line struct {
 	t       *testing.T
 	s       *state

@@ -246,7 +246,8 @@ func TestRoundsAreLimited(t *testing.T) {
 	})
 }
 
-// While the client has a question, no request is pending at the server, so the call survives the loss of the connection.
+// While the client has not answered a question, no request is pending at the server, so the call survives the loss of
+// the connection.
 func TestQuestionSurvivesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(allQuestions, finished)

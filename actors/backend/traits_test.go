@@ -2,7 +2,7 @@ package backend
 
 import "testing"
 
-// The traits of each kind of link.
+// Each kind of link has its own traits.
 func TestTraits(t *testing.T) {
 	for kind, want := range map[string]traits{
 		"stdio": {ordered: true, ownsServer: true, reportsEnd: true},

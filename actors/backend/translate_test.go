@@ -175,7 +175,8 @@ func TestInvalidResponsesOfAModernServer(t *testing.T) {
 	}
 }
 
-// MCP 2026-07-28, basic/transports/streamable-http, custom headers.
+// Annotated arguments of a tool are also sent as HTTP headers. MCP 2026-07-28, basic/transports/streamable-http, custom
+// headers.
 func TestHeadersFromArguments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		annotated := func(header string) string {

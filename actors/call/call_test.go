@@ -48,7 +48,7 @@ func TestStep(t *testing.T) {
 			{0, Sent{}, nil}, {25 * time.Second, Heard{}, []EffectKind{Forward}},
 			{49 * time.Second, Heard{}, []EffectKind{Forward}}, {50*time.Second - 1, Tick{}, nil},
 			{50 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
-		{"cancelled by the client", "", []at{{0, Sent{}, nil}, {1, Withdrawn{}, []EffectKind{Cancel, Forget}}, {2, Answered{}, nil}}},
+		{"canceled by the client", "", []at{{0, Sent{}, nil}, {1, Withdrawn{}, []EffectKind{Cancel, Forget}}, {2, Answered{}, nil}}},
 		{"the timeouts stop while a server request is open", "", []at{
 			{0, Sent{}, nil}, {20 * time.Second, Asked{}, nil}, {21 * time.Second, Asked{}, nil}, {50 * time.Second, Tick{}, nil},
 			{60 * time.Second, Replied{}, nil}, {61 * time.Second, Tick{}, nil}, {70 * time.Second, Replied{}, nil},

@@ -33,7 +33,7 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 	on := Build(off, []Source{list.rules(refuses).Source}, standard(stylePrefix))
 	a := argumentsOf(t, on, "one_a")
 	if a == nil {
-		t.Fatal("not compiled after the rule became refuse")
+		t.Fatal("the schema was not compiled after the rule became refuse")
 	}
 	longer := Build(on, []Source{list.tools("c").Source}, standard(stylePrefix))
 	if argumentsOf(t, longer, "one_a") != a || argumentsOf(t, longer, "one_c") == nil {

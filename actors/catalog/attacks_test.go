@@ -33,7 +33,7 @@ func TestAttack44HiddenToolByAlias(t *testing.T) {
 		}
 	}
 	if e, _ := alone.Tool("delete"); e != nil {
-		t.Error("delete is found in the view of files alone")
+		t.Error("the view of files alone contains the hidden tool delete")
 	}
 	if got := tool(v, "files:read"); got != "files read" {
 		t.Errorf("a permitted item is not found: %s", got)
@@ -145,7 +145,7 @@ func TestAttack50AnotherSpelling(t *testing.T) {
 	}
 }
 
-// A denied host is also denied in capitals, with a port and with user information, and in a public URI.
+// A denied host is also denied in upper case, with a port and with user information, and in a public URI.
 func TestAttack50HostInPublicURI(t *testing.T) {
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("resource://web/http://intra/*", "resource://web/file:///secret/*")}),
 		server(t, "web", 0).templates("http://{host}/{+path}", "file://{+path}"))
@@ -183,7 +183,7 @@ func TestAttack55ListChangedOfHidden(t *testing.T) {
 	}
 }
 
-// A project with rules does not forward methods that only the server knows, because they could bypass the rules.
+// In a project with rules, methods that only the server knows are not forwarded, because they could bypass the rules.
 func TestNarrowProjectTrustsNoServer(t *testing.T) {
 	files := server(t, "files", 0).tools("read", "delete")
 	for _, c := range []struct {

@@ -50,7 +50,7 @@ func TestInvalidToolsAreHidden(t *testing.T) {
 	}
 }
 
-// With show, an invalid tool is listed unchanged, and is reported too.
+// With show, an invalid tool is listed unchanged, and Invalid reports it as with hide.
 func TestInvalidToolsAreShown(t *testing.T) {
 	for _, rule := range []string{"show", "hide", "show"} { // consecutive snapshots: the rule applies although the list stays the same
 		list := server(t, "odd", 0).add(protocol.Tools, brokenInput, brokenOutput)
@@ -85,8 +85,8 @@ func TestUnchangedDefinitionsAreNotCheckedAgain(t *testing.T) {
 	}
 }
 
-// There is no warning about an invalid tool that the server's rules hide. A limited view does not explain hidden
-// tools.
+// There is no warning about an invalid tool that the server's rules hide. The fault of a limited view does not reveal
+// why a tool is hidden.
 func TestInvalidToolsHiddenByRules(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(func(r *config.Server) {
 		r.Tools.Invalid, r.Tools.Deny = "hide", []string{"bad"}
@@ -97,7 +97,7 @@ func TestInvalidToolsHiddenByRules(t *testing.T) {
 	s = projects(nil, standard(stylePrefix), []*offered{server(t, "odd", 0).rules(rulesFor("hide")).add(protocol.Tools, brokenInput).tools("good")},
 		config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"odd_bad"}}})
 	if _, fault := s.Project("alpha").Tool("odd_bad"); strings.Contains(fault.Message, "invalid") {
-		t.Errorf("a view of a project explains a hidden tool: %s", fault.Message)
+		t.Errorf("the fault in a project reveals why the tool is hidden: %s", fault.Message)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// ListedTools returns every tool of a list, offered or not, with the name it requested and the one it got.
+// ListedTools returns every tool of a list, offered or not, with its preferred and its actual public name.
 func TestListedTools(t *testing.T) {
 	odd := server(t, "odd", 0).rules(func(s *config.Server) {
 		s.Tools.Invalid, s.Tools.Deny, s.Tools.Rename = "hide", []string{"denied"}, map[string]string{"old": "new"}

@@ -120,7 +120,7 @@ func TestToolAliases(t *testing.T) {
 		"files__write":   "TOOL_NOT_FOUND",
 		"files.write":    "TOOL_NOT_FOUND",
 		"files:write@0":  "TOOL_NOT_FOUND",
-		"write":          "TOOL_NOT_FOUND", // does not fall through to the other server
+		"write":          "TOOL_NOT_FOUND", // must not lead to the other server
 		"files_old":      "TOOL_NOT_FOUND",
 		"files-read":     "TOOL_NOT_FOUND",
 		"nobody:read":    "TOOL_NOT_FOUND",

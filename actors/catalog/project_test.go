@@ -92,7 +92,7 @@ func TestProjectHides(t *testing.T) {
 			}
 		}
 		if got := tool(beta, "files_read"); got != "TOOL_NOT_FOUND" { // own name of another item of server other
-			t.Errorf("%s: beta: files_read fell through to %s", style, got)
+			t.Errorf("%s: beta: files_read leads to %s", style, got)
 		}
 		if _, fault := alpha.Tool("search"); !slices.Equal(fault.Candidates, []string{"files_search"}) {
 			t.Errorf("%s: candidates %v", style, fault.Candidates)
@@ -107,7 +107,7 @@ func TestProjectHides(t *testing.T) {
 		}
 		for _, uri := range []string{"resource://files/file:///secret/b", "resource://files/file:///nowhere"} { // also listed by other; with style original under that URI
 			if got := found(beta, uri); style != styleOriginal && got != "RESOURCE_NOT_FOUND" {
-				t.Errorf("%s: beta: %s of files fell through to %s", style, uri, got)
+				t.Errorf("%s: beta: %s of files leads to %s", style, uri, got)
 			}
 		}
 		for uri, want := range map[string]string{"file:///a": "files file:///a", "resource://files/file:///x": "files file:///x", "db://7": "files db://7"} {
@@ -124,7 +124,7 @@ func TestProjectHides(t *testing.T) {
 	}
 }
 
-// A project with a single server forwards unlisted URIs to it, but not URIs that refer to another server.
+// In a project with a single server, unlisted URIs are forwarded to it, but not URIs that refer to another server.
 func TestProjectForwardsItsOwn(t *testing.T) {
 	naming := standard(stylePrefix)
 	naming.Unlisted = unlistedForward

@@ -74,7 +74,7 @@ func TestPassThrough(t *testing.T) {
 	check := func(t *testing.T, v *View) {
 		t.Helper()
 		if !v.PassThrough() {
-			t.Fatal("the view does not pass through")
+			t.Fatal("the view does not pass items through unchanged")
 		}
 		items, count := pages(t, v, protocol.Tools)
 		if want := []string{`{"name":"zzz with spaces and more"}`, `{ "name":"a" , "_meta":{"goblin-actor/server":"x"}}`, `{"name":"m"}`}; count != 2 || !slices.Equal(items, want) {

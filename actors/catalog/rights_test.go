@@ -283,8 +283,8 @@ func simpleGlob(pattern, s string) bool {
 	return pattern[0] == s[0] && simpleGlob(pattern[1:], s[1:])
 }
 
-// A client that requests a view late is notified of the same changes as one that has always had it: every change of
-// the list, and no others.
+// A client whose view is requested late is notified of the same changes as one whose view was requested for every
+// snapshot: every change of the list, and no others.
 func TestGenerationsOfRights(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		naming := under(standard(stylePrefix), drawRoles(rt)...)

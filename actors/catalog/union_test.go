@@ -95,6 +95,6 @@ func TestManyUnions(t *testing.T) {
 		}
 	}
 	if n := len(*s.derived.views.Load()); n > maxDerived {
-		t.Errorf("%d views are kept", n)
+		t.Errorf("%d views are cached", n)
 	}
 }

@@ -49,7 +49,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 }
 
 // S5.3.1: the log line for a refused read truncates the server's text. A secret at the cut is redacted as a whole.
-func TestARefusalInTheLogTellsNoHalfOfASecret(t *testing.T) {
+func TestLoggedRefusalHidesTruncatedSecrets(t *testing.T) {
 	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
 	long := strings.Repeat("x", 180) + " " + key
 	var f protocol.Frame

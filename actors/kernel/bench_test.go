@@ -64,7 +64,7 @@ func BenchmarkTell(b *testing.B) {
 	seen.Wait()
 }
 
-// BenchmarkTellWait measures TellWait with a mailbox of 256, which holds the sender back.
+// BenchmarkTellWait measures TellWait with a mailbox of 256, which makes the sender wait.
 func BenchmarkTellWait(b *testing.B) {
 	var seen sync.WaitGroup
 	r := spawnPure(benchSystem(b), "a", 256, &seen)

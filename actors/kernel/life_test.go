@@ -230,7 +230,7 @@ func TestChildrenFollow(t *testing.T) {
 	})
 }
 
-// A Logic that has panicked receives only Stopping, even if a child's end is queued.
+// A Logic that has panicked receives only Stopping, even if the message about a child's end is queued.
 func TestOnlyStoppingAfterAPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary

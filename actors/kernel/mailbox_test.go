@@ -175,10 +175,10 @@ func TestTellWait(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		wait(t.Context(), newClassed(1, Work, ""))
 		wait(t.Context(), newClassed(2, Outcome, ""))
-		wait(t.Context(), newClassed(3, Work, "")) // full from here on
+		wait(t.Context(), newClassed(3, Work, "")) // now the mailbox is full
 		wait(ctx, newClassed(4, Work, ""))
 		wait(t.Context(), newClassed(5, Outcome, ""))
-		wait(t.Context(), newClassed(6, Urgent, "")) // never waits
+		wait(t.Context(), newClassed(6, Urgent, "")) // does not wait
 		wait(t.Context(), newClassed(7, LogLine, ""))
 		if len(results) != 4 || s.Actors()[0].Waiting != 3 {
 			t.Errorf("returned %v, waiting %d, want 4 returned and 3 waiting", results, s.Actors()[0].Waiting)

@@ -51,7 +51,7 @@ func TestStoppingIsLast(t *testing.T) {
 				atStopping = queued.answer()
 				self.Reference().Tell("to myself: abandoned")
 			case string:
-				t.Error("a message after Stopping")
+				t.Error("a message was handled after Stopping")
 			}
 		}))
 		for i := range 3 {

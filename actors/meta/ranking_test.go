@@ -106,7 +106,7 @@ func TestCancelledSearchFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, _, err := rankingOf("a").best(ctx, plain("a"), 1, everything); err == nil {
-		t.Error("a cancelled search returned no error")
+		t.Error("a canceled search returned no error")
 	}
 }
 

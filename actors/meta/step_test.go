@@ -102,7 +102,7 @@ func TestFullQueueRefusesTheGreediest(t *testing.T) {
 	}
 }
 
-// A call that waits too long fails. A canceled call disappears without an answer.
+// A call that waits too long fails. A canceled call is dropped without an answer.
 func TestQueueTimeout(t *testing.T) {
 	q := newQueue(t)
 	for range maxRunning {

@@ -114,7 +114,7 @@ func TestQueuedTaskRequestPassesTheLimit(t *testing.T) {
 	}
 }
 
-// With report-only rates, a policy that calls keep breaking is logged once a second at most.
+// With report-only rates, calls above the limit are logged at most once a second.
 func TestReportOnlyRatesAreLoggedOncePerSecond(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
 	w.phase(0, message.Ready)
@@ -136,7 +136,7 @@ func TestReportOnlyRatesAreLoggedOncePerSecond(t *testing.T) {
 	}
 }
 
-// A read that the connection that mentioned the resource did not execute is sent on another one.
+// If the connection that mentioned a resource returns the read unexecuted, the read is sent on another connection.
 func TestUnexecutedReadIsSentElsewhere(t *testing.T) {
 	w := readyReplicas(t, config.Server{Command: "x"}, 2)
 	w.step(message.ResourcesMentioned{Backend: w.backends[1], URIs: []string{"a:made"}})

@@ -69,8 +69,8 @@ func TestListsStayUntilTheNewServerRuns(t *testing.T) {
 	}
 }
 
-// A message about a ready connection is either news about its reason, or about its successor: then everything that belonged
-// to the previous connection is renewed.
+// BackendChanged for a ready connection reports either a new reason or a new incarnation. For a new incarnation, the
+// catalog is confirmed and the resources are subscribed again.
 func TestReadyAgain(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")

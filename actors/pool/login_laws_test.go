@@ -29,7 +29,7 @@ func askAs(seq uint64, who string) message.Dispatch {
 	return m
 }
 
-// Anyone may log in for itself. Only an operator may begin or end the login that all share.
+// Every principal may log in for itself. Only an operator may begin or end the login that all share.
 func TestWhoMayLogIn(t *testing.T) {
 	user := &principals.Principal{ID: "key:user", Rights: "some"}
 	operator := &principals.Principal{ID: "key:operator", Admin: principals.AdminAct, Rights: "all"}
@@ -87,7 +87,7 @@ func TestLoginsAreLimited(t *testing.T) {
 	}
 }
 
-// A principal's login that is present without a connection is checked for use later. The shared login is kept.
+// A principal's login without a connection starts the timer that later stops unused logins. The shared login does not.
 func TestLoginsWithoutConnectionsAreChecked(t *testing.T) {
 	for key, want := range map[message.LoginKey]int{laneOf("key:a"): 1, theLogin: 0} {
 		w := behindOwnLogins(t)
@@ -103,7 +103,7 @@ func TestLoginsWithoutConnectionsAreChecked(t *testing.T) {
 	}
 }
 
-// The login of a revoked principal ends although no store has kept it. The shared login stays.
+// The login of a revoked principal ends even if it was not stored. The shared login stays.
 func TestUnstoredLoginOfARevokedPrincipalEnds(t *testing.T) {
 	w := behindOwnLogins(t)
 	for _, key := range []message.LoginKey{laneOf("key:a"), laneOf("key:b"), theLogin} {
@@ -187,7 +187,7 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// Clients are told the login page of their own login, if the gateway has such pages.
+// Clients get the URL of their own login page, if the gateway has such pages.
 func TestLoginPages(t *testing.T) {
 	server := config.Server{Name: "fake", URLs: []string{"http://127.0.0.1:1/"}, Replicas: 1, Auth: config.ServerAuth{Type: "auto", As: "shared"}}
 	for want, pages := range map[string]func(message.LoginKey) string{

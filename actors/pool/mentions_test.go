@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The number of kept mentions is limited, and resources that are requested are kept longest.
+// The number of stored mentions is limited, and resources that are requested are kept longest.
 func TestMentionsAreLimited(t *testing.T) {
 	for _, length := range []int{10, 4000} {
 		var m mentions

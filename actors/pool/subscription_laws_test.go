@@ -106,7 +106,7 @@ func TestRestoredInOrder(t *testing.T) {
 	}
 }
 
-// The waits of subscribers end exactly at queue.timeout, each for itself.
+// Each subscriber's wait ends exactly at queue.timeout.
 func TestSubscribersWaitTheirOwnTime(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Connecting})

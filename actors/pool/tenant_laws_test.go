@@ -141,7 +141,7 @@ func TestLoginEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-// A principal that begins to log in is checked for use later, since it may never call.
+// A begun login starts the timer that stops unused logins, since the principal may never make a call.
 func TestBegunLoginsAreChecked(t *testing.T) {
 	for catalog, want := range map[bool]int{false: 1, true: 0} {
 		w := behindOwnLogins(t)

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// A Confirm is answered once, after every subscriber has received the snapshot with the reported lists, and not before.
+// A Confirm is answered once, after every subscriber has received the snapshot with the reported lists.
 func TestConfirm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)

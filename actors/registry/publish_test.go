@@ -165,7 +165,7 @@ func TestGapGrowsWithCatalog(t *testing.T) {
 	}
 }
 
-// If the changed servers fit into the log message, all are logged. Otherwise a hint replaces the surplus.
+// If the changed servers fit into the log message, all are logged. Otherwise a hint replaces the others.
 func TestLogLines(t *testing.T) {
 	for _, servers := range []int{1, logLines, logLines + 1} {
 		var changes []status.CatalogChange

@@ -184,8 +184,8 @@ func TestServersAreRemovedAndReturn(t *testing.T) {
 	})
 }
 
-// C7, C9: an announced list counts as a change of its kind even if it is equal. A list that was not announced counts
-// only if it differs.
+// C7, C9: an announced list counts as a change even if it is equal. A list that was not announced counts only if it
+// differs.
 func TestAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)

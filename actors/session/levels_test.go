@@ -39,10 +39,10 @@ func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 	}
 	for _, seq := range asked {
 		if does(message.SetSessionLevelResult{Seq: seq}) != 1 || does(message.SetSessionLevelResult{Seq: seq}) != 0 {
-			t.Error("not answered once when the servers know")
+			t.Error("the request was not answered exactly once after the servers were told")
 		}
 	}
 	if len(asked) != maxLevels || len(s.client.pendingLevels) != 0 {
-		t.Errorf("asked %d times, %d wait", len(asked), len(s.client.pendingLevels))
+		t.Errorf("%d requests to the gateway, %d pending", len(asked), len(s.client.pendingLevels))
 	}
 }

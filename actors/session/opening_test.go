@@ -65,8 +65,8 @@ func TestInitializeWaitsForServers(t *testing.T) {
 	}
 }
 
-// The result of initialize has the instructions of the servers, if there are any, and the gateway's name if the client is a
-// gateway. A gateway that is its own client is refused.
+// The result of initialize has the instructions of the servers, if there are any, and the gateway's node name if the
+// client is a gateway. A gateway that is its own client is refused.
 func TestInitializeResult(t *testing.T) {
 	for name, c := range map[string]struct {
 		servers    []string

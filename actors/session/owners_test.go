@@ -71,8 +71,8 @@ func (o *owner) want(msg any, told ...string) {
 
 const subscribeR = `{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"file:///r"}}`
 
-// Subscriptions are kept on the client's own connections: at the newest pool, by the newest settings. That pool learns when the
-// client has gone.
+// The client's subscriptions are held on its own connections, at the newest pool and according to the newest settings.
+// That pool is told when the client has left.
 func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o := newOwner(t)
 	session := func(s *config.Server) { s.Isolation = "session" }
@@ -116,7 +116,7 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	}
 	o.step(message.SubscribeURIResult{Seq: alice, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 	if len(o.s.subs.active) != 1 {
-		t.Error("the failure of what was given up takes the other one away")
+		t.Error("the failure of the canceled subscription removes the other one")
 	}
 	o.step(message.SubscribeURIResult{Seq: o.s.calls.Last()})
 	if same := o.tells(from("bob", 3)); len(same) != 1 {

@@ -83,7 +83,7 @@ func TestSubscriptionsKeepUpdates(t *testing.T) {
 		}
 	}
 	if !u.keep(r, update(3)) || u.waiting != maxDueOfResource {
-		t.Errorf("an update of a URI that waits already: %d wait, want %d", u.waiting, maxDueOfResource)
+		t.Errorf("an update of a URI that already waits: %d wait, want %d", u.waiting, maxDueOfResource)
 	}
 	if !u.keep(r, update(maxDueOfResource)) || u.waiting != 1 || u.active[r].Due[0].URI != r.URI {
 		t.Errorf("one update too many: %d wait, want 1 of the resource itself", u.waiting)

@@ -69,7 +69,7 @@ func TestAStrangerIsNotHeard(t *testing.T) {
 	}
 	nobodys := ofAlice(t, nil)
 	if found, _ := sends(t, nobodys, identity.Local, 0); !found {
-		t.Error("who is not asked does not find the session")
+		t.Error("a client without authentication does not find the session")
 	}
 	if found, _ := sends(t, nobodys, key("mallory", nil), 0); found {
 		t.Error("an unauthenticated client's session is found by mallory")
@@ -121,7 +121,7 @@ func TestWhatANewPrincipalIsTold(t *testing.T) {
 			}
 		}
 		if told != test.told {
-			t.Errorf("%s: told %d times, want %d", test.name, told, test.told)
+			t.Errorf("%s: %d notifications, want %d", test.name, told, test.told)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 				if m, ok := a.Msg.(streamsExpired); ok {
 					timers[m.at]++
 					if got := now.Add(a.After); got != m.at {
-						t.Errorf("a timer for %v rings at %v", m.at, got)
+						t.Errorf("a timer for %v fires at %v", m.at, got)
 					}
 				}
 			case closeStream:
@@ -166,7 +166,7 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 	}
 	now = time.Unix(200, 0)
 	if closed := do(streamsExpired{time.Unix(100, 0)}); closed != 0 {
-		t.Error("a timer of before ends streams")
+		t.Error("an earlier timer ends streams")
 	}
 	if closed := do(streamsExpired{now}); closed != 2 || len(s.streams) != 0 {
 		t.Errorf("at the newest %d streams end, %d are left", closed, len(s.streams))
@@ -182,11 +182,11 @@ func TestARevokedSessionLeaves(t *testing.T) {
 		leaves = leaves || left
 	}
 	if !leaves || !s.principal.revoked {
-		t.Error("it stays")
+		t.Error("the session of the revoked principal does not end")
 	}
 	for _, e := range step(ofAlice(t, key("bob", nil)), time.Now(), message.Principals{Newest: map[string]*identity.Principal{"key:bob": key("bob", nil)}, Epoch: 9}, nil) {
 		if _, left := e.Act.(kernel.SelfStop); left {
-			t.Error("bob's leaves too")
+			t.Error("the session of another principal ends too")
 		}
 	}
 	since := ofAlice(t, key("alice", nil)) // opened with a new key, after the old one was revoked but before every session was told

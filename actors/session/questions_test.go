@@ -69,7 +69,7 @@ func TestRefusedQuestions(t *testing.T) {
 			t.Errorf("%s: answered %+v, %d questions are open", name, got, len(k.s.questions.open))
 		}
 		if got := k.replies(k.asks(1, 4, "elicitation/create")); len(got) != 0 {
-			t.Errorf("%s: a second question of a call that waits already was refused: %+v", name, got)
+			t.Errorf("%s: a second question of a call that already waits was refused: %+v", name, got)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestParkedCallsAreCounted(t *testing.T) {
 	k.step(message.ServerRequestCanceled{Seq: 2, Key: 9})
 	counts("an unknown question is withdrawn", 1)
 	if got := k.step(message.ServerRequestCanceled{Seq: 2, Key: 2}); got != "notifications/cancelled" {
-		t.Errorf("withdrawn: %q", got)
+		t.Errorf("a canceled question: %q", got)
 	}
 	counts("the other is withdrawn", 0)
 }
@@ -138,7 +138,7 @@ func TestRootsChangedReachesServersThatAsked(t *testing.T) {
 	}
 }
 
-// Of several requests that wait for a list, only the one that the client names is cancelled.
+// Of several requests that wait for a list, only the one that the client names is canceled.
 func TestCancelOfAWaitingRequest(t *testing.T) {
 	k := opened(t, 0)
 	for id := range 3 {
@@ -187,7 +187,8 @@ func TestLevelOfLogLines(t *testing.T) {
 	}
 }
 
-// A log line that belongs to no call is sent only to a ready client with a stream, and only if its server is in view.
+// A log line that belongs to no call is sent only to an initialized client with a stream, and only if its server is in
+// view.
 func TestWhichClientsGetLogLines(t *testing.T) {
 	line := actortest.Frame(t, logLines[0])
 	for name, c := range map[string]struct {
@@ -239,7 +240,8 @@ func TestStreamsOfASession(t *testing.T) {
 	}
 }
 
-// A value of the principal from the same change is the newest, and one from before is ignored.
+// A message about principals is applied if it has the same epoch as the session's principal or a later one, and is
+// otherwise ignored.
 func TestPrincipalsOfTheSameEpoch(t *testing.T) {
 	for epoch, want := range map[uint64]bool{6: false, 7: true, 8: true} {
 		s := ofAlice(t, key("alice", nil))

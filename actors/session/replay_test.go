@@ -57,15 +57,15 @@ func TestSessionOfOneStream(t *testing.T) {
 		t.Errorf("second stream: %+v", e)
 	}
 	if !has[kernel.SelfStop](acts(s, message.StreamClosed{Stream: stream})) {
-		t.Error("the session outlives its stream")
+		t.Error("the session does not end with its stream")
 	}
 	s, _ = opened()
 	if !has[kernel.SelfStop](acts(s, openTimeout{})) {
-		t.Error("a client that never initialized stays")
+		t.Error("the session of a client that never sent initialize does not end")
 	}
 	s.client.initialized = true
 	if has[kernel.SelfStop](acts(s, openTimeout{})) {
-		t.Error("a client that initialized has to go")
+		t.Error("the session of a client that sent initialize ends")
 	}
 }
 

@@ -27,8 +27,8 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		held, has int // in the end: reservations at the gateway, subscriptions at the server
 	}{
 		"one": {[]string{subscribe}, false, 1, 1, 1}, "two for one": {[]string{subscribe, subscribe}, false, 2, 1, 1}, "refused": {[]string{subscribe}, true, 1, 0, 0},
-		"given up":              {[]string{subscribe, unsubscribe}, false, 1, 0, 0},
-		"given up, and refused": {[]string{subscribe, unsubscribe}, true, 1, 0, 0}, "given up, and again": {[]string{subscribe, unsubscribe, subscribe}, false, 2, 1, 1},
+		"unsubscribed":              {[]string{subscribe, unsubscribe}, false, 1, 0, 0},
+		"unsubscribed, and refused": {[]string{subscribe, unsubscribe}, true, 1, 0, 0}, "unsubscribed, and again": {[]string{subscribe, unsubscribe, subscribe}, false, 2, 1, 1},
 	} {
 		s := ofAlice(t, key("alice", nil))
 		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
@@ -50,7 +50,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 					asks = append(asks, m)
 				case message.ReleaseSubscriptions:
 					if held -= m.Count; answered {
-						t.Errorf("%s: the client hears of it before the gateway", name)
+						t.Errorf("%s: the client got an answer before the gateway got the request", name)
 					}
 				case message.SubscribeURI:
 					has[m.URI] = true
@@ -111,7 +111,7 @@ func TestUnsubscribedAndGone(t *testing.T) {
 			out := step(s, time.Unix(5002, 0), message.ReserveSubscriptionsResult{Seq: seq}, nil)
 			_, back := out[0].Msg.(message.ReleaseSubscriptions)
 			if a, is := out[len(out)-1].Act.(reply.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
-				t.Errorf("%s: got %+v, want that it is given back, and an error", name, out)
+				t.Errorf("%s: got %+v, want the reservation returned, and an error", name, out)
 			}
 		}
 	}

@@ -200,7 +200,7 @@ func (r *script) told(msg any) {
 		r.running = append(r.running, m.Call.Seq)
 	case message.Cancel:
 		if !slices.Contains(r.running, m.Call.Seq) || r.over[m.Call.Seq] {
-			r.fatalf("call %d is cancelled, which was never begun, or is over", m.Call.Seq)
+			r.fatalf("call %d is canceled, but was never started or has ended", m.Call.Seq)
 		}
 		r.over[m.Call.Seq] = true
 	case message.SubscribeURI:
@@ -393,6 +393,6 @@ func (r *script) countedFirst(msg any, effects []kernel.Effect) {
 	answer := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(reply.Answer); return is })
 	count := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(clientcalls.CallOutcome); return is })
 	if answer >= 0 && count > answer {
-		r.t.Errorf("the client has its answer before that is counted: %+v", effects)
+		r.t.Errorf("the answer is sent before the call is counted: %+v", effects)
 	}
 }

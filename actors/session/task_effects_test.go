@@ -241,8 +241,8 @@ func TestNothingToRelease(t *testing.T) {
 	}
 }
 
-// A server's own update is kept if it is short enough. A longer one, or one about a part of the resource, is replaced by one of the
-// gateway when it stands for the whole resource.
+// A server's own update is stored if it is short enough. A longer one, or one about a part that has to stand for the
+// whole resource, is replaced by an update from the gateway.
 func TestUpdatesThatAreKept(t *testing.T) {
 	update := func(uri string, size int) message.ResourceUpdated {
 		u, _ := message.UpdatedURI(uri)
@@ -255,7 +255,7 @@ func TestUpdatesThatAreKept(t *testing.T) {
 	own, _ := message.UpdatedURI("file:///d")
 	for size, kept := range map[int]bool{maxDueFrame - 1: true, maxDueFrame: true, maxDueFrame + 1: false} {
 		if got := boundedUpdate(update("file:///d", size), "file:///d"); (len(got.Frame.Raw) == size) != kept || !kept && string(got.Frame.Raw) != string(own.Frame.Raw) {
-			t.Errorf("an update of %d bytes: %d bytes are kept", size, len(got.Frame.Raw))
+			t.Errorf("an update of %d bytes: %d bytes are stored", size, len(got.Frame.Raw))
 		}
 	}
 	if got := boundedUpdate(update("file:///d/part", 0), "file:///d"); got.URI != "file:///d" || string(got.Frame.Raw) != string(own.Frame.Raw) {
@@ -275,7 +275,8 @@ func TestUpdatesOfAllResourcesAreLimited(t *testing.T) {
 	}
 }
 
-// Only servers with connections for this client alone are told that it has left, and their connections get its log level.
+// Only servers with connections for this client alone are told that it has left. Only these connections get its log
+// level.
 func TestServersOfOneClient(t *testing.T) {
 	for name, c := range map[string]struct {
 		tenant *message.Tenant

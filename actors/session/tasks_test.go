@@ -154,7 +154,7 @@ func TestListTasks(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", answered, want)
 	}
 	if k.s.tasks.known["one/1"] != nil || k.s.tasks.known["one/2"] == nil || k.s.calls.Len() != 0 {
-		t.Errorf("one that is gone is kept: %v, one that could not be asked is: %v; %d calls are left", k.s.tasks.known["one/1"] != nil, k.s.tasks.known["one/2"] != nil, k.s.calls.Len())
+		t.Errorf("kept: the removed task %v, the task whose query failed %v; %d calls are left", k.s.tasks.known["one/1"] != nil, k.s.tasks.known["one/2"] != nil, k.s.calls.Len())
 	}
 	if _, sent = k.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{"cursor":"%d"}}`, taskPage)); len(sent) != 2 {
 		t.Errorf("the second page: %d looks, want 2", len(sent))
@@ -169,15 +169,15 @@ func TestListTasks(t *testing.T) {
 		answered, _ = k.ask(`{"jsonrpc":"2.0","id":4,"method":"tasks/list"}`)
 	}
 	if !strings.Contains(answered, "OVERLOADED") {
-		t.Errorf("without end: %s", answered)
+		t.Errorf("a tasks/list beyond the limit: %s", answered)
 	}
 	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), k.s.calls.Timer(), nil)
 	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || k.s.calls.Len() != 0 {
-		t.Errorf("from silent servers: %s; %d calls are left", answered, k.s.calls.Len())
+		t.Errorf("servers that do not answer: %s; %d calls are left", answered, k.s.calls.Len())
 	}
 }
 
-// A request that waits for the end of a task has no idle timeout after it is written.
+// A tasks/result request has no idle timeout after it is written.
 func TestTasksResultIsPatient(t *testing.T) {
 	k := newTaskScript(t)
 	k.make("7")
@@ -185,15 +185,16 @@ func TestTasksResultIsPatient(t *testing.T) {
 	_, sent := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"one/7"}}`)
 	h := k.s.calls.Held(sent[0].Call.Seq)
 	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Minute + time.Second)) {
-		t.Errorf("not taken by its server until %v", at)
+		t.Errorf("before it is written, the deadline is %v", at)
 	}
 	k.step(message.RequestWritten{Seq: sent[0].Call.Seq})
 	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Hour)) {
-		t.Errorf("not answered until %v", at)
+		t.Errorf("after it is written, the deadline is %v", at)
 	}
 }
 
-// When a call is sent as a task of 2025-11-25, and when the gateway makes it one on the client's behalf.
+// A call is sent as a task of 2025-11-25 if the client requests a task, or if the gateway requests it on the client's
+// behalf.
 func TestPrepareTask(t *testing.T) {
 	has := &catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125}
 	none := &catalog.Server{Name: "two", Capabilities: []byte(`{}`), Protocol: protocol.Version20251125}
@@ -209,10 +210,10 @@ func TestPrepareTask(t *testing.T) {
 	}{
 		{"asked for", protocol.Version20251125, has, optional, asks, asks, true, false},
 		{"not asked for", protocol.Version20251125, has, optional, plain, plain, false, false},
-		{"not asked for, the tool is nothing else", protocol.Version20251125, has, required, plain, `{"task":{},"name":"a"}`, false, true},
-		{"asked for by a client that has none", protocol.Version20250618, has, optional, asks, plain, false, false},
-		{"likewise, the tool is nothing else", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
-		{"of a server that has none", protocol.Version20251125, none, required, asks, asks, false, false},
+		{"not asked for, the tool requires a task", protocol.Version20251125, has, required, plain, `{"task":{},"name":"a"}`, false, true},
+		{"asked for by a client without tasks", protocol.Version20250618, has, optional, asks, plain, false, false},
+		{"likewise, the tool requires a task", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
+		{"asked for, the server has no tasks", protocol.Version20251125, none, required, asks, asks, false, false},
 	} {
 		r := &message.Request{Caller: &message.Caller{}}
 		r.Frame, r.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.params+`}`)
@@ -234,7 +235,7 @@ func TestATaskThatComesTooLate(t *testing.T) {
 	}
 }
 
-// The queries of a tasks/list do not displace another request with the same id: it can still be cancelled.
+// The queries of a tasks/list do not displace another request with the same id: it can still be canceled.
 func TestListTasksUnderAnIDInUse(t *testing.T) {
 	k := newTaskScript(t)
 	k.make("7")
@@ -243,6 +244,6 @@ func TestListTasksUnderAnIDInUse(t *testing.T) {
 	k.result(looks[0].Call.Seq, `"result":{"taskId":"7","status":"working"}`)
 	k.ask(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	if k.s.calls.Held(first[0].Call.Seq) != nil {
-		t.Error("the request goes on after its cancellation")
+		t.Error("the request continues after its cancellation")
 	}
 }

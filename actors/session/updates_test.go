@@ -49,10 +49,10 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 		changes(uri)
 	}
 	if told := back(s); len(told) != 2 || !strings.HasSuffix(told[0], "file:///dir/a") || !strings.HasSuffix(told[1], "file:///dir/b") {
-		t.Errorf("told %q", told)
+		t.Errorf("updates of %q", told)
 	}
 	if told := back(s); len(told) != 0 || s.subs.waiting != 0 {
-		t.Errorf("told again: %q, %d are kept", told, s.subs.waiting)
+		t.Errorf("updates of %q again, %d are stored", told, s.subs.waiting)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	changes("file:///dir/a")
 	step(s, time.Now(), message.SubscribeURIResult{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
 	if len(s.subs.active) != 0 || s.subs.waiting != 0 {
-		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs.active), s.subs.waiting)
+		t.Errorf("%d subscriptions, %d updates are stored", len(s.subs.active), s.subs.waiting)
 	}
 }
 
@@ -73,10 +73,10 @@ func TestTooManyPartsChange(t *testing.T) {
 	for i := range 10 * maxDueOfResource {
 		changes(fmt.Sprint("file:///dir/", i))
 		if n := len(s.subs.active[clientsubs.Resource{Server: "one", URI: "file:///dir"}].Due); n > maxDueOfResource || n != s.subs.waiting {
-			t.Fatalf("%d updates are kept, counted as %d", n, s.subs.waiting)
+			t.Fatalf("%d updates are stored, counted as %d", n, s.subs.waiting)
 		}
 	}
 	if told := back(s); !slices.Contains(told, "file:///dir") {
-		t.Errorf("told %q", told)
+		t.Errorf("updates of %q", told)
 	}
 }

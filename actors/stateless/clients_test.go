@@ -42,8 +42,8 @@ func TestWhoIsCounted(t *testing.T) {
 	}
 }
 
-// The call of a client that leaves after its server sent a request, but before the client was sent a state, ends: the client
-// has nothing to return with.
+// If a client leaves after the server's request but before it was sent a state, its call ends: without a state it
+// cannot return.
 func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
@@ -70,17 +70,17 @@ func TestWhoMakesRoom(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
 	if out, ok := d.s.evictParked(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); ok || len(out) != 0 {
-		t.Errorf("a call that runs made room: %v", out)
+		t.Errorf("a running call was evicted: %v", out)
 	}
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {
 		d.step(msg)
 	}
 	if _, ok := d.s.evictParked(d.now, "another", nil); ok || d.s.calls.Len() != 1 {
-		t.Error("another client's call made room")
+		t.Error("another client's call was evicted")
 	}
 	if _, ok := d.s.evictParked(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); !ok || d.s.calls.Len() != 0 {
-		t.Error("the call that waits did not make room")
+		t.Error("the parked call was not evicted")
 	}
 }
 

@@ -80,8 +80,8 @@ func (d *deskScript) log(level string) message.Log {
 	return message.Log{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)}
 }
 
-// Each request gets progress under its own token, and log lines from its own level on, whatever the first request of the call
-// wanted (MCP 2026-07-28, basic/patterns/progress and server/utilities/logging).
+// Each request gets progress under its own token, and log lines of at least its own level, whatever the first request
+// of the call wanted (MCP 2026-07-28, basic/patterns/progress and server/utilities/logging).
 func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
 	const accept = `{"q1":{"action":"accept","content":{}}}`
 	d := newDeskScript(t, 1)
@@ -128,7 +128,7 @@ func TestARetryDeclaresAnew(t *testing.T) {
 	}{
 		{`{"elicitation":{}}`, `{}`, false},
 		{`{}`, `{}`, true},
-		{`{}`, `{"q1":{"action":"decline"}}`, false}, // no server request is open any more
+		{`{}`, `{"q1":{"action":"decline"}}`, false}, // no server request is open anymore
 	} {
 		d := newDeskScript(t, 1)
 		state := d.parked(`{"elicitation":{}}`, ``)

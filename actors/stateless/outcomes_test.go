@@ -40,12 +40,12 @@ func TestOutcomesHaveOneClock(t *testing.T) {
 		clocks += len(d.s.keep(d.now, outcome{seq: seq, frame: make([]byte, maxKept)}, nil))
 	}
 	if clocks != 1 {
-		t.Errorf("%d clocks run", clocks)
+		t.Errorf("%d timers are set", clocks)
 	}
 	if next := d.s.tidy(d.now.Add(keepOutcome), nil); len(next) != 0 || len(d.s.outcomes.list) != 0 {
-		t.Errorf("%d outcomes are left, %d clocks", len(d.s.outcomes.list), len(next))
+		t.Errorf("%d outcomes are left, %d timers", len(d.s.outcomes.list), len(next))
 	}
 	if again := d.s.keep(d.now, outcome{}, nil); len(again) != 1 {
-		t.Errorf("%d clocks run for the next, want one", len(again))
+		t.Errorf("%d timers are set for the next, want one", len(again))
 	}
 }

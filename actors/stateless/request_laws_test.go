@@ -52,8 +52,8 @@ func (d *deskScript) ask(method, params string) (answer string, sent, served int
 	return answer, sent, served
 }
 
-// The gateway describes itself with the instructions of the servers, if there are any. It tells its name only to other gateways,
-// and refuses itself.
+// The gateway describes itself with the instructions of the servers, if there are any. It tells its node name only to
+// other gateways. A request of the gateway itself is refused.
 func TestDiscover(t *testing.T) {
 	for name, c := range map[string]struct {
 		servers    []string
@@ -114,8 +114,8 @@ func TestListServedOnce(t *testing.T) {
 	}
 }
 
-// The servers log as verbosely as the most verbose request of the last minute. One timer lowers the level when no request and no
-// call wants it any more.
+// The servers log as verbosely as the most verbose request of the last minute. One timer lowers the level when no
+// request and no call wants it anymore.
 func TestLevelOfTheServers(t *testing.T) {
 	d := newDeskScript(t, 1)
 	now := 0
@@ -236,9 +236,9 @@ func TestQuestionsDuringOtherMethods(t *testing.T) {
 	}
 }
 
-// A server request that its server has withdrawn is not sent to the client. The others are.
+// A server request that its server has canceled is not sent to the client. The others are.
 func TestWithdrawnQuestions(t *testing.T) {
-	for key, want := range map[uint64]int{1: 1, 9: 2} { // questions that are left after the withdrawal
+	for key, want := range map[uint64]int{1: 1, 9: 2} { // number of questions left after the cancellation
 		d := newDeskScript(t, 1)
 		state := d.parked(form, ``)
 		d.step(message.ServerRequest{Seq: d.first(), Key: 2, Frame: d.frame(oneForm)})
@@ -250,13 +250,13 @@ func TestWithdrawnQuestions(t *testing.T) {
 			}
 		}
 		if questions != want {
-			t.Errorf("after the withdrawal of %d: asked %d questions, want %d", key, questions, want)
+			t.Errorf("after the cancellation of %d: asked %d questions, want %d", key, questions, want)
 		}
 	}
 	d := newDeskScript(t, 1)
 	state := d.parked(form, ``)
 	d.step(message.ServerRequestCanceled{Seq: d.first(), Key: 1})
-	d.wants("nothing is open any more", d.asking(2, form, ``, state, `{}`))
+	d.wants("nothing is open anymore", d.asking(2, form, ``, state, `{}`))
 	if d.s.calls.Len() != 1 {
 		t.Error("the call ended")
 	}
@@ -283,7 +283,7 @@ func TestEarlyAnswersReachTheServer(t *testing.T) {
 	}
 }
 
-// Each round of questions has a state of its own number, and starts the window again.
+// Each round of questions has a state with its own number, and starts the reply window again.
 func TestRoundsOfQuestions(t *testing.T) {
 	d := newDeskScript(t, 1)
 	state := d.parked(form, ``)
@@ -339,7 +339,8 @@ func TestDrained(t *testing.T) {
 	}
 }
 
-// While the actor drains, a client may still bring the answer that a parked call waits for, until no client waits any more.
+// While the actor drains, a client may still send the answer that a parked call waits for, until no client waits
+// anymore.
 func TestRetryWhileDraining(t *testing.T) {
 	d := newDeskScript(t, 1)
 	state := d.parked(form, ``)
@@ -377,7 +378,7 @@ func TestRequestsWaitForServers(t *testing.T) {
 	}
 }
 
-// Which words a server may use as keys: letters, digits and a few signs, but none that looks like the gateway's own.
+// The keys that a server may use consist of letters, digits and a few signs, and do not look like the gateway's own.
 func TestKeyCharacters(t *testing.T) {
 	for _, c := range "azAZ09_-." {
 		if !isKey("x" + string(c)) {

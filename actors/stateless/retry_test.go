@@ -143,8 +143,8 @@ func TestStatusOfAnswers(t *testing.T) {
 	}
 }
 
-// A client has at most limits.parkedPerClient calls that wait for it. Beyond that, its oldest call for which no request waits ends;
-// if there is none, the new one does. Zero means no limit.
+// A client has at most limits.parkedPerClient parked calls. Beyond that, its oldest call for which no request waits
+// ends, or if there is none, the new one. Zero means no limit.
 func TestParkedCallsOfAClient(t *testing.T) {
 	park := func(d *deskScript, id int) (seq uint64, told []string) {
 		d.t.Helper()
@@ -243,11 +243,11 @@ func TestClientLeaves(t *testing.T) {
 	d.step(first)
 	d.step(reply.Departed{Seq: d.first(), X: first.Exchange})
 	if d.s.calls.Len() != 0 {
-		t.Error("the call of a client that cannot return goes on")
+		t.Error("the call of a client that cannot return continues")
 	}
 	for name, c := range map[string]struct {
 		meanwhile func(d *deskScript)
-		want      bool // whether the call goes on
+		want      bool // whether the call continues
 	}{
 		"it does not return":      {func(*deskScript) {}, false},
 		"it has returned":         {func(d *deskScript) { d.step(d.asking(3, form, ``, d.states[0], accept)) }, true},
@@ -269,7 +269,7 @@ func TestClientLeaves(t *testing.T) {
 			d.step(timer)
 		}
 		if (d.s.calls.Len() == 1) != c.want {
-			t.Errorf("%s: the call goes on: %v, want %v", name, !c.want, c.want)
+			t.Errorf("%s: the call continues: %v, want %v", name, !c.want, c.want)
 		}
 	}
 }
@@ -288,7 +288,7 @@ func leave(d *deskScript, id int) {
 	}
 }
 
-// One of several requests for a call leaves: the others get the answer.
+// If one of several requests for a call leaves, the others get the answer.
 func TestOneOfSeveralRequestsLeaves(t *testing.T) {
 	d := newDeskScript(t, 1)
 	state := d.parked(form, ``)
@@ -327,7 +327,7 @@ func TestCancelStateless(t *testing.T) {
 	}
 	d.wants("the last", cancel("4"), "4: accepted")
 	if d.s.calls.Len() != 0 {
-		t.Error("the call goes on without requests")
+		t.Error("the call continues without requests")
 	}
 	d = newDeskScript(t, 1)
 	for id := range 2 {
@@ -338,22 +338,22 @@ func TestCancelStateless(t *testing.T) {
 	if n := len(d.s.calls.Waiting()); n == 2 {
 		d.wants("a request that waits for a list", cancel("2"), "2: accepted")
 		if len(d.s.calls.Waiting()) != 1 {
-			t.Error("the other request does not wait any more")
+			t.Error("the other request no longer waits")
 		}
 	}
 }
 
-// A state counts as new once within its lifetime. The memory for this is limited.
+// A state counts as new only once within its lifetime. The number of remembered states is limited.
 func TestResumedStates(t *testing.T) {
 	var c resumedStates
 	now, life := time.Unix(1000, 0), time.Minute
 	first := func(state string) bool { return c.first(now, life, []byte(state)) }
 	if !first("a") || first("a") || !first("b") || first("b") {
-		t.Error("a state is new not exactly once")
+		t.Error("a state counts as new twice or not at all")
 	}
 	now = now.Add(life - 1)
 	if first("a") {
-		t.Error("forgotten within its lifetime")
+		t.Error("the state is forgotten within its lifetime")
 	}
 	now = now.Add(1)
 	if first("a") {

@@ -61,7 +61,7 @@ func TestEarlyRequests(t *testing.T) {
 	}
 }
 
-// A stateless session holds maxEarly requests before there is a catalog, and refuses the next one.
+// Before there is a catalog, a stateless session queues maxEarly requests and refuses the next one.
 func TestEarlyRequestsAreBounded(t *testing.T) {
 	s := newState(Options{Count: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
 	for n := range maxEarly + 1 {

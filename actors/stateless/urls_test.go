@@ -59,8 +59,8 @@ func TestURLsAreRequested(t *testing.T) {
 	}
 }
 
-// The client is asked for the same URLs once, whatever their queries and fragments, and at most maxURLRounds times in one call.
-// Then it gets the server's error.
+// The client is asked to open the same URLs only once, whatever their queries and fragments, and at most maxURLRounds
+// times in one call. Then it gets the server's error.
 func TestURLsAreRequestedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		urls []string // that the server asks for, one call after the other

@@ -47,8 +47,8 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"drained", "", []any{message.Published{Snapshot: snapshot}, message.DrainSession{}}, "nothing", "result"},
 		{"acknowledged", "", []any{message.Published{Snapshot: snapshot}}, "acknowledged", "result"},
 		{"drained before it began", "", []any{message.DrainSession{}}, "nothing", string(protocol.ShuttingDown)},
-		{"cancelled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
-		{"another one cancelled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
+		{"canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
+		{"another one canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
 		{"its client left", "", []any{message.Published{Snapshot: snapshot}, reply.Departed{}}, "nothing", "nothing"},
 		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {
@@ -73,7 +73,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 
 // A resource of a slow server is acknowledged before the server has answered. If the server then refuses it, the stream subscribes
 // again at that server, and at another one once the catalog lists the resource there.
-func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
+func TestRefusedResourceIsSubscribedAgain(t *testing.T) {
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)
 	one, two := actortest.NewProbe(system, "one"), actortest.NewProbe(system, "two")
@@ -101,18 +101,18 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 		}
 		out := step(s, now, message.SubscribeURIResult{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
 		if got := asked(out) == one.Reference; got != slow || (len(s.subs.active) == 1) != slow {
-			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs.active))
+			t.Errorf("acknowledged before: %v; asked again: %v, %d active subscriptions", slow, got, len(s.subs.active))
 		}
 		out = step(s, now, homeIs("two", two.Reference), nil)
 		if got := asked(out) == two.Reference; got != slow || (len(s.subs.active) == 1) != slow {
-			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d subscriptions kept", slow, got, len(s.subs.active))
+			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d active subscriptions", slow, got, len(s.subs.active))
 		}
 	}
 }
 
-// An unlisted resource is acknowledged only if its server's pool says in time that the server has mentioned it. Otherwise it may not
-// exist, so the acknowledgment leaves it out and the subscribe is cancelled.
-func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
+// An unlisted resource is acknowledged only if its server's pool says in time that the server has mentioned it.
+// Otherwise it may not exist, so the acknowledgment leaves it out and the subscribe is canceled.
+func TestUnmentionedResourceIsNotAcknowledged(t *testing.T) {
 	const uri = "file:///b"
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)
@@ -132,7 +132,7 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 			}
 		}
 		if len(hints) != 2 || hints["file:///a"] || !hints[uri] {
-			t.Errorf("asked for %v, want a hint of what is not listed", hints)
+			t.Errorf("asked for %v, want a hint that names the unlisted resource", hints)
 		}
 		if named {
 			step(s, now, message.ResourceKnown{Seq: 2}, nil)
@@ -145,7 +145,7 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 			promised = promised || ok && strings.Contains(string(ack.Frame), uri)
 		}
 		if promised != named || ended == named || (s.subs.active[clientsubs.Resource{Server: "one", URI: uri}] != nil) != named {
-			t.Errorf("mentioned: %v; acknowledged: %v, given up: %v, subscribed to %v", named, promised, ended, s.subs.active)
+			t.Errorf("mentioned: %v; acknowledged: %v, canceled: %v, subscribed to %v", named, promised, ended, s.subs.active)
 		}
 		for _, e := range step(s, now, message.SubscribeURIResult{Seq: 2, Fault: protocol.NoResource(uri)}, nil) {
 			if _, ok := e.Msg.(message.Resubscribe); ok != named {
@@ -155,8 +155,8 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 	}
 }
 
-// A stream ends when a reload gives its subscriptions other connections: its client opens a new one. Before the acknowledgment, the
-// stream is refused with an error.
+// A stream ends when a reload moves its subscriptions to other connections. Its client then opens a new stream. Before
+// the acknowledgment, the stream is refused with an error.
 func TestAStreamEndsWithItsConnections(t *testing.T) {
 	with := func(isolation string) message.Published {
 		rules := config.DefaultServer()
@@ -191,7 +191,7 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 			leaves = leaves || left
 		}
 		if words := lastWords(out); leaves != c.ends || (words == string(protocol.ServerUnavailable)) != (c.ends && !c.acked) {
-			t.Errorf("%s, then %s: it leaves: %v, with %s", c.before, c.after, leaves, words)
+			t.Errorf("%s, then %s: the stream ends: %v, with %s", c.before, c.after, leaves, words)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 		return len(got) >= 2
 	})
 	if len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
-		t.Errorf("the owner got %+v", got)
+		t.Errorf("the owner received %+v", got)
 	}
 	// A new actor of the same login reads the token from the store.
 	again := w.opts
@@ -135,7 +135,7 @@ func TestTokenIsOnDiskBeforeUse(t *testing.T) {
 	}
 	select {
 	case v := <-verdict:
-		t.Fatalf("verdict before the store has answered: %+v", v)
+		t.Fatalf("a verdict before the store has answered: %+v", v)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if w.handle.Authorization() != sent {
@@ -166,7 +166,7 @@ func TestClientCredentials(t *testing.T) {
 		t.Errorf("request that needs another scope: %d, %+v", status, v)
 	}
 	if began := w.begin("local"); began.Err == nil || began.Hint == "" {
-		t.Error("a person could begin a login")
+		t.Error("BeginLogin succeeded")
 	}
 }
 
