@@ -30,7 +30,8 @@ type Gateway struct {
 	mu  sync.Mutex // guards changes of the configuration
 	cfg *config.Config
 
-	functions functions // servers in this process
+	functions functions                    // servers in this process
+	sessions  map[*inprocess.Pipe]struct{} // open connections of Dial; mu guards it
 
 	known secret.Redactor // secrets of all configurations so far
 
@@ -107,6 +108,7 @@ func (g *Gateway) end(drain time.Duration) error {
 		if g.client != nil {
 			g.client.Close()
 		}
+		g.hangUp()
 		g.subscriptions.end()
 		g.calls.Wait()
 	})

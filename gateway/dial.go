@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"context"
+	"io"
+
+	"goblin-actor/internal/inprocess"
+)
+
+// Dial opens a session of an MCP client in this process. The client writes its messages to the connection and reads those of the
+// gateway from it, each on a line of its own, as on stdin and stdout. Both protocol eras are served. ctx limits only Dial.
+//
+// The session has the rights and limits of the program, and its own 256 concurrent calls. While the client does not read, its
+// messages wait in the gateway within limits; then the session ends. Close ends the session and cancels its calls; the end of
+// the gateway closes it as well. Packages gateway/mcpgo and gateway/gosdk have transports that call Dial.
+func (g *Gateway) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.stopped:
+		return nil, ErrStopped
+	default:
+	}
+	p, err := inprocess.Open(ctx, g.actors, g.cfg.Limits, g.self.Project, g.log)
+	if err != nil {
+		return nil, err
+	}
+	if g.sessions == nil {
+		g.sessions = map[*inprocess.Pipe]struct{}{}
+	}
+	g.sessions[p] = struct{}{}
+	return &session{p, g}, nil
+}
+
+// session is a connection of Dial.
+type session struct {
+	*inprocess.Pipe
+	g *Gateway
+}
+
+func (s *session) Close() error {
+	s.g.mu.Lock()
+	delete(s.g.sessions, s.Pipe)
+	s.g.mu.Unlock()
+	return s.Pipe.Close()
+}
+
+// hangUp closes all sessions of Dial.
+func (g *Gateway) hangUp() {
+	g.mu.Lock()
+	open := g.sessions
+	g.sessions = nil
+	g.mu.Unlock()
+	for p := range open {
+		_ = p.Close()
+	}
+}
