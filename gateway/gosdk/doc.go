@@ -7,4 +7,11 @@
 //	g, err := gateway.Start(ctx, gateway.Config{Servers: map[string]gateway.Server{
 //		"clock": {Connect: gosdk.Server(s)},
 //	}})
+//
+// Transport connects a client of the SDK to the gateway:
+//
+//	session, err := client.Connect(ctx, gosdk.Transport(g), nil)
+//
+// No socket and no process is involved, but every message has the form that it has on a socket. Like a server on stdin and stdout,
+// one connection serves all clients of the gateway, unless the setting "isolation" says otherwise.
 package gosdk

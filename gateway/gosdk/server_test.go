@@ -41,7 +41,7 @@ func start(t *testing.T, s *mcp.Server, era string) *gateway.Gateway {
 }
 
 type text struct {
-	Text string `json:"text"`
+	Text string `json:"text,omitempty"`
 }
 
 func said(text string) *mcp.CallToolResult {

@@ -1,0 +1,24 @@
+package gosdk
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"goblin-actor/gateway"
+)
+
+// Transport returns a transport with which an mcp.Client of the SDK talks to g. It is used for one connection. Both protocol eras
+// work, and the client can answer elicitation, sampling and roots requests. The end of the connection cancels its calls.
+func Transport(g *gateway.Gateway) mcp.Transport { return clientTransport{g} }
+
+type clientTransport struct{ g *gateway.Gateway }
+
+func (t clientTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := t.g.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The gateway limits the size of messages.
+	return (&mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: -1}).Connect(ctx)
+}
