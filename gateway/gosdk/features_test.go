@@ -35,7 +35,9 @@ func full(canceled chan<- struct{}) *mcp.Server {
 			return result, nil, err
 		})
 	}
-	add("echo", func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, error) { return said(in.Text), nil })
+	add("echo", func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, error) {
+		return said(in.Text), nil
+	})
 	add("panic", func(context.Context, *mcp.CallToolRequest, text) (*mcp.CallToolResult, error) { panic("boom") })
 	add("hang", func(ctx context.Context, _ *mcp.CallToolRequest, _ text) (*mcp.CallToolResult, error) {
 		<-ctx.Done()
@@ -61,7 +63,9 @@ func full(canceled chan<- struct{}) *mcp.Server {
 		return said("touched"), s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: poem})
 	})
 	add("grow", func(context.Context, *mcp.CallToolRequest, text) (*mcp.CallToolResult, error) {
-		add("fresh", func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, error) { return said(in.Text), nil })
+		add("fresh", func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, error) {
+			return said(in.Text), nil
+		})
 		return said("grown"), nil
 	})
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

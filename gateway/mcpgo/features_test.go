@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated functions are those of versions with sessions
+
 package mcpgo_test
 
 import (
@@ -33,12 +35,12 @@ func full() *server.MCPServer {
 	s.AddTool(mcp.NewTool("echo", mcp.WithString("text")), echo)
 	s.AddTool(mcp.NewTool("steps"), steps)
 	s.AddTool(mcp.NewTool("ask"), ask)
-	s.AddTool(mcp.NewTool("grow"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(mcp.NewTool("grow"), func(_ context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s.AddTool(mcp.NewTool("fresh"), echo)
 		return mcp.NewToolResultText("grown"), nil
 	})
-	s.AddTool(mcp.NewTool("touch"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText("touched"), touch(ctx, s)
+	s.AddTool(mcp.NewTool("touch"), func(_ context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("touched"), touch(s)
 	})
 	s.AddTool(mcp.NewTool("session"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		id := server.ClientSessionFromContext(ctx).SessionID()
@@ -98,7 +100,7 @@ func ask(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) 
 }
 
 // touch reports that the poem has changed to every session that has subscribed to it.
-func touch(ctx context.Context, s *server.MCPServer) error {
+func touch(s *server.MCPServer) error {
 	for _, session := range watched.all() {
 		if subscribed, ok := session.(server.SessionWithResourceSubscriptions); ok && subscribed.IsSubscribedToResource(poem) {
 			if err := s.SendNotificationToSpecificClient(session.SessionID(), updated, map[string]any{"uri": poem}); err != nil {
