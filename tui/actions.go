@@ -11,15 +11,16 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// action binds a key to what it does. The hint bar, the help, dispatch and docs/tui.md are all generated from this table.
+// action binds a key to a function. The hint bar, the help, dispatch and docs/tui.md are all derived from the table
+// actions.
 type action struct {
 	key       string // name of the key as shown to users
 	label     string // label in the hint bar
 	help      string
 	is        func(*tcell.EventKey) bool
 	do        func(a *App, e *tcell.EventKey)
-	labelNow  func(a *App) string // a label that depends on the state, used where it fits; nil = label
-	dangerous bool                // asks for confirmation first
+	labelNow  func(a *App) string // a label that depends on the state, used if it fits in the hint bar; nil = always label
+	dangerous bool                // the function asks for confirmation
 	disabled  func(a *App) string // why the action is unavailable, or ""; nil = always available
 	hint      hint
 }
@@ -38,23 +39,23 @@ var actions []action
 
 func init() {
 	actions = []action{
-		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server alone; tab completes, `:quit` leaves", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
+		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server only; tab completes, `:quit` quits", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
 		{key: "/", label: "filter", help: "show only rows that contain this text, with matches highlighted; `/mime:text/` searches one column, `/!text` shows the other rows. Enter keeps the filter, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
 		{key: "0–9", label: "views", help: "go to a view: " + digitViews(), is: isDigit, do: (*App).digit},
-		{key: "enter", label: "open", help: "go deeper: from a server to its backends, from there to its calls; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
+		{key: "enter", label: "open", help: "go deeper: from an overview row to its view, from a server to its backends, from a backend to its server's calls, from a session to its calls; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
 		{key: "d", label: "describe", help: "open or close the side panel with the selected row's details", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: hintView},
 		{key: "l", label: "logs", help: "show the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
-		{key: "s", label: "server", help: "show only the row's server; again: all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},
+		{key: "s", label: "server", help: "show only the row's server; again: show all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},
 		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, or cancel the call, after confirmation", is: ctrl('d'), do: (*App).danger, dangerous: true, disabled: noDanger, hint: hintView, labelNow: dangerLabel},
 		{key: "?", label: "help", help: "list all keys", is: char('?'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.helpTop = modeHelp, 0 }, hint: hintLast},
 		{key: "ctrl-c", label: "quit", help: "quit; the gateway keeps running unless it was started with `serve --tui`", is: ctrl('c'), do: func(a *App, _ *tcell.EventKey) { a.quit() }, hint: hintLast, labelNow: quitLabel},
-		{key: "esc", label: "back", help: "close the panel, clear the filter, go back", is: keys(tcell.KeyEscape), do: (*App).back, disabled: noBack, hint: hintLast},
+		{key: "esc", label: "back", help: "close the panel; otherwise clear the filter; otherwise go back", is: keys(tcell.KeyEscape), do: (*App).back, disabled: noBack, hint: hintLast},
 		{key: "-", label: "last", help: "return to the previous view", is: char('-'), do: (*App).lastView, disabled: noBefore, hint: hintLast},
-		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: all", is: ctrl('z'), do: (*App).faults, hint: hintLast, labelNow: faultsLabel},
+		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: show all", is: ctrl('z'), do: (*App).faults, hint: hintLast, labelNow: faultsLabel},
 		{key: "shift+letter", label: "sort", help: "sort by a column; again: reverse the order; a third time: restore it. `?` shows the letters", is: isSort, do: (*App).sortBy},
 		{key: "↑ ↓ j k", label: "move", help: "select the row above or below", is: anyOf(keys(tcell.KeyUp, tcell.KeyDown), char('k'), char('j')), do: (*App).moveLine},
-		{key: "pgup pgdn", label: "page", help: "a screen up or down", is: keys(tcell.KeyPgUp, tcell.KeyPgDn), do: (*App).movePage},
-		{key: "home end", label: "ends", help: "the first or the last row", is: keys(tcell.KeyHome, tcell.KeyEnd), do: (*App).moveEnd},
+		{key: "pgup pgdn", label: "page", help: "move a screen up or down", is: keys(tcell.KeyPgUp, tcell.KeyPgDn), do: (*App).movePage},
+		{key: "home end", label: "ends", help: "select the first or the last row", is: keys(tcell.KeyHome, tcell.KeyEnd), do: (*App).moveEnd},
 		{key: "← →", label: "columns", help: "scroll to columns left or right of the screen", is: keys(tcell.KeyLeft, tcell.KeyRight), do: (*App).moveSide},
 		{key: "[ ]", label: "panel", help: "scroll the side panel", is: anyOf(char('['), char(']')), do: (*App).scrollPanel},
 		{key: "ctrl-l", label: "redraw", help: "redraw the screen", is: ctrl('l'), do: func(a *App, _ *tcell.EventKey) { a.redraw() }},
@@ -118,7 +119,7 @@ func direction(e *tcell.EventKey) int {
 	return 1
 }
 
-// byDigit holds the view that each digit opens.
+// byDigit holds the view that each digit key opens.
 var byDigit = [10]*Kind{overviewKind, serversKind, toolsKind, promptsKind, resourcesKind, logsKind, callsKind, sessionsKind, actorsKind, metricsKind}
 
 // digitViews lists the views of all digits: "0 overview, 1 servers, …".
@@ -145,12 +146,12 @@ func needsRow(a *App) string {
 	return ""
 }
 
-// noBack returns why esc does nothing: this is the first view, and nothing is open in it.
+// noBack returns why esc does nothing, or "" if it does something.
 func noBack(a *App) string {
 	if a.panel || a.view().table.query != "" || len(a.trail) > 1 {
 		return ""
 	}
-	return "this is the first view; ctrl-c or :quit exits"
+	return "this is the first view; press ctrl-c to quit"
 }
 
 func noBefore(a *App) string {
@@ -162,7 +163,7 @@ func noBefore(a *App) string {
 
 func needsServer(a *App) string {
 	if r := a.view().table.row(); a.view().server == "" && (r == nil || r.Server == "") {
-		return "the row belongs to no server"
+		return "this row has no server"
 	}
 	return ""
 }
@@ -184,7 +185,7 @@ func noDanger(a *App) string {
 	return "nothing to restart or cancel here"
 }
 
-// Keys returns the key bindings and sort letters as Markdown tables.
+// Keys returns the key bindings and the sort letters as Markdown tables.
 func Keys() string {
 	var b strings.Builder
 	b.WriteString("| key | what it does |\n|---|---|\n")
@@ -200,7 +201,7 @@ func Keys() string {
 	return b.String()
 }
 
-// sortLetters lists the sortable columns of a kind: "N name, S state".
+// sortLetters lists the sortable columns of a kind, for example "N name, S state".
 func sortLetters(k *Kind) string {
 	var parts []string
 	for _, c := range k.Columns {

@@ -14,7 +14,7 @@ import (
 
 const (
 	flashTime = 6 * time.Second
-	maxTrail  = 50 // maximum number of views that esc can go back through
+	maxTrail  = 50 // maximum number of views in the trail
 )
 
 // Options configures a console. The zero value suits a terminal.
@@ -23,7 +23,7 @@ type Options struct {
 	Palette string           // name of a palette; "" = "colour". NO_COLOR in the environment forces "mono"
 	Skin    map[string]Paint // styles by part, applied over the palette; ignored with NO_COLOR
 	View    string           // the first view; "" = overview
-	Ends    bool             // quitting also stops the gateway; shown in the key hints
+	Ends    bool             // quitting also stops the gateway; the key hints say so
 	Now     func() time.Time // nil = time.Now
 }
 
@@ -73,7 +73,7 @@ type App struct {
 	flash       string
 	flashHealth Health
 	flashed     time.Time
-	showMetrics chan bool // capacity 1: the latest value of metrics, for the pump
+	showMetrics chan bool // capacity 1: the latest value of metrics, which the pump reads
 	metrics     bool      // the metrics view is visible
 }
 
@@ -104,7 +104,7 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), screen: tview.NewApplication(), source: source, done: make(chan struct{}),
-		now: o.Now, ends: o.Ends, picture: nothing(), mode: modeBrowse, showMetrics: make(chan bool, 1), outcomes: make(chan outcome, 16)}
+		now: o.Now, ends: o.Ends, picture: noPicture(), mode: modeBrowse, showMetrics: make(chan bool, 1), outcomes: make(chan outcome, 16)}
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now
@@ -131,7 +131,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	return a
 }
 
-// wantsMetrics returns a function for the pump that reports whether the metrics view is visible.
+// wantsMetrics returns a function that reports whether the metrics view is visible. Only the pump may call the function.
 func (a *App) wantsMetrics() func() bool {
 	visible := false
 	return func() bool {
@@ -143,15 +143,15 @@ func (a *App) wantsMetrics() func() bool {
 	}
 }
 
-// take shows a newer Picture and the results of actions since the last one.
+// take shows a newer Picture and the results of actions that have arrived since the previous one.
 func (a *App) take(p *Picture) {
 	if p.Lost == nil && a.picture.Lost != nil {
-		a.say("the gateway is responding again", Good)
+		a.notify("the gateway is responding again", Good)
 	}
 	for {
 		select {
 		case o := <-a.outcomes:
-			a.say(o.text, o.health)
+			a.notify(o.text, o.health)
 			continue
 		default:
 		}
@@ -164,7 +164,7 @@ func (a *App) take(p *Picture) {
 // view returns the visible view.
 func (a *App) view() *view { return a.trail[len(a.trail)-1] }
 
-// open goes to a view. Opening the visible view again changes nothing.
+// open goes to a view and adds it to the trail. Opening the visible view again changes nothing.
 func (a *App) open(v *view) {
 	if now := a.view(); now.kind == v.kind && now.server == v.server && now.session == v.session {
 		return
@@ -193,7 +193,7 @@ func (a *App) shown() {
 	a.hurry()
 }
 
-// hurry makes the pump fetch soon.
+// hurry makes the pump poll as soon as minPause allows.
 func (a *App) hurry() {
 	select {
 	case a.pump.hurry <- struct{}{}:
@@ -201,12 +201,12 @@ func (a *App) hurry() {
 	}
 }
 
-// say shows a message for six seconds.
-func (a *App) say(text string, h Health) {
+// notify shows a message in the last line for six seconds.
+func (a *App) notify(text string, h Health) {
 	a.flash, a.flashHealth, a.flashed = plain(text), h, a.now()
 }
 
-// quit stops the pump and then the screen: in the reverse order the pump would block forever. It returns immediately.
+// quit stops the pump and then the screen. In the reverse order, the pump would block forever. quit returns immediately.
 func (a *App) quit() {
 	a.stop()
 	go func() {

@@ -7,12 +7,12 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Minimum screen sizes for what is drawn besides the table.
+// Minimum sizes of the screen for parts other than the table.
 const (
-	headHeight = 8   // minimum rows to show the line about the gateway
-	hintHeight = 7   // minimum rows to show the hint bar
-	lastHeight = 5   // minimum rows to show the last line when it contains only help and quit
-	sideWidth  = 100 // minimum columns to show a panel at the side instead of below
+	headHeight = 8   // rows needed to show the line about the gateway
+	hintHeight = 7   // rows needed to show the hint bar
+	lastHeight = 5   // rows needed to show the last line if it contains only the keys for help and quit
+	sideWidth  = 100 // columns needed to show the panel at the side instead of below
 )
 
 // Draw implements tview.Primitive. It draws the whole screen and copes with any size.
@@ -67,27 +67,28 @@ func (a *App) Draw(screen tcell.Screen) {
 	}
 }
 
-// empty returns why the table has no rows, or "" if it has some.
+// empty returns why the table shows no rows, or "" if it shows some.
 func (a *App) empty() string {
 	v := a.view()
 	switch t := v.table; {
 	case len(t.shown) > 0:
 		return ""
 	case a.picture.Now.IsZero():
-		return "waiting for the gateway's first answer"
+		return "waiting for the gateway's first response"
 	case t.query != "" && t.invert:
-		return fmt.Sprintf("every row contains %q; esc clears the filter", plain(t.query))
+		return fmt.Sprintf("every row contains %q; press esc to clear the filter", plain(t.query))
 	case t.query != "":
-		return fmt.Sprintf("no row contains %q; esc clears the filter", plain(t.query))
+		return fmt.Sprintf("no row contains %q; press esc to clear the filter", plain(t.query))
 	case t.onlyFaults:
-		return "nothing is unhealthy; ctrl-z shows all rows"
+		return "no row is unhealthy; press ctrl-z to show all rows"
 	case v.of() != "":
 		return "no " + v.kind.Name + " of " + v.of()
 	}
 	return "no " + v.kind.Name
 }
 
-// rule draws a horizontal line with a title at its start and a note at its end. The note has priority if both do not fit.
+// rule draws a horizontal line with a title at its start and a note at its end. If both do not fit, the title is cut. A note
+// that is too long for the line is omitted.
 func (a *App) rule(screen tcell.Screen, x, y, w int, title, note string) {
 	for i := range w {
 		screen.Put(x+i, y, "─", a.palette.Frame)
@@ -126,7 +127,7 @@ func (a *App) drawHead(screen tcell.Screen, w int) {
 	}
 }
 
-// gatewayState returns the gateway's state for the first line.
+// gatewayState returns the gateway's state for the first line, and the health that determines its color.
 func (a *App) gatewayState() (string, Health) {
 	p := a.picture
 	switch {
@@ -147,7 +148,7 @@ func (a *App) gatewayState() (string, Health) {
 	return "ready" + up, Good
 }
 
-// drawHints lists the keys that are enabled here, as many as fit.
+// drawHints lists keys that are enabled in the view, as many as fit.
 func (a *App) drawHints(screen tcell.Screen, y, w int, which hint) {
 	x := 0
 	for i := range actions {
@@ -204,7 +205,7 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 	case more > 0:
 		note = "] " + plural(more, "line") + " more"
 	case a.panelTop > 0:
-		note = "[ scrolls back"
+		note = "[ scrolls up"
 	}
 	a.rule(screen, x, y, w, title, note)
 	query := a.view().table.filter().text
@@ -229,7 +230,7 @@ type panelLine struct{ label, text string }
 // maxPanel is the maximum number of lines in the panel.
 const maxPanel = 2000
 
-// panelLines breaks fields into lines. A short text follows its name; a long one is indented below it.
+// panelLines breaks fields into lines. A text that fits follows its name; any other is indented below it.
 func panelLines(all []Field, w int) []panelLine {
 	var out []panelLine
 	for _, f := range all {
@@ -272,9 +273,9 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 	case more > 0:
 		note = "↓ " + plural(more, "line") + " more"
 	case a.helpTop > 0:
-		note = "↑ scrolls back"
+		note = "↑ scrolls up"
 	}
-	a.rule(screen, 0, top, w, "keys; any other key closes this", note)
+	a.rule(screen, 0, top, w, "keys; any other key closes the list", note)
 	for y := top + 1; y < bottom && a.helpTop+y-top-1 < len(all); y++ {
 		line := all[a.helpTop+y-top-1]
 		n := put(screen, 0, y, w, line.label, a.palette.Key, nil, a.palette.Key) + 1

@@ -37,7 +37,7 @@ func (a *App) dispatch(e *tcell.EventKey) {
 		}
 		if act.disabled != nil {
 			if why := act.disabled(a); why != "" {
-				a.say(act.key+": "+why, Warn)
+				a.notify(act.key+": "+why, Warn)
 				return
 			}
 		}
@@ -45,7 +45,7 @@ func (a *App) dispatch(e *tcell.EventKey) {
 		return
 	}
 	if e.Key() == tcell.KeyRune {
-		a.say(fmt.Sprintf("%s: unknown key; ? lists the keys, ctrl-c quits", plain(string(e.Rune()))), Warn)
+		a.notify(fmt.Sprintf("%s: unknown key; press ? for a list of keys, ctrl-c to quit", plain(string(e.Rune()))), Warn)
 	}
 }
 
@@ -64,7 +64,7 @@ func (a *App) helpKey(e *tcell.EventKey) {
 	}
 }
 
-// enter opens the view below this one, or the panel if there is none.
+// enter opens the view that the selected row leads to, or the panel if there is none.
 func (a *App) enter(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
 	to := kindOf(cmp.Or(r.Goto, v.kind.Enter))
@@ -132,7 +132,7 @@ func (a *App) sortBy(e *tcell.EventKey) {
 	v := a.view()
 	i := slices.IndexFunc(v.kind.Columns, func(c Column) bool { return c.Sort == e.Rune() })
 	if i < 0 {
-		a.say(fmt.Sprintf("shift+%c: no such column; %s", e.Rune(), cmp.Or(sortLetters(v.kind), "this view cannot be sorted")), Warn)
+		a.notify(fmt.Sprintf("shift+%c: no such column; %s", e.Rune(), cmp.Or(sortLetters(v.kind), "this view cannot be sorted")), Warn)
 		return
 	}
 	v.table.sort(i)
@@ -178,21 +178,21 @@ func (a *App) danger(*tcell.EventKey) {
 func (a *App) answered(e *tcell.EventKey) {
 	a.mode = modeBrowse
 	if e.Key() != tcell.KeyRune || e.Rune() != 'y' && e.Rune() != 'Y' {
-		a.say("canceled", Plain)
+		a.notify("canceled", Plain)
 		return
 	}
 	act := a.act
 	go func() {
-		ctx, cancel := context.WithTimeout(a.ctx, askTime)
+		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
 		defer cancel()
 		err := a.source.Act(ctx, act)
-		result := outcome{fmt.Sprintf("%s %s: started", act.Verb, cmp.Or(act.Server, act.Call)), Good}
+		result := outcome{fmt.Sprintf("%s %s: requested", act.Verb, cmp.Or(act.Server, act.Call)), Good}
 		if err != nil {
 			result = outcome{err.Error(), Bad}
 		}
 		select {
 		case a.outcomes <- result:
-		default: // full: the screen has not shown the last sixteen yet
+		default: // full: the screen has not yet shown the last sixteen
 		}
 		a.hurry()
 	}()

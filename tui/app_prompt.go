@@ -21,7 +21,7 @@ func (a *App) newInput() {
 	a.input.Focus(func(tview.Primitive) {})
 }
 
-// prompt opens the input line in mode m, starting with text.
+// prompt opens the input line in mode m with text in it.
 func (a *App) prompt(m mode, text string) {
 	a.mode = m
 	label := ":"
@@ -71,7 +71,7 @@ func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 	}
 }
 
-// command runs the text typed after the colon: a view, optionally with a server, or quit.
+// command runs the text typed after the colon: the name of a view, optionally with a server, or quit.
 func (a *App) command(line string) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -83,20 +83,20 @@ func (a *App) command(line string) {
 	}
 	name, ok := oneOf(words[0], Views())
 	if !ok {
-		a.say("unknown view "+words[0]+"; views: "+strings.Join(Views(), " "), Bad)
+		a.notify("unknown view "+words[0]+"; use one of: "+strings.Join(Views(), " "), Bad)
 		return
 	}
 	server := ""
 	if len(words) > 1 {
 		if server, ok = oneOf(words[1], a.serverNames()); !ok {
-			a.say("unknown server "+words[1], Bad)
+			a.notify("unknown server "+words[1], Bad)
 			return
 		}
 	}
 	a.open(newView(kindOf(name), server, ""))
 }
 
-// complete returns line with its last word completed, if a name starts with it.
+// complete returns line with its last word completed. If no name starts with that word, it returns line unchanged.
 func (a *App) complete(line string) string {
 	names := append(Views(), "quit")
 	head, word := "", line
@@ -126,7 +126,7 @@ func Views() []string {
 	return names
 }
 
-// oneOf returns the name equal to word, or else the first that starts with it.
+// oneOf returns the name equal to word, or else the first name that starts with it.
 func oneOf(word string, names []string) (string, bool) {
 	first := ""
 	for _, name := range names {

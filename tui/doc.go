@@ -1,6 +1,6 @@
 // Package tui is the console: it shows on a terminal what a gateway is doing.
 //
-// It has five layers. Each depends only on the one above it in this list:
+// It has five layers. Each depends only on those above it in this list:
 //
 //	Picture   the gateway's state at one moment; immutable, created by the pump
 //	render    Picture → columns and rows; pure, one file per kind (render_servers.go, …)
@@ -8,9 +8,9 @@
 //	view      a kind restricted to a server or a session, and its table
 //	App       keys, prompt, trail of views, panels, and the screen's goroutine
 //
-// The screen's goroutine owns the App and all views and tables. The pump owns only its timer and hands over Pictures.
-// All text from outside passes through plain or lines (text.go) before it becomes a cell, so that escape sequences, color
-// tags and bidirectional controls are displayed, never interpreted.
+// The screen's goroutine owns the App and all views and tables. The pump owns only its timer; it passes Pictures to the
+// App. All text from outside passes through plain or lines (text.go) before it becomes a cell, so that escape
+// sequences, color tags and bidirectional controls are displayed, never interpreted.
 //
 //	err := tui.Run(ctx, source, tui.Options{})   // until the user quits or ctx ends
 package tui

@@ -24,12 +24,12 @@ func TestKeysInTheDocs(t *testing.T) {
 	head, rest, ok1 := strings.Cut(string(old), keysBegin)
 	_, tail, ok2 := strings.Cut(rest, keysEnd)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the keys", path)
+		t.Fatalf("%s has no markers for the keys", path)
 	}
 	golden(t, path, head+keysBegin+Keys()+keysEnd+tail)
 }
 
-// Every key belongs to one action, and every sort letter to one column of a view.
+// Every key belongs to one action. Every sort letter belongs to one column of its view.
 func TestKeysAreUnique(t *testing.T) {
 	events := []*tcell.EventKey{}
 	for r := rune(' '); r <= '~'; r++ {

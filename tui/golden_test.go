@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Every view after some keys, on terminals of two sizes.
+// Screens of all views after some keys, on terminals of two sizes.
 // S0.11 S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5 S1.60
 func TestScreens(t *testing.T) {
 	cases := []struct{ name, keys string }{
@@ -49,7 +49,7 @@ func TestScreens(t *testing.T) {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {
-				s := sit(t, size[0], size[1], Options{})
+				s := newTestConsole(t, size[0], size[1], Options{})
 				s.press(c.keys)
 				got := strings.Join(s.draw(), "\n") + "\n\n" + s.styles()
 				golden(t, filepath.Join("testdata", name+".txt"), got)
@@ -60,18 +60,18 @@ func TestScreens(t *testing.T) {
 
 // S1.60: digits open servers, tools, prompts, resources and the log, in this order.
 func TestDigits(t *testing.T) {
-	s := sit(t, 120, 40, Options{})
+	s := newTestConsole(t, 120, 40, Options{})
 	for digit, view := range []string{"overview", "servers", "tools", "prompts", "resources", "logs", "calls", "sessions", "actors", "metrics"} {
 		s.press(fmt.Sprint(digit))
 		s.has("─ " + view + "[")
 	}
 }
 
-// The screen is drawn before the gateway's first answer.
+// The screen is drawn before the gateway's first response.
 func TestBeforeTheFirstAnswer(t *testing.T) {
 	for _, k := range kinds {
-		s := sit(t, 80, 24, Options{View: k.Name})
-		s.app.picture = nothing()
+		s := newTestConsole(t, 80, 24, Options{View: k.Name})
+		s.app.picture = noPicture()
 		s.app.trail = []*view{newView(k, "", "")}
 		s.has(k.Name + "[0]")
 		s.press("<enter><down>d<ctrl-d>ls<ctrl-z><esc>?")
@@ -79,9 +79,9 @@ func TestBeforeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// If the gateway stops answering, the console reports it and keeps showing its last state.
+// If the gateway stops responding, the console reports this and keeps showing the last state.
 func TestLostGateway(t *testing.T) {
-	s := sit(t, 120, 40, Options{})
+	s := newTestConsole(t, 120, 40, Options{})
 	p := *samplePicture()
 	p.Lost, p.Since = errGone, noon.Add(-5*time.Second)
 	s.app.take(&p)
@@ -94,10 +94,10 @@ func TestLostGateway(t *testing.T) {
 	s.hasNot("the gateway is responding again")
 }
 
-// Without colors, words and reversed, bold and underlined text carry the same information.
+// Without colors, words and reversed, bold and underlined text provide the same information.
 func TestNoColors(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
-	s := sit(t, 80, 24, Options{})
+	s := newTestConsole(t, 80, 24, Options{})
 	s.press(":tools<enter>/issue<enter>")
 	s.draw()
 	w, h := s.screen.Size()

@@ -26,12 +26,12 @@ func TestLastLine(t *testing.T) {
 		{"small", 20, 5, Options{}, ":calls<enter>", "? help  ctrl-c quit"},
 		{"small, console of serve --tui", 20, 5, Options{Ends: true}, "", "? help  ctrl-c quit"},
 		{"too few lines", 20, 4, Options{}, "", "backends       5  4…"},
-		{"nowhere to go back to", 80, 24, Options{}, "<esc>", "esc: this is the first view; ctrl-c or :quit exits"},
-		{"unknown key", 80, 24, Options{}, "q", "q: unknown key; ? lists the keys, ctrl-c quits"},
+		{"nowhere to go back to", 80, 24, Options{}, "<esc>", "esc: this is the first view; press ctrl-c to quit"},
+		{"unknown key", 80, 24, Options{}, "q", "q: unknown key; press ? for a list of keys, ctrl-c to quit"},
 		{"no previous view", 80, 24, Options{}, "-", "-: there is no previous view"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := sit(t, c.w, c.h, c.options)
+			s := newTestConsole(t, c.w, c.h, c.options)
 			s.press(c.keys)
 			if got := s.draw()[c.h-1]; got != c.want {
 				t.Errorf("the last line is %q, want %q", got, c.want)
@@ -39,7 +39,7 @@ func TestLastLine(t *testing.T) {
 		})
 	}
 	for _, k := range kinds {
-		s := sit(t, 80, 24, Options{View: k.Name})
+		s := newTestConsole(t, 80, 24, Options{View: k.Name})
 		if got := s.draw()[23]; !strings.HasPrefix(got, "? help  ctrl-c quit") {
 			t.Errorf("%s: the last line is %q", k.Name, got)
 		}
@@ -49,33 +49,33 @@ func TestLastLine(t *testing.T) {
 // A table without rows shows the reason.
 func TestEmptyTables(t *testing.T) {
 	for _, c := range []struct{ keys, want string }{
-		{":tools<enter>/nowhere", `no row contains "nowhere"; esc clears the filter`},
-		{":tools<enter>/!_", `every row contains "_"; esc clears the filter`},
-		{":tools<enter><ctrl-z>", "nothing is unhealthy; ctrl-z shows all rows"},
+		{":tools<enter>/nowhere", `no row contains "nowhere"; press esc to clear the filter`},
+		{":tools<enter>/!_", `every row contains "_"; press esc to clear the filter`},
+		{":tools<enter><ctrl-z>", "no row is unhealthy; press ctrl-z to show all rows"},
 		{":prompts memory<enter>", "no prompts of memory"},
 		{":tools<enter>", ""},
 	} {
-		s := sit(t, 80, 24, Options{})
+		s := newTestConsole(t, 80, 24, Options{})
 		s.press(c.keys)
 		lines := s.draw()
 		if got := lines[3]; c.want != "" && got != c.want || c.want == "" && slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "no ") }) {
 			t.Errorf("%s: %q, want %q", c.keys, got, c.want)
 		}
 	}
-	s := sit(t, 80, 24, Options{View: "calls"})
+	s := newTestConsole(t, 80, 24, Options{View: "calls"})
 	p := *samplePicture()
 	status := *p.Snapshot
 	status.Calls = nil
 	p.Snapshot = &status
 	s.app.take(&p)
 	s.has("no calls")
-	s.app.take(nothing())
-	s.has("waiting for the gateway's first answer")
+	s.app.take(noPicture())
+	s.has("waiting for the gateway's first response")
 }
 
 // The overview shows that the configuration file was rejected, until a file is accepted.
 func TestOverviewShowsRejectedConfiguration(t *testing.T) {
-	s := sit(t, 120, 40, Options{})
+	s := newTestConsole(t, 120, 40, Options{})
 	s.hasNot("✗ configuration")
 	p := *samplePicture()
 	picture := *p.Snapshot
@@ -88,40 +88,40 @@ func TestOverviewShowsRejectedConfiguration(t *testing.T) {
 
 // The side panel shows how many lines did not fit.
 func TestPanelCountsHiddenLines(t *testing.T) {
-	s := sit(t, 80, 16, Options{})
+	s := newTestConsole(t, 80, 16, Options{})
 	s.press(":servers<enter><down><down>d")
 	s.has(" ] 5 lines more ─")
 	s.press("]]]]]]")
-	s.has(" [ scrolls back ─")
+	s.has(" [ scrolls up ─")
 	s.has("offers: 0 tools")
 }
 
 // The help shows how many lines did not fit.
 func TestHelpCountsHiddenLines(t *testing.T) {
-	s := sit(t, 80, 24, Options{})
+	s := newTestConsole(t, 80, 24, Options{})
 	s.press("?")
 	s.has(" lines more ─")
 	s.hasNot("redraw the screen")
 	s.press("<pgdn><pgdn>")
-	s.has(" ↑ scrolls back ─")
+	s.has(" ↑ scrolls up ─")
 	s.has("redraw the screen")
 	s.press("q")
 	s.has("overview[10]")
-	s = sit(t, 120, 40, Options{})
+	s = newTestConsole(t, 120, 40, Options{})
 	s.press("?")
-	s.has("─ keys; any other key closes this")
+	s.has("─ keys; any other key closes the list")
 }
 
 // Opening the visible view again does not extend the trail.
 func TestSameViewAgain(t *testing.T) {
-	s := sit(t, 120, 40, Options{})
+	s := newTestConsole(t, 120, 40, Options{})
 	s.press(":servers<enter>:servers<enter>:servers github<enter>")
 	s.has("overview › servers › servers(github)")
 }
 
 // A server's details count the subscriptions of clients and those at the server.
 func TestSubscriptionsOfAServer(t *testing.T) {
-	s := sit(t, 120, 40, Options{})
+	s := newTestConsole(t, 120, 40, Options{})
 	s.press(":servers<enter>d")
 	s.has("subscriptions: 1 by clients, 1 at the server")
 	s.press("<down>")

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// nasty holds texts that a server could send as a name, a description or a reason.
+// nasty contains texts that a server could send as a name, a description or a reason.
 var nasty = []string{
 	"\x1b[31mred\x1b[0m\x1b]0;title\a\x1b[2J",
 	"[red]tag[-] [::b]bold [\"region\"]x[\"\"] [[",
@@ -26,7 +26,7 @@ var nasty = []string{
 	" ",
 }
 
-// nastyPicture returns a Picture with such a text in every field that comes from outside.
+// nastyPicture returns a Picture in which every field that comes from outside has a text from pick.
 func nastyPicture(pick func() string) *Picture {
 	s := &status.Snapshot{Version: pick(), Now: noon, Started: noon, Listen: []string{pick()}, Waiting: []string{pick()}, Failed: []string{pick()}}
 	items := &status.Items{Version: 1}
@@ -47,7 +47,7 @@ func nastyPicture(pick func() string) *Picture {
 	return p
 }
 
-// Every cell of the screen is safe and nothing crashes, for any texts, keys and terminal sizes.
+// Whatever the texts, keys and sizes of the terminal are, every cell of the screen is safe and nothing panics.
 func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func() string { return nasty[rng.IntN(len(nasty))] }
@@ -56,7 +56,7 @@ func TestHostileText(t *testing.T) {
 	for _, k := range kinds {
 		script = append(script, ":"+k.Name+"<enter>")
 	}
-	s := sit(t, 80, 24, Options{})
+	s := newTestConsole(t, 80, 24, Options{})
 	for round := range 300 {
 		if round%7 == 0 {
 			s.app.take(nastyPicture(pick))
@@ -71,7 +71,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-func harmless(t *testing.T, s *seat, keys string) {
+func harmless(t *testing.T, s *testConsole, keys string) {
 	t.Helper()
 	w, h := s.screen.Size()
 	for y := range h {
@@ -89,11 +89,11 @@ func harmless(t *testing.T, s *seat, keys string) {
 	}
 }
 
-// Color tags and escape sequences are displayed as they were written.
+// Color tags and escape sequences are displayed as text.
 func TestHostileTextIsShown(t *testing.T) {
 	p := samplePicture()
 	p.Items = &status.Items{Version: 2, Tools: []status.Item{{Server: "files", Public: "x[red]y\x1b[31m", Description: "a\u202eb"}}}
-	s := sit(t, 80, 24, Options{})
+	s := newTestConsole(t, 80, 24, Options{})
 	s.app.take(p)
 	s.press(":tools<enter>")
 	s.has(`x[red]y\x1b[31m`)
@@ -101,7 +101,7 @@ func TestHostileTextIsShown(t *testing.T) {
 	s.press("/[red]")
 	s.has("tools[1] </[red]>")
 	if got := s.styles(); !strings.Contains(got, `match "[red]"`) {
-		t.Errorf("not highlighted:\n%s", got)
+		t.Errorf("the match is not highlighted:\n%s", got)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestMatchPositions(t *testing.T) {
 	}
 }
 
-// harmful reports whether r must not reach the screen. Joiners and variation selectors are allowed as parts of a character.
+// harmful reports whether r must not reach the screen. Joiners and variation selectors are allowed within a character.
 func harmful(r rune) bool {
 	return visible.Hidden(r) && r != '\u200c' && r != '\u200d' && !unicode.Is(unicode.Variation_Selector, r)
 }

@@ -12,7 +12,7 @@ import (
 // Health is the state of a row or value. It determines the color.
 type Health uint8
 
-// A palette has a style for each of these.
+// A palette has a style for each of these values.
 const (
 	Plain   Health = iota // no state
 	Good                  // works
@@ -29,9 +29,9 @@ type Palette struct {
 	Title    tcell.Style // titles of views
 	Frame    tcell.Style // horizontal lines
 	Selected tcell.Style // the selected row
-	Match    tcell.Style // text that the filter matched
+	Match    tcell.Style // text that matches the filter
 	Key      tcell.Style // a key in the hint bar
-	Hint     tcell.Style // a key's label
+	Hint     tcell.Style // the label of a key
 }
 
 // Paint is one style of a skin. It replaces the palette's style completely; unset attributes are off.
@@ -45,8 +45,9 @@ type Paint struct {
 	Reverse    bool
 }
 
-// palettes holds the built-in palettes by name. "colour" uses the terminal's own sixteen colors, so that they fit its
-// background. "mono" uses only bold, dim, underline and reverse, and is used with NO_COLOR (https://no-color.org).
+// palettes holds the built-in palettes by name. "colour" uses the terminal's own sixteen colors, which suit the
+// terminal's background. "mono" uses only bold, dim, underline and reverse. It is used with NO_COLOR
+// (https://no-color.org).
 var palettes = map[string]Palette{
 	"colour": {
 		Health: [healths]tcell.Style{
@@ -65,7 +66,7 @@ var palettes = map[string]Palette{
 	},
 }
 
-// parts maps the names that a skin can use to the styles of a palette.
+// parts maps the names in a skin to the styles of a palette.
 var parts = map[string]func(*Palette) *tcell.Style{
 	"plain":    func(p *Palette) *tcell.Style { return &p.Health[Plain] },
 	"good":     func(p *Palette) *tcell.Style { return &p.Health[Good] },
@@ -117,7 +118,7 @@ func (p Paint) style() tcell.Style {
 // colorOf returns the color for a name or "#rrggbb". tcell maps unknown names to the default color.
 func colorOf(name string) tcell.Color { return tcell.GetColor(cmp.Or(name, "default")) }
 
-// CheckSkin reports a skin that cannot be used: one whose selection or matches look like plain text. It expects valid color names.
+// CheckSkin returns an error if a skin makes the selection or matches look like plain text. It expects valid color names.
 func CheckSkin(skin map[string]Paint) error {
 	p := paletteOf("colour", skin)
 	for _, part := range []string{"selected", "match"} {

@@ -8,22 +8,22 @@ import (
 
 // Picture is the gateway's state at one moment, as far as the console knows it. It is immutable.
 type Picture struct {
-	*status.Snapshot               // never nil; empty before the first answer
+	*status.Snapshot               // never nil; empty before the first response
 	Items            *status.Items // never nil
 	Events           []status.Event
 	Metrics          string // fetched only while the metrics view is visible
 
-	Lost  error     // why the gateway does not answer, or nil; the other fields are then from its last answer
-	Since time.Time // when it stopped answering
+	Lost  error     // why the gateway does not respond, or nil; if set, the other fields are from its last response
+	Since time.Time // when it stopped responding
 }
 
-// nothing returns the Picture before the gateway's first answer.
-func nothing() *Picture {
+// noPicture returns the Picture before the gateway's first response.
+func noPicture() *Picture {
 	return &Picture{Snapshot: &status.Snapshot{}, Items: &status.Items{}}
 }
 
-// whose returns a client's name, prefixed by its principal if clients are authenticated.
-func whose(who, client string) string {
+// clientName returns a client's name. If clients are authenticated, the principal precedes it.
+func clientName(who, client string) string {
 	switch {
 	case who == "":
 		return client
@@ -33,7 +33,7 @@ func whose(who, client string) string {
 	return who + ": " + client
 }
 
-// client returns the name of the client that owns a session, or "" if it is unknown.
+// client returns the name of the client that owns a session, or "" if the name is unknown.
 func (p *Picture) client(session string) string {
 	for i := range p.Sessions {
 		if p.Sessions[i].ID == session && p.Sessions[i].Client != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// The pictures in README and docs are drawn from the cells of the screen and match the console.
+// The pictures in the README and the docs are drawn from the cells of the screen, and equal what the console shows.
 func TestPictures(t *testing.T) {
 	for _, c := range []struct {
 		name, keys string
@@ -23,7 +23,7 @@ func TestPictures(t *testing.T) {
 		{"actors", ":actors<enter>D", 100, 14},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := sit(t, c.w, c.h, Options{})
+			s := newTestConsole(t, c.w, c.h, Options{})
 			s.press(c.keys)
 			s.draw()
 			picture := svg(s.screen, "goblin-actor, "+c.name)
@@ -46,7 +46,7 @@ var inks = map[tcell.Color]string{
 	tcell.ColorGray: "#8d98ad", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb",
 }
 
-// svg draws a screen. Its text can be searched and copied.
+// svg draws a screen. The text in the picture can be searched and copied.
 func svg(screen tcell.Screen, title string) string {
 	w, h := screen.Size()
 	var b strings.Builder

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	askTime  = 3 * time.Second        // timeout of a request to the gateway
-	minPause = 100 * time.Millisecond // minimum interval between pictures
-	calm     = 250 * time.Millisecond // usual interval between pictures
-	maxPause = 3 * time.Second
-	retry    = time.Second // interval between attempts to reach a gateway that does not answer
-	costs    = 50          // a pause is this many times as long as the request took: the console uses less than 2 % of the gateway's time
+	requestTime = 3 * time.Second        // timeout of a poll or an action
+	minPause    = 100 * time.Millisecond // minimum pause between two polls
+	usualPause  = 250 * time.Millisecond // minimum pause between two polls unless hurry is signaled
+	maxPause    = 3 * time.Second
+	retry       = time.Second // pause after a poll that failed
+	costs       = 50          // a pause is at least this many times as long as the poll took (up to maxPause), so that the console uses less than 2 % of the gateway's time
 
-	maxLog = 2000 // maximum number of events kept
+	maxLog = 2000 // maximum number of log events kept
 )
 
-// pump polls a gateway and hands over Pictures. It runs in one goroutine.
+// pump polls a gateway and passes each Picture to show. It runs in one goroutine.
 type pump struct {
 	source  status.Source
-	metrics func() bool    // whether to fetch metrics
+	metrics func() bool    // reports whether to fetch metrics
 	show    func(*Picture) // receives the newest Picture; may block
 	now     func() time.Time
 	hurry   chan struct{} // capacity 1: poll now
@@ -29,28 +29,28 @@ type pump struct {
 
 // run polls until ctx ends.
 func (p *pump) run(ctx context.Context) {
-	last := nothing()
+	last := noPicture()
 	for ctx.Err() == nil {
 		began := time.Now()
-		next := p.ask(ctx, last)
+		next := p.poll(ctx, last)
 		if ctx.Err() != nil {
 			return
 		}
 		last = next
 		took := time.Since(began)
 		p.show(last)
-		pause := min(max(calm, took*costs), maxPause)
+		pause := min(max(usualPause, took*costs), maxPause)
 		if last.Lost != nil {
 			pause = retry
 		}
-		if !p.rest(ctx, pause) {
+		if !p.wait(ctx, pause) {
 			return
 		}
 	}
 }
 
-// rest waits for pause, or for minPause if hurry is signaled. It returns false if ctx has ended.
-func (p *pump) rest(ctx context.Context, pause time.Duration) bool {
+// wait waits for pause. If hurry is signaled, it waits only for minPause. It returns false if ctx has ended.
+func (p *pump) wait(ctx context.Context, pause time.Duration) bool {
 	short, long := time.NewTimer(minPause), time.NewTimer(pause)
 	defer short.Stop()
 	defer long.Stop()
@@ -68,9 +68,9 @@ func (p *pump) rest(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// ask returns the Picture that follows last. If the gateway does not answer, it is last with the reason in Lost.
-func (p *pump) ask(ctx context.Context, last *Picture) *Picture {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+// poll returns the Picture that follows last. If the gateway does not respond, that is last with the reason in Lost.
+func (p *pump) poll(ctx context.Context, last *Picture) *Picture {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	next := *last
 	if err := p.fetch(ctx, last, &next); err != nil {

@@ -14,12 +14,12 @@ type Column struct {
 	Name  string
 	Sort  rune // shift+letter sorts by this column; 0 = not sortable
 	Right bool // right-aligned, for numbers
-	Flex  bool // shares the remaining width
+	Flex  bool // shares the width that the other columns leave
 	Wide  bool // omitted on screens narrower than 100 columns
 	URI   bool // shortened in the middle if it is too long
 }
 
-// Cell is one value. Its text is safe to display: one of the functions below has created it.
+// Cell is one value. Its text is safe to display, because one of the functions below created it.
 type Cell struct {
 	Text   string
 	Health Health
@@ -32,10 +32,10 @@ type Row struct {
 	ID      string // identifies the row across Pictures
 	Cells   []Cell
 	Health  Health
-	Server  string // the server it belongs to; "" = none
-	Session string // the session it belongs to; "" = none
-	Call    string // status.Call.ID if it is a call
-	Goto    string // the kind that enter opens, if it differs from Kind.Enter
+	Server  string // the row's server; "" = none
+	Session string // the row's session; "" = none
+	Call    string // status.Call.ID if the row is a call
+	Goto    string // name of the kind that enter opens, if it differs from Kind.Enter
 	Detail  func() []Field
 }
 
@@ -47,8 +47,8 @@ type Kind struct {
 	Name    string
 	Columns []Column
 	Rows    func(p *Picture) []Row
-	Same    func(a, b *Picture) bool // reports that both have equal rows; nil = compute the rows of every Picture
-	Enter   string                   // the kind that enter opens for the row's server; "" = the side panel
+	Same    func(a, b *Picture) bool // reports that both Pictures have equal rows; nil = compute the rows of every Picture
+	Enter   string                   // name of the kind that enter opens for the row; "" = the side panel
 	Danger  status.Verb              // the action of ctrl-d on a row; "" = none
 	Tail    bool                     // new rows are appended, and the view follows the end
 }
@@ -70,12 +70,12 @@ func text(s string) Cell { return Cell{Text: plain(s)} }
 
 func colored(s string, h Health) Cell { return Cell{Text: plain(s), Health: h} }
 
-// count returns a number whose changes are marked.
+// count returns a cell with a number. If the number changes, an arrow marks it.
 func count[N int | uint64](n N) Cell {
 	return Cell{Text: strconv.FormatUint(uint64(max(n, 0)), 10), Number: float64(n), Trend: true}
 }
 
-// faults returns a number that should be 0; otherwise it is shown as a warning.
+// faults returns a cell with a number that should be 0. A greater number is shown as a warning.
 func faults[N int | uint64](n N) Cell {
 	c := count(n)
 	if n > 0 {
@@ -84,7 +84,7 @@ func faults[N int | uint64](n N) Cell {
 	return c
 }
 
-// ago returns the time passed since t, or an empty cell if t is zero.
+// ago returns a cell with the time passed since t. It is empty if t is zero.
 func ago(t, now time.Time) Cell {
 	if t.IsZero() {
 		return Cell{}
@@ -93,7 +93,7 @@ func ago(t, now time.Time) Cell {
 	return Cell{Text: span(d), Number: d.Seconds()}
 }
 
-// until returns the time left until t, or an empty cell if t is zero.
+// until returns a cell with the time left until t. It is empty if t is zero.
 func until(t, now time.Time) Cell {
 	if t.IsZero() {
 		return Cell{Number: -1}

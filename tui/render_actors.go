@@ -40,7 +40,7 @@ func actorRow(a status.Actor) Row {
 	}
 }
 
-// serverOfActor returns the server in an actor's name (gateway/pool/<server>/backend/…), or "".
+// serverOfActor returns the server in an actor's name (gateway/pool/<server>/backend/…), or "" if there is none.
 func serverOfActor(a status.Actor) string {
 	rest, ok := strings.CutPrefix(a.Name, "gateway/pool/")
 	if !ok {

@@ -14,14 +14,14 @@ var backendsKind = &Kind{
 	Name: "backends", Enter: "calls", Danger: status.Restart,
 	Columns: []Column{{Name: "BACKEND", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "SINCE", Sort: 'A', Right: true}, {Name: "VIA", Wide: true}, {Name: "PROTOCOL", Sort: 'P', Wide: true},
 		{Name: "PID", Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "TRIES", Sort: 'I', Right: true},
-		{Name: "NOISE", Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
+		{Name: "STRAY", Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Backends))
 		seen := map[string]int{}
 		for i, b := range p.Backends {
 			name := b.Server + "/" + strconv.Itoa(b.Replica)
 			seen[name]++
-			if seen[name] > 1 { // one that is draining while its successor works, or one for other clients
+			if seen[name] > 1 { // for example, the connection is draining while its successor works, or it serves other clients
 				name += "." + strconv.Itoa(seen[name])
 			}
 			rows[i] = backendRow(p, b, name)

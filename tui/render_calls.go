@@ -30,7 +30,7 @@ func callRow(p *Picture, c status.Call, i int) Row {
 	if c.Public != "" {
 		own = c.Item
 	}
-	client := whose(c.Who, cmp.Or(c.Client, p.client(c.Session), c.Session))
+	client := clientName(c.Who, cmp.Or(c.Client, p.client(c.Session), c.Session))
 	waits := waitsFor(c, client)
 	left := until(c.Deadline, p.Now)
 	if c.State == "parked" {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Views of the catalog. Their rows are computed only after the catalog or the subscriptions have changed.
+// Views of the catalog. Their rows are computed again only after the catalog or the subscriptions have changed.
 var (
 	toolsKind = &Kind{
 		Name: "tools", Same: sameItems,

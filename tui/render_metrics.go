@@ -44,7 +44,7 @@ func metricRow(line string) (Row, bool) {
 	}, true
 }
 
-// label returns the value of a label, or "". It does not decode escapes.
+// label returns the value of a label, or "". It does not decode escape sequences.
 func label(labels, name string) string {
 	_, rest, ok := strings.Cut(","+labels, ","+name+`="`)
 	if !ok {

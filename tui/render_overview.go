@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// overviewKind is the first screen: one row per kind, then one per problem.
+// overviewKind is the first view: one row per kind and project, then one per problem.
 var overviewKind = &Kind{
 	Name:    "overview",
 	Columns: []Column{{Name: "WHAT"}, {Name: "COUNT", Right: true}, {Name: "HOW", Flex: true}},
@@ -77,7 +77,7 @@ func sessionsIn(p *Picture, project string) (n int) {
 	return n
 }
 
-// detailOf returns the details of another kind's row.
+// detailOf returns a function for the details of another kind's row.
 func detailOf(p *Picture, kind *Kind, id string) func() []Field {
 	return func() []Field {
 		for _, r := range kind.Rows(p) {
@@ -149,7 +149,7 @@ func actorsSummary(p *Picture) (string, Health) {
 	return fmt.Sprintf("%s queued, %d refused, %s", plural(depth, "message"), refused, plural(int(restarts), "restart")), health
 }
 
-// tally formats counts by name: "3 ready, 1 waiting".
+// tally formats counts by name, for example "3 ready, 1 waiting".
 func tally(counts map[string]int) string {
 	var parts []string
 	for what, n := range counts {

@@ -7,9 +7,9 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A server that hangs at start or is being retried is listed as a problem. One that has just started is not.
+// A server that hangs while starting or is being retried is listed as a problem. A server that has just started is not.
 func TestFaultsWhileStarting(t *testing.T) {
-	p := nothing()
+	p := noPicture()
 	p.Now = time.Unix(100, 0)
 	p.Servers = []status.Server{{Name: "new", State: "handshaking"},
 		{Name: "hung", State: "handshaking", Fault: true, Reason: "waiting for the response to initialize for 12s"}}

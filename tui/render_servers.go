@@ -23,7 +23,7 @@ var serversKind = &Kind{
 	},
 }
 
-// reasonOf returns the server's reason as a list, which is empty without one.
+// reasonOf returns the server's reason as a list. The list is empty if there is no reason.
 func reasonOf(s status.Server) []string {
 	if s.Reason == "" {
 		return nil
@@ -59,7 +59,8 @@ func serverRow(p *Picture, s status.Server) Row {
 	}
 }
 
-// subscriptionsOf returns how many subscriptions clients have, and how many of them the server has: clients share them.
+// subscriptionsOf returns the number of clients' subscriptions and the number at the server. The numbers differ because
+// clients share subscriptions at the server.
 func subscriptionsOf(s status.Server) string {
 	if s.Subscribers == 0 && s.Subscribed == 0 {
 		return ""

@@ -32,7 +32,7 @@ func sessionRow(p *Picture, s status.Session, id string) Row {
 	}
 	return Row{
 		ID: id, Session: s.ID, Health: health,
-		Cells: []Cell{text(id), text(whose(s.Who, s.Client)), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
+		Cells: []Cell{text(id), text(clientName(s.Who, s.Client)), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
 		Detail: func() []Field {
 			return fields(
 				Field{"session", s.ID + " (the first characters; the full id is secret)"}, Field{"client", s.Client}, Field{"principal", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},

@@ -9,7 +9,7 @@ var subscriptionsKind = &Kind{
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Subscriptions))
 		for i, s := range p.Subscriptions {
-			client := whose(s.Who, cmp.Or(p.client(s.Session), s.Session))
+			client := clientName(s.Who, cmp.Or(p.client(s.Session), s.Session))
 			rows[i] = Row{ID: s.Session + " " + s.URI, Server: s.Server, Session: s.Session,
 				Cells: []Cell{text(s.URI), text(s.Server), text(client), text(s.Session)},
 				Detail: func() []Field {

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// watched is a Source that can stop answering, and records when it is queried.
+// watched is a Source that can stop responding. It records when it is queried.
 type watched struct {
 	fixed
 	mu    sync.Mutex
@@ -114,7 +114,7 @@ func (s *stage) end() {
 		}
 	case <-time.After(20 * time.Second):
 		buf := make([]byte, 1<<16)
-		s.t.Fatalf("the console does not end:\n%s", buf[:runtime.Stack(buf, true)])
+		s.t.Fatalf("the console did not end:\n%s", buf[:runtime.Stack(buf, true)])
 	}
 }
 
@@ -135,7 +135,7 @@ func TestRun(t *testing.T) {
 	if got, want := <-s.source.acted, (status.Action{Verb: status.Restart, Server: "files"}); got != want {
 		t.Errorf("action %+v, want %+v", got, want)
 	}
-	s.await("restart files: started")
+	s.await("restart files: requested")
 	s.typed(":metrics")
 	s.key(tcell.KeyEnter, 0)
 	s.await("goblin_in_flight")
@@ -157,7 +157,7 @@ func TestRun(t *testing.T) {
 	s.leftNothing(before)
 }
 
-// leftNothing checks that the console has left no goroutine behind.
+// leftNothing checks that the console has left no goroutine running.
 func (s *stage) leftNothing(before int) {
 	s.t.Helper()
 	for range 400 {
@@ -182,7 +182,7 @@ func (s *stage) atMostTen() {
 	}
 }
 
-// Run ends with the caller's context, even if that ends before the first draw.
+// Run ends when the caller's context ends, even before the first draw.
 func TestRunEndsWithItsContext(t *testing.T) {
 	for _, wait := range []time.Duration{0, 50 * time.Millisecond} {
 		s := run(t)

@@ -27,17 +27,17 @@ func TestMain(m *testing.M) {
 // noon is the time of all fixtures.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// seat is a console on a simulated screen. The test controls its clock and its Pictures; it starts no goroutine.
-type seat struct {
+// testConsole is a console on a simulated screen. The test controls its clock and its Pictures. It starts no goroutine.
+type testConsole struct {
 	t      *testing.T
 	app    *App
 	screen tcell.SimulationScreen
 	now    time.Time
 }
 
-func sit(t testing.TB, w, h int, o Options) *seat {
+func newTestConsole(t testing.TB, w, h int, o Options) *testConsole {
 	t.Helper()
-	s := &seat{screen: tcell.NewSimulationScreen("UTF-8"), now: noon}
+	s := &testConsole{screen: tcell.NewSimulationScreen("UTF-8"), now: noon}
 	s.t, _ = t.(*testing.T)
 	if err := s.screen.Init(); err != nil {
 		t.Fatal(err)
@@ -50,8 +50,8 @@ func sit(t testing.TB, w, h int, o Options) *seat {
 	return s
 }
 
-// press types a script of runes and of key names in angle brackets, such as "<enter>".
-func (s *seat) press(script string) {
+// press sends a script of characters and of key names in angle brackets, such as "<enter>".
+func (s *testConsole) press(script string) {
 	for script != "" {
 		if end := strings.IndexByte(script, '>'); script[0] == '<' && end > 0 {
 			if k, ok := named[script[1:end]]; ok {
@@ -70,8 +70,8 @@ var named = map[string]tcell.Key{"enter": tcell.KeyEnter, "esc": tcell.KeyEscape
 	"end": tcell.KeyEnd, "home": tcell.KeyHome, "pgdn": tcell.KeyPgDn, "pgup": tcell.KeyPgUp, "left": tcell.KeyLeft, "right": tcell.KeyRight,
 	"ctrl-z": tcell.KeyCtrlZ, "ctrl-d": tcell.KeyCtrlD, "backspace": tcell.KeyBackspace2}
 
-// draw draws and returns the lines of the screen.
-func (s *seat) draw() []string {
+// draw draws the console and returns the lines of the screen.
+func (s *testConsole) draw() []string {
 	w, h := s.screen.Size()
 	s.app.SetRect(0, 0, w, h)
 	s.app.Draw(s.screen)
@@ -98,7 +98,7 @@ func screenLines(screen tcell.Screen) []string {
 }
 
 // styles lists the highlighted texts on the screen: filter matches, the selected row, and bad and warning cells.
-func (s *seat) styles() string {
+func (s *testConsole) styles() string {
 	var b strings.Builder
 	w, h := s.screen.Size()
 	for y := range h {
@@ -132,14 +132,14 @@ func (s *seat) styles() string {
 	return b.String()
 }
 
-func (s *seat) has(want string) {
+func (s *testConsole) has(want string) {
 	s.t.Helper()
 	if got := strings.Join(s.draw(), "\n"); !strings.Contains(got, want) {
 		s.t.Errorf("the screen does not show %q:\n%s", want, got)
 	}
 }
 
-func (s *seat) hasNot(not string) {
+func (s *testConsole) hasNot(not string) {
 	s.t.Helper()
 	if got := strings.Join(s.draw(), "\n"); strings.Contains(got, not) {
 		s.t.Errorf("the screen shows %q:\n%s", not, got)

@@ -7,14 +7,14 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// A skin styles the parts it names. All other parts get the background of "plain".
+// A skin styles the parts that it names. All other parts get the background of "plain".
 func TestSkin(t *testing.T) {
 	skin := map[string]Paint{
 		"plain":    {Foreground: "white", Background: "#102030"},
 		"bad":      {Foreground: "#ff5555", Underline: true},
 		"selected": {Foreground: "black", Background: "aqua"},
 	}
-	s := sit(t, 80, 24, Options{Skin: skin})
+	s := newTestConsole(t, 80, 24, Options{Skin: skin})
 	s.press(":servers<enter><down>d")
 	s.draw()
 	ground := tcell.NewHexColor(0x102030)
@@ -43,7 +43,7 @@ func TestSkin(t *testing.T) {
 // NO_COLOR overrides every skin and palette.
 func TestNoColorOverridesSkin(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
-	s := sit(t, 80, 24, Options{Palette: "colour", Skin: map[string]Paint{"plain": {Background: "red"}}})
+	s := newTestConsole(t, 80, 24, Options{Palette: "colour", Skin: map[string]Paint{"plain": {Background: "red"}}})
 	if s.app.palette != palettes["mono"] {
 		t.Error("the skin is applied despite NO_COLOR")
 	}

@@ -11,10 +11,11 @@ import (
 // trendTime is how long a changed number is marked with an arrow.
 const trendTime = 3 * time.Second
 
-// table holds the rows of a view with their filter, order and selection. Drawing is in table_draw.go; keys are handled by App.
+// table holds the rows of a view with their filter, order and selection. Drawing is in table_draw.go; keys are handled
+// by App.
 type table struct {
 	columns []Column
-	tail    bool // follow the end until the selection is moved away from it
+	tail    bool // keep the last row selected as rows are appended, until the user moves the selection
 
 	rows  []Row // all rows
 	shown []int // indices of the visible rows, in display order
@@ -33,7 +34,7 @@ type table struct {
 	height   int    // lines that fit on the screen when it was last drawn
 
 	trends map[trendKey]trend
-	widths []int // per column, the widest text of the rows in shown
+	widths []int // per column, the width of the widest text in shown rows
 }
 
 type trendKey struct {
@@ -64,7 +65,7 @@ func (t *table) update(rows []Row, now time.Time) {
 	}
 }
 
-// follow compares numbers with their previous values and records changes.
+// follow compares numbers with their previous values and records the changes.
 func (t *table) follow(rows []Row, now time.Time) {
 	next := make(map[trendKey]trend, len(t.trends))
 	for i := range rows {
@@ -84,7 +85,7 @@ func (t *table) follow(rows []Row, now time.Time) {
 	t.trends = next
 }
 
-// arrow returns the mark after a number: ↑, ↓ or nothing.
+// arrow returns the mark after a number that has changed recently, ↑ or ↓, otherwise "".
 func (t *table) arrow(id string, column int, now time.Time) string {
 	tr := t.trends[trendKey{id, column}]
 	switch {
@@ -96,7 +97,8 @@ func (t *table) arrow(id string, column int, now time.Time) string {
 	return "↓"
 }
 
-// apply computes the visible rows. The selection stays on its row, or on the row now in its place if that was removed.
+// apply computes the visible rows. The selection stays on its row. If that row is no longer visible, the row now in its
+// place is selected.
 func (t *table) apply() {
 	t.shown = t.shown[:0]
 	filter := t.filter()
@@ -130,7 +132,8 @@ func (t *table) compare(i, j int) int {
 	return c
 }
 
-// sort sorts by a column, numbers in descending order. A second call reverses the order, a third restores the original.
+// sort sorts by a column, numbers in descending order. A second call for the column reverses the order, a third
+// restores the original order.
 func (t *table) sort(column int) {
 	first := t.columns[column].Right
 	switch {
@@ -144,7 +147,7 @@ func (t *table) sort(column int) {
 	t.apply()
 }
 
-// move moves the selection by n lines, within the visible rows.
+// move moves the selection down by n lines (up if n is negative), within the visible rows.
 func (t *table) move(n int) {
 	t.at = max(0, min(t.at+n, len(t.shown)-1))
 	t.selected = ""
@@ -185,7 +188,7 @@ func cellOf(r *Row, column int) Cell {
 	return Cell{}
 }
 
-// fold converts text to lower case rune by rune, so that positions are preserved.
+// fold converts text to lower case rune by rune, so that indices of runes stay the same.
 func fold(s string) []rune {
 	runes := []rune(s)
 	for i, r := range runes {
@@ -194,7 +197,7 @@ func fold(s string) []rune {
 	return runes
 }
 
-// find returns the index of query in text, starting at from, or -1.
+// find returns the index of query in text, searching from index from, or -1.
 func find(text, query []rune, from int) int {
 	for i := from; i+len(query) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(query)], query) {
@@ -204,7 +207,8 @@ func find(text, query []rune, from int) int {
 	return -1
 }
 
-// marks returns a function that reports which runes of text the query matches, or nil if none.
+// marks returns a function that reports whether the query matches the rune at an index of text. It returns nil if the
+// query matches nothing.
 func marks(text string, query []rune) func(int) bool {
 	if len(query) == 0 {
 		return nil

@@ -9,12 +9,12 @@ import (
 
 const (
 	gap     = 2   // spaces between two columns
-	minFlex = 16  // minimum width of a flexible column whose text is at least as wide
+	minFlex = 16  // width that a flexible column gets at least, unless its text is narrower
 	wide    = 100 // minimum screen width to show the columns marked Wide
 	maxText = 40  // maximum width of a column that is not flexible
 )
 
-// draw draws the header and the rows into a rectangle of any size, and nothing outside it.
+// draw draws the header and the rows into a rectangle of any size. It draws nothing outside the rectangle.
 func (t *table) draw(screen tcell.Screen, x, y, w, h int, p *Palette, now time.Time) {
 	if w < 1 || h < 1 {
 		return
@@ -93,8 +93,9 @@ func (t *table) drawRow(screen tcell.Screen, x, y, w int, room []int, r *Row, se
 	}
 }
 
-// layout returns the width of every column from left on, for a table of width w. Fixed columns get what their texts need,
-// at most maxText. Flexible columns share the rest; those that need less are served first. 0 = the column is hidden.
+// layout returns the width of every column from t.left on, for a table of width w. Columns that are not flexible get
+// the width of their texts, at most maxText. Flexible columns share the rest; those that need less are served first. 0
+// means that the column is hidden.
 func (t *table) layout(w int) []int {
 	room := make([]int, len(t.columns))
 	rest := w + gap

@@ -86,7 +86,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// The log view follows the end until the selection moves away from it.
+// The log view keeps the newest row selected until the user moves the selection.
 func TestLogFollowsItsEnd(t *testing.T) {
 	tab := newTable(&Kind{Name: "log", Columns: abKind.Columns, Tail: true})
 	tab.update(rowsOf("a", "b"), noon)
@@ -158,7 +158,7 @@ func TestManyRows(t *testing.T) {
 		items.Tools = append(items.Tools, status.Item{Server: "s", Public: "s_tool_" + strings.Repeat("x", len(items.Tools)%20), Description: "does a thing, and another thing"})
 	}
 	p.Items = items
-	s := sit(t, 120, 40, Options{View: "tools"})
+	s := newTestConsole(t, 120, 40, Options{View: "tools"})
 	began := time.Now()
 	s.app.take(p)
 	s.press("/anoth")

@@ -28,7 +28,8 @@ func plain(s string) string {
 	return visible.Cut(visible.Text(strings.Join(strings.Fields(s), " ")), maxPlain)
 }
 
-// lines converts text from outside for a paragraph. It keeps line breaks and replaces tabs by spaces.
+// lines splits text from outside into lines for display. It makes control characters visible and expands each tab to
+// four spaces.
 func lines(s string) []string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
 	out := strings.Split(strings.TrimRight(s, "\n"), "\n")
@@ -56,8 +57,8 @@ func width(s string) int {
 	return uniseg.StringWidth(s)
 }
 
-// put draws text at x in at most room columns and returns how many it used. Text that does not fit is cut with "…".
-// mark reports which runes to highlight; nil = none.
+// put draws text at column x of line y in at most room columns and returns how many it used. Text that does not fit is
+// cut with "…". mark reports which runes to highlight; nil = none.
 func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, mark func(i int) bool, marked tcell.Style) int {
 	fits := width(text) <= room
 	took, at := 0, 0
@@ -79,7 +80,7 @@ func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, ma
 			return took
 		}
 		if w == 0 || visible.Hidden(runes[0]) {
-			continue // plain and lines remove these
+			continue // plain and lines make such characters visible, so text from outside has none
 		}
 		screen.Put(x+took, y, string(runes[:min(len(runes), maxCluster)]), s)
 		took += w
@@ -104,7 +105,8 @@ func fill(screen tcell.Screen, x, y, w int, style tcell.Style) {
 	}
 }
 
-// wrap breaks a line into pieces of at most w columns, between words if possible. A character wider than w gets its own piece.
+// wrap breaks a line into pieces of at most w columns, between words if possible. A character wider than w is a piece
+// of its own.
 func wrap(s string, w int) []string {
 	var out []string
 	start, at, space, took := 0, 0, 0, 0 // start of the piece; position; just past the piece's last space; columns since start
@@ -152,7 +154,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// size formats a number of bytes, or returns "" if it is negative (unknown).
+// size formats a number of bytes. It returns "" for a negative number, which means that the size is unknown.
 func size(n int64) string {
 	switch {
 	case n < 0:

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// view is a kind restricted to a server or a session, with its table.
+// view is a kind, restricted to a server or a session or not at all, with its table.
 type view struct {
 	kind    *Kind
 	server  string // "" = all
 	session string // "" = all
 	table   *table
-	last    *Picture // the source of the rows; nil = none yet
+	last    *Picture // the Picture from which the rows were computed; nil = none yet
 }
 
 func newView(k *Kind, server, session string) *view {
