@@ -18,8 +18,9 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// TestMain also runs the test binary as the programs that a run starts: a server, a proxy or a static handler. `serve` starts a proxy for
-// the first HTTP server of the configuration. Like a gateway, it answers /readyz and ends at SIGTERM.
+// TestMain also runs the test binary as the programs that a run starts: a server, a proxy or a static handler. `serve`
+// starts a proxy for the first HTTP server of the configuration. Like a gateway, the proxy answers /readyz and ends on
+// SIGTERM.
 func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	if len(args) == 0 || args[0] != "bench" && args[0] != "serve" {
@@ -133,7 +134,7 @@ func TestCallsOfEveryTarget(t *testing.T) {
 				t.Errorf("targets: %s", got)
 			}
 			if result.Rows[0].ToBase != 1 {
-				t.Errorf("direct has the ratio %g to itself", result.Rows[0].ToBase)
+				t.Errorf("the ratio of direct to itself is %g", result.Rows[0].ToBase)
 			}
 			if result.Bytes < size-20 || result.Bytes > size+100 {
 				t.Errorf("a response has %d bytes, want about %d", result.Bytes, size)
@@ -143,7 +144,7 @@ func TestCallsOfEveryTarget(t *testing.T) {
 	}
 }
 
-// saved checks the files of a saved report.
+// saved saves the report and checks its files.
 func saved(t *testing.T, result *report.Report) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
@@ -201,7 +202,7 @@ func TestOptionsReportEveryError(t *testing.T) {
 	}
 }
 
-// Rounds without completed calls are omitted from the ratios, and the report is still written.
+// Rounds without completed calls are omitted from the ratios. The report is still written.
 func TestRoundsWithoutCalls(t *testing.T) {
 	none, some := load.Round{Elapsed: time.Second}, load.Round{Calls: 10, Elapsed: time.Second, Latencies: []uint32{5}}
 	for _, c := range []struct {

@@ -10,8 +10,9 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// cells measures small calls through one gateway for all four combinations of client era and server era, first with HTTP servers, then with
-// stdio servers. Ratios are relative to a legacy client with a legacy server of the same kind.
+// cells measures small calls through one gateway for all four combinations of client era and server era, first with
+// HTTP servers, then with stdio servers. The base of the ratios is a legacy client with a legacy server of the same
+// transport.
 func (s *setup) cells(result *report.Report) error {
 	servers := map[string]any{}
 	for _, era := range []string{"legacy", "modern"} {

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/bench/stats"
 )
 
-// coldSizes are the numbers of servers and of tools per server. A tool has about coldToolBytes bytes.
+// coldSizes holds pairs: a number of servers and a number of tools per server. A tool has about coldToolBytes bytes.
 var coldSizes = [][2]int{{10, 20}, {100, 10}, {100, 100}}
 
 const (
@@ -25,8 +25,8 @@ const (
 	coldWait      = 30 * time.Second
 )
 
-// cold repeatedly starts `goblin-actor stdio` with the same state file while its servers keep running, and requests the first list
-// immediately.
+// cold repeatedly starts `goblin-actor stdio` with the same state file while its servers keep running. After each
+// start, it requests the first list immediately.
 func (s *setup) cold() (*report.Cold, error) {
 	c := &report.Cold{}
 	s.plan(len(coldSizes) * s.o.Starts)
@@ -100,8 +100,8 @@ type coldTimes struct {
 }
 
 // coldStart starts a gateway, requests the list and stops the gateway. If all is not zero, it repeats the request until
-// that many tools are listed, none of them from the state file, and lets the gateway save them. Otherwise the first
-// list must come from the state file.
+// that many tools are listed and none of them is from the state file; the gateway then saves them. If all is zero, the
+// first list must come from the state file.
 func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 	err = s.begin(command, func(p *process.StdioProgram) error {
 		var err error
@@ -126,7 +126,7 @@ func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 	return at, err
 }
 
-// listTools fetches all pages or only the first one. It records the time of the first page of this start.
+// listTools fetches all pages, or only the first one. It sets at if this is the first page since the start.
 func listTools(p *process.StdioProgram, id *int, all bool, at *coldTimes) (found int, cached bool, err error) {
 	for cursor := ""; ; *id++ {
 		answer, when, err := p.Request(*id, "tools/list", "{"+cursor+"}")
@@ -160,14 +160,14 @@ func coldPage(answer []byte) (n int, next string, err error) {
 	return len(page.Result.Tools), string(page.Result.NextCursor), nil
 }
 
-// begin starts a program on stdio, calls use, and stops the program, within twice coldWait.
+// begin starts a program on stdio, calls use, and stops the program. All of this may take at most twice coldWait.
 func (s *setup) begin(command []string, use func(*process.StdioProgram) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, 2*coldWait)
 	defer cancel()
 	return process.RunStdio(ctx, command, use)
 }
 
-// remembered reports whether a list contains items that the gateway has only read from its state file.
+// remembered reports whether a list contains items that the gateway knows only from its state file.
 func remembered(answer []byte) bool {
 	return bytes.Contains(answer, []byte(`"goblin-actor/state":"cached"`))
 }

@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	completeTools = 20                     // per server
-	completePoll  = time.Millisecond       // between two requests for the list
-	toldWait      = 700 * time.Millisecond // for a list_changed notification
+	completeTools = 20                     // tools per server
+	completePoll  = time.Millisecond       // pause between two requests for the list
+	notifyWait    = 700 * time.Millisecond // how long to wait for a list_changed notification
 )
 
-// complete alternates between three kinds of starts: without a state file, with one, and of the stdio server alone.
+// complete measures three kinds of starts in turn: of a gateway without a state file, of one with a state file, and of
+// the stdio server alone.
 func (s *setup) complete() ([]report.CompleteRow, error) {
 	fmt.Fprintf(s.progress, "bench cold: time to the complete list of one HTTP and one stdio server, %d starts\n", s.o.Starts)
 	server := []string{"server", "--tools", fmt.Sprint(completeTools), "--tool-bytes", fmt.Sprint(coldToolBytes)}
@@ -61,32 +62,33 @@ func (s *setup) complete() ([]report.CompleteRow, error) {
 	return rows, nil
 }
 
-// startTimes are the times of one start. told is 0 if there was no notification.
+// startTimes are the times of one start. notified is 0 if there was no notification. held is the number of tools in the
+// first list.
 type startTimes struct {
-	first, all, told time.Duration
-	held             int
+	first, all, notified time.Duration
+	held                 int
 }
 
 func fillRow(r *report.CompleteRow, starts []startTimes) {
-	var first, all, told []float64
+	var first, all, notified []float64
 	r.Starts, r.Held = len(starts), r.Tools
 	for _, at := range starts {
 		first, all, r.Held = append(first, stats.Millis(at.first)), append(all, stats.Millis(at.all)), min(r.Held, at.held)
-		if at.told > 0 {
-			told = append(told, stats.Millis(at.told))
+		if at.notified > 0 {
+			notified = append(notified, stats.Millis(at.notified))
 		} else {
-			r.Untold++
+			r.Unnotified++
 		}
 	}
-	r.First, r.All, r.Told = stats.Median(first), stats.Median(all), stats.Median(told)
+	r.First, r.All, r.Notified = stats.Median(first), stats.Median(all), stats.Median(notified)
 	if len(all) > 0 {
 		r.Best, r.Worst = slices.Min(all), slices.Max(all)
 	}
 }
 
-// completeStart starts a program and requests the list until it is complete. If tells is set and the list changed, it
-// waits for a notification. Then it stops the program.
-func (s *setup) completeStart(command []string, tools int, tells bool) (at startTimes, err error) {
+// completeStart starts a program and requests the list until it is complete. If notifies is set and the first list was
+// incomplete, it then waits for a notification. At the end it stops the program.
+func (s *setup) completeStart(command []string, tools int, notifies bool) (at startTimes, err error) {
 	err = s.begin(command, func(p *process.StdioProgram) error {
 		if _, err := p.Initialize(); err != nil {
 			return err
@@ -112,10 +114,10 @@ func (s *setup) completeStart(command []string, tools int, tells bool) (at start
 			}
 			time.Sleep(completePoll)
 		}
-		if tells && at.all > at.first {
-			p.WaitChanged(toldWait)
+		if notifies && at.all > at.first {
+			p.WaitChanged(notifyWait)
 		}
-		at.told = p.Changed
+		at.notified = p.Changed
 		return nil
 	})
 	return at, err

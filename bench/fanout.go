@@ -17,8 +17,8 @@ import (
 
 // FanoutOptions configures RunFanout. Default completes them.
 type FanoutOptions struct {
-	Subscribers []int    // concurrent streams, one measurement each; default 100, 1000
-	Changes     int      // published one after the other to each target; default 100
+	Subscribers []int    // number of concurrent streams, one measurement each; default 100, 1000
+	Changes     int      // number of changes published one after the other to each target; default 100
 	Clients     []string // of Eras; default both
 	Behind      []string // of ServerKinds; default http and stdio
 	What        []string // of FanoutChanges; default updated
@@ -27,7 +27,7 @@ type FanoutOptions struct {
 	Command     string   // for the report
 }
 
-// FanoutChanges are the kinds of notifications: a subscribed resource has changed, or the list of tools has.
+// FanoutChanges are the kinds of changes: of a subscribed resource, or of the list of tools.
 var FanoutChanges = []string{"updated", "list"}
 
 // Default returns o with zero fields replaced by their defaults.
@@ -78,7 +78,7 @@ func RunFanout(ctx context.Context, o FanoutOptions, progress io.Writer) (*repor
 	})
 }
 
-// fanout measures all rows with one gateway in front of all servers. Streams subscribe to one server at a time.
+// fanout measures all rows with one gateway that has all servers. The streams of a row subscribe to one server.
 func (s *setup) fanout(o FanoutOptions, f *report.Fanout) error {
 	servers := map[string]any{}
 	var all []*process.RawServer
@@ -131,8 +131,8 @@ type fanoutRun struct {
 	n, changes int
 }
 
-// listPause separates two changes of a list: the gateway announces list changes at most every 250 ms, which is not a
-// cost of fan-out.
+// listPause is the pause before each change of a list. The gateway announces list changes at most every 250 ms; without
+// the pause, this would count as a cost of fan-out.
 const listPause = 300 * time.Millisecond
 
 func (r *fanoutRun) row(direct, b *process.RawServer) (report.FanoutRow, error) {
@@ -155,7 +155,7 @@ func (r *fanoutRun) row(direct, b *process.RawServer) (report.FanoutRow, error) 
 	var gate, dir fanoutTimes
 	before := r.g.Usage()
 	for n := int64(1); n <= int64(r.changes); n++ {
-		for turn := range 2 { // in alternating order, so that background load affects both alike
+		for turn := range 2 { // in alternating order, so that background load affects both targets alike
 			var err error
 			if (turn == 0) == (n%2 == 0) {
 				err = r.publish(through, b, n, &gate)
@@ -215,7 +215,8 @@ func (f *fanoutTimes) quantiles() (p50, p99 float64) {
 	return stats.Quantile(sorted, .5), stats.Quantile(sorted, .99)
 }
 
-// over returns ratios to the same changes sent directly: the median ratio for the last stream, and the ratio of the p99 over all streams.
+// over returns two ratios to the direct streams: the median ratio of the times until the last stream received a change,
+// and the ratio of the p99 over all streams.
 func (f *fanoutTimes) over(direct *fanoutTimes) (last, all float64) {
 	var ratios []float64
 	for i := range min(len(f.last), len(direct.last)) {

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/bench/stats"
 )
 
-// FaultKinds are the faults that RunFaults can inject into a server, or cause as a client.
+// FaultKinds are the faults that RunFaults can cause in a server or as a client.
 var FaultKinds = []string{"kill", "hang", "slow", "leave", "flood"}
 
 // FaultsOptions configures RunFaults. Default completes them.
@@ -29,7 +29,7 @@ type FaultsOptions struct {
 	Commit  string        // for the report
 	Command string        // for the report
 
-	ready time.Duration // kill: how long a server must have been ready before it is killed; default readyFor
+	ready time.Duration // kill: how long a server must have been ready before the process is killed; default readyFor
 }
 
 // Default returns o with zero fields replaced by their defaults.
@@ -98,15 +98,15 @@ func RunFaults(ctx context.Context, o FaultsOptions, progress io.Writer) (*repor
 }
 
 const (
-	faultTimeout = time.Second // of the server's calls: the longest time a hanging server can delay a caller
-	faultWindow  = time.Second // minimum time to watch the other server's clients
+	faultTimeout = time.Second // timeout of the server's calls: the longest time that a hanging server can delay a caller
+	faultWindow  = time.Second // minimum time to observe the clients of the other server
 	faultWait    = 30 * time.Second
 	victims      = 4 // clients of the faulty server
 	others       = 4 // clients of the other server
 	callEvery    = 4 * time.Millisecond
 )
 
-// faultRun is the measurement of one fault. It has its own gateway, with the faulty server and another one.
+// faultRun is the measurement of one fault. It has its own gateway, with the faulty server and one other server.
 type faultRun struct {
 	*setup
 	o    FaultsOptions
@@ -147,7 +147,7 @@ func (f *faultRun) run() error {
 	defer hurt.Close()
 	f.Sleep(f.o.Calm)
 	before := f.g.Usage().RSS
-	f.began, f.peak = load.Now(), before // do sets it again if it has to wait first
+	f.began, f.peak = load.Now(), before // kill sets began again, because it first waits
 	f.row.Calm = calm.P99(f.began-f.o.Calm, f.began)
 	if err := f.do(hurt); err != nil {
 		return err
@@ -190,7 +190,8 @@ func (f *faultRun) until(happened func() bool) bool {
 	return false
 }
 
-// recovers records the first error after the fault, and the first success after both that error and end, the end of the fault.
+// recovers waits for recovery, at most faultWait. It records the first error after the fault, and the first success
+// after both that error and end, the end of the fault.
 func (f *faultRun) recovers(hurt *load.Probes, end time.Duration) {
 	f.until(func() bool {
 		f.sample()

@@ -16,7 +16,7 @@ import (
 // readyFor is slightly longer than the time after which the gateway reconnects to a lost server immediately.
 const readyFor = 5500 * time.Millisecond
 
-// do injects the fault and waits for recovery.
+// do injects the fault and waits until the calls succeed again.
 func (f *faultRun) do(hurt *load.Probes) error {
 	switch f.row.Fault {
 	case "kill":
@@ -34,8 +34,9 @@ func (f *faultRun) do(hurt *load.Probes) error {
 // kill kills the server's process. A server on HTTP is restarted immediately at its address; one on stdio is restarted
 // by the gateway.
 //
-// A gateway reconnects immediately to a server that had been ready for 5 s, and after half a second otherwise. For a URL, it makes a few
-// attempts within the first half second. The fault is injected after the server has been ready for longer than that.
+// A gateway reconnects immediately to a server that had been ready for 5 s, otherwise after half a second. For a URL,
+// it makes a few attempts within the first half second. kill therefore waits until the server has been ready for
+// readyFor.
 func (f *faultRun) kill(hurt *load.Probes) error {
 	f.Sleep(f.o.ready - time.Since(f.ready))
 	pid, err := f.server.Command("pid")
@@ -73,7 +74,7 @@ func (f *faultRun) hang(hurt *load.Probes) error {
 // smallWindow is the number of bytes that a slow reader's socket accepts before the gateway has to buffer the rest.
 const smallWindow = 4096
 
-// slow has clients request large results without reading them. The clients disconnect at the end of the fault.
+// slow makes clients request large results without reading them. The clients disconnect at the end of the fault.
 func (f *faultRun) slow(hurt *load.Probes) error {
 	large := &load.Probes{At: f.g.Process, Era: f.o.Clients, Tool: f.name + "_big"}
 	var readers []*load.Client
@@ -104,7 +105,7 @@ func (f *faultRun) slow(hurt *load.Probes) error {
 	return nil
 }
 
-// leave has clients cut their connections in the middle of calls, one after the other, while the server hangs.
+// leave makes clients cut their connections in the middle of calls, one after the other, while the server hangs.
 func (f *faultRun) leave(hurt *load.Probes) error {
 	if _, err := f.server.Command("hang %d", min(f.o.Lasts, faultTimeout/2).Milliseconds()); err != nil {
 		return err
@@ -134,7 +135,8 @@ func (f *faultRun) leave(hurt *load.Probes) error {
 	return nil
 }
 
-// flood has the server change its list and announce the changes as fast as it can. The gateway has recovered once clients get the last list.
+// flood makes the server change its list and announce the changes as fast as it can. The gateway has recovered once a
+// client receives the last list.
 func (f *faultRun) flood() error {
 	before, err := f.server.Command("lists")
 	if err != nil {

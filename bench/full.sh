@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every kind of bench and writes a report for each into the directory $1. docs/bench was made with it. It takes about half an hour on
+# Runs every kind of bench and writes a report for each into the directory $1. The reports in docs/bench were made with this script. It takes about half an hour on
 # two cores, during which the machine should be idle. Each --assert is a goal. A missed goal is in the report and does not end the
 # script; a failed run does. TIME and ROUNDS shorten the runs.
 set -euo pipefail

@@ -36,7 +36,7 @@ type GrowthOptions struct {
 	Commit   string        // for the report
 	Command  string        // for the report
 
-	gateways int // checks: gateways of each kind, in turns; default 7
+	gateways int // checks: number of gateways of each kind, started in turn; default 7
 }
 
 // Default returns o with zero fields replaced by their defaults.
@@ -79,7 +79,7 @@ func RunGrowth(ctx context.Context, o GrowthOptions, progress io.Writer) (*repor
 	base := Options{Kind: "growth", Program: o.Program, Commit: o.Commit, Command: o.Command, Servers: 1, Tools: 1}
 	return runIn(ctx, base, progress, func(s *setup, result *report.Report) error {
 		result.Growth = &report.Growth{Behind: o.Behind, Clients: o.Clients}
-		// All clients of the modern era at one address count as one client.
+		// All modern clients at one address count as one client.
 		s.Settings = map[string]any{"limits": map[string]any{"maxSessions": 25_000, "maxInFlightPerClient": 25_000}}
 		g := &growthRun{setup: s, o: o, growth: result.Growth}
 		for _, what := range o.What {

@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	checkChanges = 5                      // published list changes per gateway
-	checkQuiet   = 400 * time.Millisecond // before a change, so that the gateway can notify clients immediately
+	checkChanges = 5                      // number of published list changes per gateway
+	checkQuiet   = 400 * time.Millisecond // pause before a change, so that the gateway can notify clients immediately
 )
 
-// published holds, for one kind of gateway, the times in milliseconds from a server's list until clients see it.
+// published holds the times, in milliseconds, from a server's list response until clients see the list, for one kind of
+// gateway.
 type published struct {
 	first, changed []float64
 }
 
-// checks measures how long a gateway takes to publish the list of a server with n tools, both at the start and after one tool has changed.
-// It compares these times with a gateway that does not check definitions. All gateways start without a state file and take turns with the
-// same server.
+// checks measures how long a gateway takes to publish the list of a server with n tools, both at the start and after
+// one tool has changed. It compares these times with those of a gateway that does not check definitions. All gateways
+// start without a state file, one after the other, with the same server.
 func (g *growthRun) checks() error {
 	for _, n := range g.sizes("checks") {
-		g.say("tools, with and without checks", n)
+		g.announce("tools, with and without checks", n)
 		checked, unchecked := &published{}, &published{}
 		err := g.Scope(func() error {
 			server, err := g.NewRawServer(g.o.Behind, fmt.Sprintf("g%d", g.next), "--tools", fmt.Sprint(n))
@@ -60,8 +61,8 @@ func (g *growthRun) checks() error {
 	return nil
 }
 
-// publish starts a gateway with the command in front of the server. It stops the gateway after clients have seen the
-// first list and some changes.
+// publish starts a gateway for the server with the command. It stops the gateway after clients have seen the first list
+// and checkChanges changes.
 func (g *growthRun) publish(server *process.RawServer, command []string, to *published) error {
 	return g.Scope(func() error {
 		dir, err := os.MkdirTemp(g.Dir, "")

@@ -54,7 +54,8 @@ func (g *growthRun) grow(what string) error {
 	return nil
 }
 
-// add completes a row and adds it to the report. If the previous row is of the same kind, it computes the memory per added unit.
+// add completes a row and adds it to the report. If the previous row is of the same kind, add computes the memory per
+// additional unit.
 func (g *growthRun) add(row report.GrowthRow, m process.Memory) {
 	row.Use, row.RSS = m.Heap+m.Stack, m.RSS
 	if n := len(g.growth.Rows); n > 0 && row.KiB == 0 {
@@ -65,14 +66,15 @@ func (g *growthRun) add(row report.GrowthRow, m process.Memory) {
 	g.growth.Rows = append(g.growth.Rows, row)
 }
 
-func (g *growthRun) say(what string, n int) {
+func (g *growthRun) announce(what string, n int) {
 	if what == "flight" {
 		what = "calls in flight"
 	}
 	fmt.Fprintf(g.progress, "bench growth: %d %s\n", n, what)
 }
 
-// servers starts n servers: over HTTP a single process that serves all of them, otherwise one process each, started by the gateway.
+// servers prepares n servers. Over HTTP it starts a single process that serves all of them; over stdio the gateway
+// starts a process for each.
 func (g *growthRun) servers(n, tools int) (first *process.RawServer, entries map[string]any, err error) {
 	var more []string
 	if tools > 0 {
@@ -100,10 +102,11 @@ func (g *growthRun) servers(n, tools int) (first *process.RawServer, entries map
 	return first, entries, nil
 }
 
-// catalog measures a gateway with the given numbers of servers and of tools per server. With 0 tools, servers have the built-in ones.
+// catalog measures a gateway with the given numbers of servers and of tools per server. If tools is 0, servers have the
+// built-in tools.
 func (g *growthRun) catalog(what string, n, servers, tools int) error {
 	return g.Scope(func() error {
-		g.say(what, n)
+		g.announce(what, n)
 		first, entries, err := g.servers(servers, tools)
 		if err != nil {
 			return err
@@ -136,7 +139,7 @@ func (g *growthRun) catalog(what string, n, servers, tools int) error {
 	})
 }
 
-// calls has clients call one tool and records the cost of a call.
+// calls makes clients call one tool and records the cost of a call.
 func (g *growthRun) calls(gate *process.Gateway, tool string, clients int, row *report.GrowthRow) error {
 	t := &load.Target{Name: "gateway", At: gate.Process, Method: "tools/call", Params: []string{wire.CallParams(tool)}}
 	if g.o.Clients == "modern" {
@@ -166,7 +169,7 @@ func (g *growthRun) calls(gate *process.Gateway, tool string, clients int, row *
 	return nil
 }
 
-// overOne runs measure with a gateway over one server, and stops both.
+// overOne calls measure with a server and a gateway for it, and then stops both.
 func (g *growthRun) overOne(measure func(*process.RawServer, *process.Gateway) error) error {
 	return g.Scope(func() error {
 		first, entries, err := g.servers(1, 0)
@@ -182,13 +185,13 @@ func (g *growthRun) overOne(measure func(*process.RawServer, *process.Gateway) e
 	})
 }
 
-// sessions opens an increasing number of idle streams, and measures the calls of a few other clients.
+// sessions opens an increasing number of idle streams and measures the calls of a few other clients.
 func (g *growthRun) sessions() error {
 	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
 		a := load.NewAudience("")
 		defer a.Close()
 		for _, n := range g.sizes("sessions") {
-			g.say("sessions", n)
+			g.announce("sessions", n)
 			if err := a.Open(g.ctx, gate.Process, g.o.Clients, n-a.Len()); err != nil {
 				return err
 			}
@@ -206,12 +209,12 @@ func (g *growthRun) sessions() error {
 	})
 }
 
-// flight has an increasing number of clients call a hanging server at once. The memory per call is the gateway's memory during these calls
-// minus its memory with the same clients idle.
+// flight makes an increasing number of clients call a hanging server at the same time. The memory per call is the
+// gateway's memory during these calls minus the gateway's memory while the same clients are idle.
 func (g *growthRun) flight() error {
 	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
 		for _, n := range g.sizes("flight") {
-			g.say("flight", n)
+			g.announce("flight", n)
 			row := report.GrowthRow{Of: "flight", N: n}
 			if err := g.calls(gate, first.Name+"_echo", n, &row); err != nil {
 				return err
@@ -226,7 +229,7 @@ func (g *growthRun) flight() error {
 	})
 }
 
-// hangs is how long the server hangs during the memory measurement. Afterwards each call must be answered.
+// hangs is how long the server hangs while memory is measured. Afterwards it answers each call.
 const hangs = 3 * time.Second
 
 // held measures the memory held by n calls that wait for their server.

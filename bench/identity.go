@@ -17,7 +17,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// The gateways that identity compares, named by what they check. Ratios are relative to openGateway.
+// The gateways that identity compares, named after what they check. The base of the ratios is openGateway.
 const (
 	openGateway    = "gateway"
 	keyedGateway   = "gateway, keys"
@@ -25,8 +25,8 @@ const (
 	auditedGateway = "gateway, audit"
 )
 
-// identity measures the cost of authentication, roles and the audit log: the same calls through separate gateways to
-// one server, each with different sections in its configuration.
+// identity measures the cost of authentication, roles and the audit log. It sends the same calls through separate
+// gateways to one server. The gateways differ in the sections of their configurations.
 func (s *setup) identity(result *report.Report) error {
 	tail := wire.SmallTail()
 	web, err := s.Helper("server")
@@ -83,7 +83,7 @@ func (s *setup) gatewayOver(web *process.Process, directory string, settings map
 	return s.GatewayIn(dir, servers, all)
 }
 
-// newKey creates a key file with one key through the command line.
+// newKey creates a key file with one key, using the gateway's command line.
 func (s *setup) newKey(name string) (key, file string, err error) {
 	file = filepath.Join(s.Dir, "keys.yaml")
 	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// idle opens sessions with a GET stream each, closes them, and repeats this. Growth from the first wave to the second
-// is a leak.
+// idle opens sessions with a GET stream each and closes them, in two waves. If the gateway uses more memory after the
+// second wave than after the first, it leaks.
 func (s *setup) idle() (*report.Idle, error) {
 	web, err := s.Helper("server")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// realGateway builds the program once, for tests that need a real gateway instead of the forwarder that replaces it in
-// other tests. TestMain removes the file.
+// realGateway builds the program once, for tests that need a real gateway. Other tests use the forwarder in its place.
+// TestMain removes the file.
 var realGateway = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ga")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestGrowthOfChecks(t *testing.T) {
 	narrow(t, result)
 }
 
-// The gateway program in the options is started three times for each of two rows.
+// The gateway binary in the options is started three times for each of two rows.
 func TestColdComplete(t *testing.T) {
 	dir := t.TempDir()
 	gateway, starts := filepath.Join(dir, "gateway"), filepath.Join(dir, "starts")

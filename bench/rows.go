@@ -46,8 +46,8 @@ func rowsOf(targets []*load.Target, clients int) []report.Row {
 	return rows
 }
 
-// ratio returns the median of the ratios of adjacent rounds, or 0 if there are none. Rounds in which the base completed
-// no call are omitted.
+// ratio returns the median of the ratios of adjacent rounds, or 0 if there are none. It omits rounds in which the base
+// completed no call.
 func ratio(rounds, base []load.Round) float64 {
 	var ratios []float64
 	for i := range min(len(rounds), len(base)) {

@@ -10,18 +10,18 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// full is the share of processor time from which the processors count as the bottleneck.
+// full is the fraction of processor time above which the processors count as the bottleneck.
 const full = 0.88
 
-// explain sets the bottleneck of the series, the reason for it, and the configuration key to change.
+// explain sets the bottleneck of the series, the reason for it, and what to change.
 func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 	c := causeOf(s, server)
 	s.Bottleneck, s.Why, s.Change = c.what, c.why, c.change
 	switch {
 	case s.Ended == "max" && s.Raise != "clients" && s.Bottleneck != "not reached":
-		s.Why = "It held up to the end of the run. The closest limit: " + s.Why
+		s.Why = "No limit was reached before the end of the run. The closest limit: " + s.Why
 	case s.Ended == "max" && s.Raise == "clients", s.Ended == "time":
-		s.Why = "Throughput still grew when the run ended. So far: " + s.Why
+		s.Why = "Throughput was still growing when the run ended. So far: " + s.Why
 	case s.Ended == "falls" && s.Raise != "rate":
 		s.Why = "With more " + s.Raise + ", calls become slower. " + s.Why
 	}
@@ -33,8 +33,8 @@ func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 // cause is the bottleneck of a series.
 type cause struct{ what, why, change string }
 
-// causeOf determines the bottleneck from the step after the knee, where the scarce resource is exhausted, or from the
-// knee if it is the last step.
+// causeOf determines the bottleneck from the step after the knee, in which the scarce resource is exhausted. If there
+// is no such step, it uses the knee.
 func causeOf(s *report.LimitSeries, server Server) cause {
 	if s.Knee == nil {
 		if len(s.Steps) == 0 {
@@ -55,7 +55,7 @@ func causeOf(s *report.LimitSeries, server Server) cause {
 	if server.Leased > 0 {
 		slots, key = server.Leased, "maxBackends"
 	}
-	// The number of slots is the bottleneck if all were used, and further calls spent their time in the queue.
+	// The number of slots is the bottleneck if all slots were used and further calls spent their time in the queue.
 	last := at
 	for _, step := range s.Steps {
 		if good(step, 0) && step.Clients >= at.Clients { // refused calls do not wait
@@ -77,8 +77,8 @@ func causeOf(s *report.LimitSeries, server Server) cause {
 
 // queued returns the cause if calls wait for a slot.
 func queued(at report.LimitStep, server Server, slots int, key string) cause {
-	c := cause{key, fmt.Sprintf("%s allows %s %d concurrent calls; with %d clients a call took %s, %s of it in the queue.",
-		key, server.Name, slots, at.Clients, report.FormatMicros(at.P50), report.FormatMicros(min(at.Waited, at.P50))),
+	c := cause{key, fmt.Sprintf("%s allows %d concurrent calls to %s; with %d clients a call took %s, %s of it in the queue.",
+		key, slots, server.Name, at.Clients, report.FormatMicros(at.P50), report.FormatMicros(min(at.Waited, at.P50))),
 		fmt.Sprintf("raise mcpServers.%s.%s, if the server supports more concurrent calls", server.Name, key)}
 	if share(at.CPU) >= full && ours(at.CPU) > .4*at.CPU.Cores {
 		c.why += " The processors are nearly exhausted as well (" + words(at.CPU, server.gateway()) + "), so a higher limit may help little on this machine."
@@ -115,7 +115,7 @@ func remedy(name string, server Server) string {
 		{"TIMEOUT", "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer calls are at the server"},
 		{"OVERLOADED (limits.maxInFlightPerClient)", "raise limits.maxInFlightPerClient, if that many calls will come from one address: all modern clients of one address count as one client, as in this run"},
 		{"OVERLOADED (", "raise " + strings.TrimSuffix(strings.TrimPrefix(name, "OVERLOADED ("), ")")},
-		{"OVERLOADED", "no key: a gateway limits the calls from one address, and all calls of this run came from one"},
+		{"OVERLOADED", "no configuration setting would help: a gateway limits the calls from one address, and all calls of this run came from one"},
 		{"HTTP 503", "raise limits.maxSessions"},
 		{"RATE_LIMITED", "raise the rate limit of these clients"},
 	} {
@@ -126,10 +126,10 @@ func remedy(name string, server Server) string {
 	return ""
 }
 
-// busy returns the cause if processor time is exhausted, and whether it is.
+// busy returns the cause if processor time is exhausted. The second result reports whether it is.
 func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 	cpu := at.CPU
-	if share(cpu) < full || ours(cpu) < .25*cpu.Cores { // a machine busy with other programs does not show that the load waits for them
+	if share(cpu) < full || ours(cpu) < .25*cpu.Cores { // on a machine that is busy with other programs, full processors do not prove that the load waits for them
 		if cpu.Busiest < full {
 			return cause{}, false
 		}
@@ -148,17 +148,18 @@ func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 			what, most = part.name, part.cpu
 		}
 	}
-	c := cause{what, "The processors are exhausted: " + words(cpu, server.gateway()) + ".", "no key: add cores"}
+	c := cause{what, "The processors are exhausted: " + words(cpu, server.gateway()) + ".", "no configuration setting would help; add cores"}
 	switch what {
 	case "load generator CPU":
-		c.change = "no key: run the load from another machine (--target), or add cores"
+		c.change = "no configuration setting would help; run the load from another machine (--target), or add cores"
 	case "other programs":
-		c.change = "no key: measure again when the machine is less busy"
+		c.change = "no configuration setting would help; measure again when the machine is less busy"
 	}
 	return c, true
 }
 
-// waiting returns the cause if neither processors nor slots are exhausted: the server gets slower with more clients.
+// waiting returns the cause if neither processors nor slots are exhausted: the server becomes slower with more clients,
+// or nothing is exhausted.
 func waiting(s *report.LimitSeries, at report.LimitStep, server Server) cause {
 	name := server.Name
 	if n := len(s.Direct); n > 0 && s.Direct[n-1].Clients >= s.Knee.Clients && s.Direct[n-1].PerSecond < 1.15*s.Knee.PerSecond {
@@ -177,7 +178,7 @@ func waiting(s *report.LimitSeries, at report.LimitStep, server Server) cause {
 	}
 	c := cause{"not reached", fmt.Sprintf("Nothing measured is exhausted: %s, and no call waits in a queue.", words(at.CPU, server.gateway())), ""}
 	if at.CPU.Other > at.CPU.Cores/2 {
-		c.change = "no key: measure again when the machine is less busy"
+		c.change = "no configuration setting would help; measure again when the machine is less busy"
 	}
 	return c
 }
@@ -186,10 +187,10 @@ func replicas(s *report.LimitSeries, server Server) string {
 	if s.Transport == "stdio" && server.Name != "" {
 		return fmt.Sprintf("set mcpServers.%s.replicas: %d, if several instances may run at once", server.Name, server.Replicas+1)
 	}
-	return "no key: make the server faster or add a second URL"
+	return "make the server faster, or add a second address to its `url`"
 }
 
-// took returns the mean time of a call without the queue if it is known, otherwise the median time of the whole call.
+// took returns the mean time of a call without the queue, or if that is unknown, the median time of the whole call.
 func took(s report.LimitStep) float64 {
 	if s.Served > 0 {
 		return s.Served
@@ -197,7 +198,7 @@ func took(s report.LimitStep) float64 {
 	return s.P50
 }
 
-// share returns the fraction of processor time in use, including other programs.
+// share returns the fraction of processor time that is used by all programs.
 func share(c report.CPU) float64 {
 	if c.Cores == 0 {
 		return 0
@@ -208,7 +209,7 @@ func share(c report.CPU) float64 {
 // ours returns the processor time that the load caused.
 func ours(c report.CPU) float64 { return c.Load + c.Gateway + c.Servers }
 
-// words describes the use of the cores. gateway is the word for what is between the load and the servers.
+// words describes the use of the cores. gateway names what is between the load and the servers.
 func words(c report.CPU, gateway string) string {
 	if c.Cores == 0 {
 		return "processor time is unknown on this system"

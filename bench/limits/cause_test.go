@@ -24,7 +24,7 @@ func TestBottleneck(t *testing.T) {
 			for i := 2; i < len(s); i++ {
 				s[i].Waited, s[i].Queued = s[i].P50-900, s[i].Clients-2
 			}
-		}, want: "maxConcurrent", why: "allows files 2 concurrent calls", change: "raise mcpServers.files.maxConcurrent"},
+		}, want: "maxConcurrent", why: "allows 2 concurrent calls to files", change: "raise mcpServers.files.maxConcurrent"},
 		{name: "slots, on a busy machine", server: Server{Name: "files", MaxConcurrent: 2}, edit: func(s []report.LimitStep) {
 			for i := range s {
 				s[i].CPU = report.CPU{Cores: 2, Load: .5, Gateway: 1, Servers: .4}
@@ -54,7 +54,7 @@ func TestBottleneck(t *testing.T) {
 			for i := range s {
 				s[i].CPU = idle
 			}
-		}, want: "server", why: "with one", change: "second URL"},
+		}, want: "server", why: "with one", change: "second address"},
 		{name: "a server that is not faster directly", server: Server{Name: "slow"}, series: report.LimitSeries{Direct: []report.LimitStep{{Clients: 4, PerSecond: 410}}},
 			want: "server", why: "Called directly by 4 clients, slow is not faster"},
 		{name: "unknown processor time", edit: func(s []report.LimitStep) {
@@ -90,14 +90,14 @@ func TestBottleneck(t *testing.T) {
 	}
 }
 
-// The exceeded limit in an error determines what to change.
+// The limit that an error names determines what to change.
 func TestRemedy(t *testing.T) {
 	for name, want := range map[string]string{
 		"QUEUE_FULL (queue.size)":                  "raise mcpServers.files.queue.size",
 		"QUEUE_FULL (maxConcurrent)":               "set mcpServers.files.maxConcurrent",
 		"OVERLOADED (limits.maxInFlightPerClient)": "raise limits.maxInFlightPerClient, if",
 		"OVERLOADED (limits.maxBufferedBytes)":     "raise limits.maxBufferedBytes",
-		"OVERLOADED":                               "no key",
+		"OVERLOADED":                               "no configuration setting",
 		"error -7":                                 "",
 	} {
 		if got := remedy(name, Server{Name: "files"}); !strings.HasPrefix(got, want) || want == "" && got != "" {

@@ -36,7 +36,7 @@ func (c *climb) title() string {
 	return strings.Join(append(parts, c.series.Era+" clients"), ", ")
 }
 
-// stepTime returns the duration of a step. A climb has about eleven steps.
+// stepTime returns the duration of a step if there are series series. A climb has about eleven steps.
 func (o Options) stepTime(series int) time.Duration {
 	if o.Step > 0 {
 		return o.Step
@@ -44,7 +44,7 @@ func (o Options) stepTime(series int) time.Duration {
 	return min(max(o.Time/time.Duration(11*max(series, 1)), 250*time.Millisecond), 3*time.Second)
 }
 
-// climb measures the steps of one series and explains them.
+// climb measures the steps of one series and sets the explanation.
 func (s *limits) climb(c *climb, index, series int) error {
 	step := s.o.stepTime(series)
 	c.series.Raise = "clients"
@@ -123,7 +123,8 @@ func (s *limits) step(c *climb, crowd *load.Crowd, clients int, d time.Duration)
 	return result, nil
 }
 
-// directly measures the server without the gateway, with one client and with as many clients as at the knee, but at most maxConcurrent.
+// directly measures the server without the gateway, with one client and with as many clients as at the knee, but at
+// most maxConcurrent.
 func (s *limits) directly(c *climb, d time.Duration) error {
 	if c.direct == nil {
 		return nil

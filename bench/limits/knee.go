@@ -9,17 +9,17 @@ import (
 
 const (
 	growth   = 1.05 // minimum increase of throughput that counts as growth
-	nearBest = 0.9  // share of the best throughput that counts as equally good, because of noise between steps
-	wrong    = 0.01 // tolerated share of failed calls
+	nearBest = 0.9  // fraction of the best throughput above which a step counts as equally good; differences below it are noise
+	wrong    = 0.01 // tolerated fraction of failed calls
 )
 
-// knee is the result of a climb: the fewest clients that reach about the best throughput within the limits.
+// knee is the result of a climb: the step with the fewest clients that reach about the best throughput within the limits.
 type knee struct {
 	at    int    // index of the step; -1 = not even the first step was good
 	ended string // plateau: throughput stopped growing; p99, errors: a limit was exceeded; max: throughput still grows
 }
 
-// good reports whether a step is within the limits. limit 0 = none.
+// good reports whether a step is within the limits. limit is the maximum p99 latency; 0 = none.
 func good(s report.LimitStep, limit time.Duration) bool {
 	return s.Calls > 0 && !slow(s, limit) && float64(s.Failures()) <= wrong*float64(s.Calls)
 }
@@ -28,8 +28,8 @@ func slow(s report.LimitStep, limit time.Duration) bool {
 	return limit > 0 && s.P99 > float64(limit.Microseconds())
 }
 
-// climbed returns the steps up to the last good one, and how the step after it failed, or "" if there is none. A bad
-// step between good ones is noise.
+// climbed returns the steps up to the last good one, and why the step after it was bad: "errors", "p99", or "" if there
+// is no such step. A bad step between good ones is ignored as noise.
 func climbed(steps []report.LimitStep, limit time.Duration) (up []report.LimitStep, failed string) {
 	last := len(steps) - 1
 	for last >= 0 && !good(steps[last], limit) {
@@ -70,7 +70,8 @@ func findKnee(steps []report.LimitStep, limit time.Duration) knee {
 	return knee{at, "plateau"}
 }
 
-// flat reports whether the last two steps were not faster than those before.
+// flat reports whether neither of the last two steps raised throughput by at least 5 % (growth) over the best earlier
+// step. With fewer than three steps it returns false.
 func flat(steps []report.LimitStep) bool {
 	if len(steps) < 3 {
 		return false
@@ -86,8 +87,8 @@ func flat(steps []report.LimitStep) bool {
 	return after < growth*before
 }
 
-// nextClients returns the next number of clients: twice as many, until a limit is exceeded or throughput stops growing,
-// then values between the last good step and the first bad one.
+// nextClients returns the next number of clients to measure. It doubles the number until a limit is exceeded or
+// throughput stops growing. After a bad step, it returns values between the last good step and the first bad one.
 func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clients int, more bool) {
 	if len(steps) == 0 {
 		return 1, true
@@ -102,11 +103,11 @@ func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clien
 	}
 	low, high := up[len(up)-1].Clients, steps[len(up)].Clients
 	middle := (low + high) / 2
-	return middle, 4*(high-low) > low && middle > low // to within a quarter, which is the level of noise
+	return middle, 4*(high-low) > low && middle > low // the interval is narrowed to a quarter of low, which is the level of noise
 }
 
-// again returns the clients of a step that ended the climb but was measured only once. Background load can make a climb end too early, so
-// its last steps are measured twice.
+// again returns the number of clients of a step from the knee on that was measured only once. Background load can end a
+// climb too early, so these steps are measured twice.
 func again(steps []report.LimitStep, limit time.Duration) (clients int, more bool) {
 	k := findKnee(steps, limit)
 	for _, s := range steps[max(k.at, 0):] {
@@ -117,8 +118,8 @@ func again(steps []report.LimitStep, limit time.Duration) (clients int, more boo
 	return 0, false
 }
 
-// with returns the steps with s added, sorted by clients. Of two steps with the same number of clients, it keeps the
-// better one.
+// with returns the steps with s added, sorted by clients. If a step with the same number of clients exists, only the
+// better one is kept.
 func with(steps []report.LimitStep, s report.LimitStep) []report.LimitStep {
 	at, found := slices.BinarySearchFunc(steps, s.Clients, func(s report.LimitStep, n int) int { return s.Clients - n })
 	if !found {

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// ladder returns steps of 1, 2, 4, … clients with these rates.
+// ladder returns steps of 1, 2, 4, … clients with the given rates.
 func ladder(rates ...float64) []report.LimitStep {
 	var steps []report.LimitStep
 	for i, rate := range rates {
@@ -34,19 +34,19 @@ func TestFindKnee(t *testing.T) {
 	}{
 		{"nothing measured", nil, 0, 0, "max"},
 		{"one step", ladder(100), 0, 1, "max"},
-		{"it grows up to the end", ladder(100, 200, 400, 800), 0, 8, "max"},
+		{"growth up to the end", ladder(100, 200, 400, 800), 0, 8, "max"},
 		{"plateau", ladder(100, 200, 390, 400, 395), 0, 4, "plateau"},
 		{"noise on the plateau", ladder(100, 200, 380, 400, 350, 410, 405), 0, 4, "plateau"},
 		{"a dip on the way up", ladder(100, 200, 150, 600, 1000, 1010, 1000), 0, 16, "plateau"},
 		{"flat from the first step", ladder(50, 50, 49), 0, 1, "plateau"},
 		{"falling", ladder(100, 200, 150, 80), 0, 2, "plateau"},
-		{"p99 passed while it grows: 2 clients take 20 ms, 4 take 26", ladder(100, 200, 310), 22 * time.Millisecond, 2, "p99"},
-		{"p99 passed at one client", ladder(100), time.Millisecond, 0, "p99"},
-		{"p99 passed behind the plateau", ladder(100, 200, 202, 201, 200), 70 * time.Millisecond, 2, "plateau"},
-		{"errors while it grows", failing(ladder(100, 200, 400, 800), 3, 5), 0, 4, "errors"},
+		{"p99 exceeded during growth: 20 ms with 2 clients, 26 ms with 4", ladder(100, 200, 310), 22 * time.Millisecond, 2, "p99"},
+		{"p99 exceeded with one client", ladder(100), time.Millisecond, 0, "p99"},
+		{"p99 exceeded after the plateau", ladder(100, 200, 202, 201, 200), 70 * time.Millisecond, 2, "plateau"},
+		{"errors during growth", failing(ladder(100, 200, 400, 800), 3, 5), 0, 4, "errors"},
 		{"one error in two hundred", failing(ladder(100, 200, 400, 400, 400), 3, 0), 0, 4, "plateau"},
-		{"errors at one client", failing(ladder(100), 0, 50), 0, 0, "errors"},
-		{"no call at all", []report.LimitStep{{Clients: 1}}, 0, 0, "errors"},
+		{"errors with one client", failing(ladder(100), 0, 50), 0, 0, "errors"},
+		{"no calls", []report.LimitStep{{Clients: 1}}, 0, 0, "errors"},
 	} {
 		k := findKnee(c.steps, c.limit)
 		clients := 0
@@ -103,7 +103,7 @@ func TestClimbEnds(t *testing.T) {
 					break
 				}
 				if try > 60 {
-					t.Fatalf("%s, limit %s: not ended after %d steps", name, limit, try)
+					t.Fatalf("%s, limit %s: the climb has not ended after %d steps", name, limit, try)
 				}
 				r := rate(n, try)
 				steps = with(steps, report.LimitStep{Clients: n, Tries: 1, Calls: 100, PerSecond: r, P99: 1e6 * float64(n) / r})
@@ -124,7 +124,7 @@ func TestWithKeepsTheBetterStep(t *testing.T) {
 	}
 	steps = with(steps, report.LimitStep{Clients: 4, PerSecond: 30, Lost: 1})
 	if steps[1].PerSecond != 20 || steps[1].Tries != 3 {
-		t.Errorf("a faster one with a lost answer: %+v", steps[1])
+		t.Errorf("a faster step with a lost response: %+v", steps[1])
 	}
 }
 
@@ -146,9 +146,9 @@ func TestFindHeld(t *testing.T) {
 		{"the second is not sustained", offered(10, 10, 20, 12, 40, 12), 0, knee{0, "falls"}},
 		{"p99", offered(10, 10, 20, 20), 15 * time.Millisecond, knee{0, "p99"}},
 		{"not even the first", offered(10, 3), 0, knee{-1, "falls"}},
-		{"as fast with more of something", ladder(100, 95, 85), 0, knee{2, "max"}},
-		{"slower with more of something", ladder(100, 95, 70), 0, knee{1, "falls"}},
-		{"errors with more of something", failing(ladder(100, 95, 90), 2, 10), 0, knee{1, "errors"}},
+		{"as fast with a greater amount", ladder(100, 95, 85), 0, knee{2, "max"}},
+		{"slower with a greater amount", ladder(100, 95, 70), 0, knee{1, "falls"}},
+		{"errors with a greater amount", failing(ladder(100, 95, 90), 2, 10), 0, knee{1, "errors"}},
 		{"one step", ladder(100), 0, knee{0, "max"}},
 	} {
 		if got := findHeld(c.steps, c.limit); got != c.want {

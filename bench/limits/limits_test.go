@@ -20,7 +20,8 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// Every response of raw servers is right, the processor time of all processes is measured, and the report is complete.
+// Every response of the raw servers is right, the processor time of all processes is measured, and the report is
+// complete.
 func TestLimitsOfRawServers(t *testing.T) {
 	var notes bytes.Buffer
 	result, err := Run(t.Context(), Options{Transports: []string{"http"}, Eras: []string{"legacy"}, Max: 4, Step: 60 * time.Millisecond,
@@ -51,7 +52,7 @@ func TestLimitsOfRawServers(t *testing.T) {
 	}
 	for _, want := range []string{"Knee: ", "Bottleneck: ", "0 were lost, 0 crossed", "Called directly"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
+			t.Errorf("%q is not in\n%s", want, &out)
 		}
 	}
 	dir := t.TempDir()
@@ -69,8 +70,8 @@ func TestLimitsOfRawServers(t *testing.T) {
 	}
 }
 
-// foreign is a third-party MCP server. It responds with event streams that start with a notification, has read-only and
-// other tools, and a test determines its responses to calls.
+// foreign is a third-party MCP server. It responds with event streams that start with a notification. It has read-only
+// and other tools. The test determines its responses to calls.
 type foreign struct {
 	tools   string
 	answer  func(w http.ResponseWriter, id string)
@@ -137,7 +138,7 @@ func climbForeign(t *testing.T, f *foreign, o Options) (*report.Report, error) {
 	return Run(t.Context(), o, &bytes.Buffer{})
 }
 
-// At an endpoint, only the read-only, local tool without arguments is called. The key is sent with every request.
+// At an endpoint, only the read-only and local tool without arguments is called. The key is sent with every request.
 func TestLimitsOfATarget(t *testing.T) {
 	f := &foreign{tools: readingTools, answer: rightly}
 	result, err := climbForeign(t, f, Options{})
@@ -210,7 +211,8 @@ func TestLimitsCountFailures(t *testing.T) {
 	}
 }
 
-// In an open loop, a pause of the server delays all calls that are due meanwhile. In a closed loop, it would delay only one call.
+// In an open loop, a pause of the server delays all calls that become due during the pause. In a closed loop, it would
+// delay only one call.
 func TestLimitsOpenLoop(t *testing.T) {
 	calls := 0
 	f := &foreign{tools: readingTools, answer: func(w http.ResponseWriter, id string) {
@@ -238,7 +240,7 @@ func TestLimitsOpenLoop(t *testing.T) {
 	}
 }
 
-// late makes one client call at a rate, while the server pauses once for 200 ms, and returns the latencies.
+// late makes one client call at a constant rate while the server pauses once for 200 ms, and returns the latencies.
 func (f *foreign) late(t *testing.T, rate float64, d time.Duration) []uint32 {
 	t.Helper()
 	calls := 0
@@ -263,7 +265,8 @@ func (f *foreign) late(t *testing.T, rate float64, d time.Duration) []uint32 {
 	return r.Latencies
 }
 
-// With subscribers or many items at a real gateway, calls succeed and every subscriber gets every notification once.
+// While subscribers or items are raised with a real gateway, calls succeed and every subscriber receives every
+// notification once.
 func TestLimitsRaise(t *testing.T) {
 	for _, what := range []string{"subscribers", "items"} {
 		result, err := Run(t.Context(), Options{Raise: what, Eras: []string{"legacy"}, Max: 100, Step: 50 * time.Millisecond, Program: gateway(t)}, &bytes.Buffer{})

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Options selects what Run measures: the servers of a configuration, an endpoint, or, with neither, Run's own raw servers.
+// Options selects what Run measures: the servers of a configuration, an endpoint, or if neither is set, raw servers
+// that Run starts.
 type Options struct {
 	Config  string   // path of a configuration, whose servers are measured through a gateway started for the run
 	Servers []Server // the enabled servers of Config, in its order
@@ -17,7 +18,7 @@ type Options struct {
 	Headers []string // "Name: value", sent with every request to Target
 
 	Tool string   // public name of the tool to call; "" = a safe one (see tool.safe)
-	Args string   // its arguments as a JSON object; "" = none
+	Args string   // arguments of Tool as a JSON object; "" = none
 	Only []string // servers to measure; empty = all
 
 	Transports []string // of raw servers: http, stdio; default both
@@ -26,7 +27,7 @@ type Options struct {
 
 	Raise string        // what to raise, one of Raises; default clients
 	Rates []float64     // open loop: calls per second, one step each
-	Max   int           // maximum of what is raised; default 1024 clients, 10000 of anything else
+	Max   int           // maximum amount of what is raised; default 1024 clients, 10000 of anything else
 	P99   time.Duration // limit for the p99 latency; 0 = none
 	Time  time.Duration // approximate time of the whole run; default 60 s
 	Step  time.Duration // of one step; default depends on Time, from 250 ms to 3 s
@@ -50,7 +51,7 @@ type Server struct {
 	Target        bool // an endpoint that is measured without a gateway
 }
 
-// gateway returns the word for what is between the load and the servers.
+// gateway returns the word for what is between the load and the servers: gateway or target.
 func (s Server) gateway() string {
 	if s.Target {
 		return "target"

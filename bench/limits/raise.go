@@ -13,11 +13,11 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// Raises are the quantities that can be raised. Quantities other than clients and rate need raw servers: while they are raised, a few clients
-// make calls, to find the amount at which these calls become slower.
+// Raises are the quantities that can be raised. Quantities other than clients and rate require raw servers. While they
+// are raised, a few clients make calls, to find the amount at which these calls become slower.
 var Raises = []string{"clients", "rate", "servers", "items", "sessions", "subscribers"}
 
-// ladders holds the amounts to measure for each quantity, as far as --max allows.
+// ladders holds the amounts to measure for each quantity. Amounts above --max are skipped.
 var ladders = map[string][]int{
 	"servers":     {1, 4, 16, 64, 256},
 	"items":       {10, 100, 1000, 10_000},
@@ -28,12 +28,13 @@ var ladders = map[string][]int{
 const (
 	raiseClients = 8    // clients that call while something else is raised
 	raiseTries   = 5    // tries of the first step, and maximum for the others; the best counts, because background load only slows calls down
-	holds        = 0.8  // share of the first step's throughput; below it, what was raised slows calls down
-	kept         = 0.95 // share of an offered rate; below it, the rate is too high
+	holds        = 0.8  // fraction of the first step's throughput; below it, the raised quantity slows calls down
+	kept         = 0.95 // fraction of an offered rate; below it, the rate is too high
 )
 
-// findHeld returns the last step before the first that exceeds the limits or is too slow. A step is too slow if it
-// does not reach the offered rate, or without one if its throughput is well below that of the first step.
+// findHeld returns the last step before the first that exceeds the limits or is too slow. A step with an offered rate
+// is too slow if it does not reach that rate. Any other step is too slow if its throughput is well below that of the
+// first step.
 func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	for i, s := range steps {
 		least := kept * s.Offered
@@ -53,8 +54,8 @@ func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	return knee{len(steps) - 1, "max"}
 }
 
-// climbRates measures one rate after the other in an open loop. The latency of a call starts when it is due, so that a
-// delay before sending is measured as well.
+// climbRates measures one rate after the other in an open loop. The latency of a call is measured from the time when
+// the call is due, so that it includes a delay before sending.
 func (s *limits) climbRates(c *climb, step time.Duration) error {
 	crowd := c.crowd(c.at)
 	defer crowd.Leave()
@@ -99,7 +100,7 @@ func (s *limits) raise() error {
 	return nil
 }
 
-// raised starts servers and a gateway with n of the raised quantity, measures calls, and stops them.
+// raised starts servers and a gateway with n of the quantity, measures calls, and stops the processes.
 func (s *limits) raised(series *report.LimitSeries, what string, n int) (step report.LimitStep, err error) {
 	err = s.Scope(func() error {
 		r := &raisedRun{limits: s, what: what, n: n}
@@ -163,7 +164,7 @@ func (r *raisedRun) start() (err error) {
 	return nil
 }
 
-// openStreams opens the sessions or subscriptions that are raised.
+// openStreams opens the sessions or subscriptions, if these are raised.
 func (r *raisedRun) openStreams() error {
 	uri := ""
 	if r.what == "subscribers" {
@@ -181,7 +182,7 @@ func (r *raisedRun) openStreams() error {
 	return nil
 }
 
-// measure takes the step up to raiseTries times and returns the best try.
+// measure measures the step up to raiseTries times and returns the best result.
 func (r *raisedRun) measure(series *report.LimitSeries) (step report.LimitStep, err error) {
 	crowd := r.climb.crowd(r.climb.at)
 	defer crowd.Leave()
@@ -208,7 +209,7 @@ func (r *raisedRun) measure(series *report.LimitSeries) (step report.LimitStep, 
 	return step, err
 }
 
-// publishing publishes about ten changes per second until stop is called, which returns the number of lost notifications.
+// publishing publishes about ten changes per second until stop is called. stop returns the number of lost notifications.
 func publishing(ctx context.Context, a *load.Audience, b *process.RawServer) (stop func() (lost int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan int)

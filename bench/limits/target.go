@@ -74,8 +74,8 @@ func (s *limits) ofOwn() ([]*climb, error) {
 	return climbs, nil
 }
 
-// ofConfig starts a gateway with the configuration, except for its listeners and its state file, and finds a safe tool
-// of each server.
+// ofConfig starts a gateway with the configuration, but with its own listener and state file, and finds a safe tool of
+// each server.
 func (s *limits) ofConfig() ([]*climb, error) {
 	s.o.Progress(0, 1, "starting the servers")
 	g, err := s.Start(s.o.Program, "serve", "--config", s.o.Config, "--listen", "127.0.0.1:0", "--state-dir", s.Dir)
@@ -128,7 +128,7 @@ func (s *limits) ownTool(tools []tool) (tool, error) {
 	return named(tools, s.o.Tool)
 }
 
-// toolOf returns the tool of a server to call, or notes why there is none.
+// toolOf returns the tool of a server to call. If there is none, it adds the reason to the notes.
 func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	if len(s.o.Only) > 0 && !slices.Contains(s.o.Only, server.Name) {
 		return tool{}, false
@@ -148,14 +148,15 @@ func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	case first < 0:
 		s.note("%s was not measured: it did not start or has no tools; run goblin-actor doctor for details", server.Name)
 	case !ok:
-		s.note("%s was not measured: none of its tools is declared read-only (readOnlyHint) and local, with arguments that can be made up; name one that may be called often: %s --args '{…}'", server.Name, example)
+		s.note("%s was not measured: no tool is declared read-only (readOnlyHint) and not open-world (openWorldHint) and has arguments that can be generated; name a tool that may be called often: %s --args '{…}'", server.Name, example)
 	default:
 		return t, true
 	}
 	return tool{}, false
 }
 
-// ofTarget finds a safe tool of the endpoint, or if it is a goblin-actor gateway, one of each server.
+// ofTarget finds a safe tool of the endpoint. If the endpoint is a goblin-actor gateway, it finds a safe tool of each
+// server.
 func (s *limits) ofTarget() ([]*climb, error) {
 	at := load.NewEndpoint(s.o.Target, s.o.Headers)
 	tools, err := listTools(at, false)
@@ -210,7 +211,7 @@ func shown(name string) string {
 	return name
 }
 
-// eras returns a climb for each era of clients whose first call succeeds.
+// eras returns a climb for each era of clients in which the first call succeeds.
 func (s *limits) eras(at *load.Endpoint, t tool, series report.LimitSeries, complete func(*climb)) []*climb {
 	if s.o.Args != "" {
 		t.args = s.o.Args

@@ -23,12 +23,13 @@ type tool struct {
 		Name   string `json:"goblin-actor/name"`
 	} `json:"_meta"`
 
-	original string // its name at the server
+	original string // the tool's name at the server
 	args     string // arguments of the call as a JSON object; "" = none
 }
 
-// safe reports whether the tool may be called repeatedly without the user's consent: the server declares it read-only
-// and not open-world, and its required arguments can be made from its schema. args holds these arguments.
+// safe reports whether the tool may be called repeatedly without the user's consent. The server must declare it
+// read-only and not open-world, and its required arguments must be simple enough to be generated from its schema. args
+// holds these arguments.
 func (t tool) safe() (args string, ok bool) {
 	if !t.Annotations.ReadOnlyHint || t.Annotations.OpenWorldHint {
 		return "", false
@@ -43,7 +44,7 @@ func (t tool) safe() (args string, ok bool) {
 	return string(text), err == nil
 }
 
-// example returns a value of a simple schema.
+// example returns a value that is valid for a simple schema.
 func example(schema json.RawMessage) (value any, ok bool) {
 	var s struct {
 		Type           any

@@ -17,8 +17,8 @@ import (
 
 // watched observes processes, and the metrics of a goblin-actor gateway, during a step. The zero value observes nothing.
 type watched struct {
-	gateway int    // process ID of the gateway or target; 0 = not on this machine
-	servers []int  // process IDs of servers that are not its children
+	gateway int    // process ID of the gateway or target; 0 = it does not run on this machine
+	servers []int  // process IDs of servers that are not children of the gateway
 	metrics string // host:port of /metrics; "" = none
 	server  string // the server whose queue is observed
 
@@ -42,7 +42,7 @@ type moment struct {
 // tick is the unit of /proc/stat on all supported Linux systems.
 const tick = 10 * time.Millisecond
 
-func (w *watched) look() moment {
+func (w *watched) snapshot() moment {
 	m := moment{at: time.Now(), spent: map[int]time.Duration{}, parents: map[int]int{}}
 	entries, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, entry := range entries {
@@ -86,7 +86,7 @@ func (w *watched) begin() {
 		return
 	}
 	w.queued, w.flight, w.stop = 0, 0, make(chan struct{})
-	w.before = w.look()
+	w.before = w.snapshot()
 	if w.metrics == "" {
 		return
 	}
@@ -116,7 +116,7 @@ func (w *watched) end(step *report.LimitStep) {
 	close(w.stop)
 	w.done.Wait()
 	w.stop = nil
-	after := w.look()
+	after := w.snapshot()
 	step.CPU = w.cpu(w.before, after)
 	step.Queued, step.InFlight = w.queued, w.flight
 	if w.gateway != 0 {
@@ -131,7 +131,7 @@ func (w *watched) end(step *report.LimitStep) {
 	}
 }
 
-// cpu returns the processor time between two moments by purpose.
+// cpu returns the use of the cores between two moments, by purpose.
 func (w *watched) cpu(before, after moment) report.CPU {
 	elapsed := after.at.Sub(before.at).Seconds()
 	if elapsed <= 0 || after.cores == 0 {
@@ -156,7 +156,7 @@ func (w *watched) cpu(before, after moment) report.CPU {
 	}
 	c.Other = cores(after.busy - before.busy - ours)
 	if room := c.Cores - c.Load - c.Gateway - c.Servers; after.cores > int(c.Cores) || c.Other > room {
-		c.Other = max(0, min(c.Other, room)) // programs on processors that this container cannot use do not slow it down
+		c.Other = max(0, min(c.Other, room)) // programs on processors that this container may not use do not slow the load down
 	}
 	return c
 }

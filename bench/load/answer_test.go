@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// An error is named by its code and the limit that refused the request.
+// An error is named after its code and the limit that refused the request.
 func TestErrorName(t *testing.T) {
 	for message, want := range map[string]string{
 		"the queue of server files is full (queue.size: 1024)":                               "QUEUE_FULL (queue.size)",

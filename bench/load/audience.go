@@ -15,16 +15,16 @@ type Audience struct {
 	subscribers []*subscriber
 	URI         string // public URI of the resource; "" = the list of tools
 
-	change  atomic.Int64 // number of the current change
-	missing atomic.Int64 // subscribers that have not received it
-	all     chan struct{}
+	change  atomic.Int64  // number of the current change
+	missing atomic.Int64  // subscribers that have not received the current change
+	all     chan struct{} // signaled when missing becomes 0; capacity 1
 
 	Duplicated, Wrong atomic.Int64
 	Events            atomic.Int64           // received notifications
 	FirstWrong        atomic.Pointer[string] // the first wrong notification
 }
 
-// epoch is the origin of Now. Times since then are monotonic and fit an integer.
+// epoch is the origin of Now. Times relative to it are monotonic and can be stored in an integer.
 var epoch = time.Now()
 
 // DeliveryTimeout is the time after which a change counts as lost.
@@ -33,8 +33,8 @@ const DeliveryTimeout = 10 * time.Second
 // SettleTime is the time for streams to settle after they have been opened, and for duplicates to arrive after a change.
 const SettleTime = 600 * time.Millisecond
 
-// NewAudience returns an audience without subscribers. Its subscribers subscribe to uri, or listen to changes of the
-// list of tools if uri is "".
+// NewAudience returns an audience without subscribers. The subscribers that Open adds subscribe to uri; if uri is "",
+// they listen to changes of the list of tools.
 func NewAudience(uri string) *Audience {
 	return &Audience{URI: uri, all: make(chan struct{}, 1)}
 }
@@ -42,7 +42,7 @@ func NewAudience(uri string) *Audience {
 // Len returns the number of open streams.
 func (a *Audience) Len() int { return len(a.subscribers) }
 
-// FirstReceived returns the time when the first subscriber received the last change.
+// FirstReceived returns the time when the first subscriber in the list received the last change.
 func (a *Audience) FirstReceived() time.Time {
 	return epoch.Add(time.Duration(a.subscribers[0].receivedAt.Load()))
 }

@@ -19,7 +19,7 @@ func TestAudienceCountsFailures(t *testing.T) {
 		{message("u", 2), false}, {message("u", 1), false}, {message("u", 3), true}, {message("v", 2), true},
 		{[]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), true},
 	} {
-		if _, fault := a.which(c.message); fault != c.fault {
+		if _, fault := a.changeOf(c.message); fault != c.fault {
 			t.Errorf("%s: fault %v", c.message, fault)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // Caller is one client of an endpoint, used by one goroutine at a time. Unlike a Client, it does not know the expected
-// response: it checks the id and the form of the response.
+// response: it checks only the id and the form of the response.
 type Caller struct {
 	*wire.Conn
 	at      *Endpoint
@@ -33,7 +33,7 @@ func (c *Caller) interrupt() {
 	c.Close()
 }
 
-// maxIdle is the idle time after which a connection is replaced: servers close idle connections, some after 5 s.
+// maxIdle is the idle time after which a connection is replaced, because servers close idle connections, some after 5 s.
 const maxIdle = 2 * time.Second
 
 // Connect opens a connection and, unless modern is set, a session.
@@ -104,7 +104,8 @@ func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	return slices.Clone(f.ResultBytes()), nil
 }
 
-// send exchanges a request, on a new connection if the old one has ended or was idle for too long.
+// send exchanges a request and its response. If the connection has ended or was idle for too long, send first opens a
+// new one.
 func (c *Caller) send(request []byte) ([]byte, error) {
 	if c.Ended || time.Since(c.last) > maxIdle {
 		w, err := c.at.dial()
@@ -134,14 +135,15 @@ func (c *Caller) Leave() {
 }
 
 // repeated returns the request that a client sends repeatedly. Each client has its own range of ids, so that a response
-// to another client's request is detected.
+// to another client's request is noticed.
 func (c *Caller) repeated(w *Crowd, index int) *wire.Request {
 	request := c.at.request(c.NewRequest("tools/call", w.Tool, wire.CallParamsOf(w.Tool, w.Args)))
 	request.ID = wire.FirstID + uint64(index%1700)*500_000 + uint64(time.Now().UnixMilli()%400_000)
 	return request
 }
 
-// once sends a request and records the outcome. The latency of a result starts at since. It returns the end of the call.
+// once sends a request and records the outcome. The latency of a result is measured from since. once returns the time
+// when the call ended.
 func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Time, r *Calls) time.Time {
 	body, err := c.send(request.Next())
 	what := Lost
@@ -160,7 +162,8 @@ func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Tim
 	return done
 }
 
-// loop calls until end, but at least once. It starts each call after the response to the previous one.
+// loop makes calls until end, but at least one. It starts each call after it has received the response to the previous
+// one.
 func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)
@@ -171,11 +174,11 @@ func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) C
 	return r
 }
 
-// NotSent is the outcome of calls that were not sent, because no client was free within twice the duration.
+// NotSent is the outcome of a call that was not sent, because no client was free within twice the duration of the run.
 const NotSent = "not sent in time"
 
 // dueLoop repeatedly takes the next call, waits until it is due, and sends it, until all calls due within d have been
-// sent. The latency of a call starts when it is due, even if it waits for a free client.
+// sent. The latency of a call is measured from the time when it is due, even if it waits for a free client.
 func (c *Caller) dueLoop(ctx context.Context, w *Crowd, index int, next *atomic.Int64, began time.Time, d time.Duration) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)

@@ -53,7 +53,7 @@ func (c *Client) loop(ctx context.Context, t *Target, end time.Time) ([]uint32, 
 	return tenths, nil
 }
 
-// isRefusal reports whether the gateway refused a call because of overload, without sending anything to the server.
+// isRefusal reports whether the gateway refused a call because of overload, so that nothing was sent to the server.
 func isRefusal(body []byte) bool {
 	return bytes.Contains(body, []byte(`"code":"QUEUE_FULL"`)) || bytes.Contains(body, []byte(`"code":"OVERLOADED"`))
 }

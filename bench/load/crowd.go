@@ -11,8 +11,8 @@ import (
 // Crowd is a group of clients of an endpoint.
 type Crowd struct {
 	At      *Endpoint
-	Tool    string // its public name
-	Args    string // a JSON object; "" = none
+	Tool    string // public name of the tool
+	Args    string // arguments as a JSON object; "" = none
 	Modern  bool
 	Rate    float64 // open loop: calls per second of all clients together; 0 = closed loop
 	callers []*Caller
@@ -23,22 +23,22 @@ const batch = 16
 
 // Grow connects clients until there are n.
 func (w *Crowd) Grow(ctx context.Context, n int) error {
-	type come struct {
+	type attempt struct {
 		c   *Caller
 		err error
 	}
 	for len(w.callers) < n && ctx.Err() == nil {
 		several := min(batch, n-len(w.callers))
-		came := make(chan come, several)
+		attempts := make(chan attempt, several)
 		for range several {
 			go func() {
 				c, err := w.At.Connect(w.Modern)
-				came <- come{c, err}
+				attempts <- attempt{c, err}
 			}()
 		}
 		var failed error
 		for range several {
-			one := <-came
+			one := <-attempts
 			if one.err == nil {
 				w.callers = append(w.callers, one.c)
 			} else {
@@ -78,7 +78,7 @@ func (r *Calls) fail(what string) {
 	r.Failed[what]++
 }
 
-// Run makes the first n clients call for d, in a closed loop or at the constant rate.
+// Run makes the first n clients call the tool for d, in a closed loop or at the constant rate.
 func (w *Crowd) Run(ctx context.Context, n int, d time.Duration) (Calls, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

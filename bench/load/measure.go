@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Measure applies the load to all targets at one concurrency, in interleaved rounds with rotating order. It calls ran
-// after each target's turn, including the warm-up: Turns(rounds, targets) times.
+// Measure applies the load to all targets at one concurrency, in interleaved rounds with rotating order. After each
+// target's turn, including the warm-up, it calls ran. In total, these are Turns(rounds, targets) calls.
 func Measure(ctx context.Context, targets []*Target, clients int, d time.Duration, rounds int, ran func()) error {
 	defer func() {
 		for _, t := range targets {

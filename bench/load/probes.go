@@ -18,7 +18,7 @@ import (
 type Probes struct {
 	At    *process.Process
 	Era   string
-	Tool  string // its public name
+	Tool  string // public name of the tool
 	every time.Duration
 
 	stop context.CancelFunc
@@ -37,7 +37,7 @@ type Probes struct {
 
 // record is one call. Times are those of Now.
 type record struct {
-	due      time.Duration // when it should have been sent; the latency includes the wait for the previous call
+	due      time.Duration // when the call should have been sent; the latency includes the wait for the previous call
 	answered time.Duration
 	sent     time.Duration
 	ok       bool
@@ -86,7 +86,7 @@ func (w *Probes) Dial() (*Client, error) {
 	return c, nil
 }
 
-// Learn makes one call, which must succeed, and keeps the part of its response after the id as the expected one.
+// Learn makes one call, which must succeed. It keeps the part of the response after the id as the expected one.
 func (w *Probes) Learn(c *Client) error {
 	body, err := c.Exchange(c.Request.Next())
 	if err := c.Expect(w.Tool, 200, body, err); err != nil {
@@ -100,7 +100,7 @@ func (w *Probes) Learn(c *Client) error {
 	return nil
 }
 
-// run calls once per interval, or immediately if the client is late.
+// run makes one call per interval. If the client is late, it makes the next call immediately.
 func (w *Probes) run(ctx context.Context, c *Client, i, n int) {
 	defer func() { c.Leave(w.At) }()
 	due := Now() + w.every*time.Duration(i)/time.Duration(n)
@@ -141,11 +141,11 @@ func (w *Probes) note(one record, c *Client, body []byte, err error) {
 	case err != nil:
 		w.Lost++
 	case len(body) < from || !bytes.HasPrefix(body, []byte(wire.ResponseHead)) || !bytes.Equal(body[len(wire.ResponseHead):from], c.Request.IDText()):
-		w.wronged(body)
+		w.addWrong(body)
 	case bytes.Equal(body[from:], w.tail):
 		one.ok = true
 	case !bytes.HasPrefix(body[from:], []byte(`,"error":{`)):
-		w.wronged(body)
+		w.addWrong(body)
 	}
 	w.seen = append(w.seen, one)
 }
@@ -155,7 +155,7 @@ func (w *Probes) Record(c *Client, body []byte, err error) {
 	w.note(record{}, c, body, err)
 }
 
-func (w *Probes) wronged(body []byte) {
+func (w *Probes) addWrong(body []byte) {
 	if w.Wrong++; w.FirstWrong == "" {
 		w.FirstWrong = fmt.Sprintf("%.300q", body)
 	}
@@ -180,7 +180,8 @@ func (w *Probes) between(from, to time.Duration) []record {
 	return found
 }
 
-// P99 returns the p99 latency of the calls that were due between from and to, in milliseconds since they were due.
+// P99 returns the p99 latency, in milliseconds, of the calls that were due between from and to. Latencies are measured
+// from when calls were due.
 func (w *Probes) P99(from, to time.Duration) float64 {
 	var took []float64
 	for _, one := range w.between(from, to) {

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// A response to another request, or with other bytes, is wrong. An error of the gateway is a response.
+// A response to another request, or one with other bytes, is wrong. An error of the gateway is a response.
 func TestProbesJudgeResponses(t *testing.T) {
 	r := wire.NewRequest("h", "/mcp", "s", wire.LegacyVersion, "tools/call", "{}")
 	r.Next()

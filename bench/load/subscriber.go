@@ -15,7 +15,7 @@ import (
 // subscriber is one open stream.
 type subscriber struct {
 	*wire.Conn
-	stream *wire.Stream // its session; nil for a modern client
+	stream *wire.Stream // the GET stream and its session; nil for a modern client
 	events *bufio.Reader
 	ended  chan struct{}
 
@@ -99,7 +99,7 @@ func (sub *subscriber) listen(a *Audience) {
 		}
 		at := int64(time.Since(epoch))
 		a.Events.Add(1)
-		n, fault := a.which(message)
+		n, fault := a.changeOf(message)
 		if fault {
 			text := string(message)
 			a.FirstWrong.CompareAndSwap(nil, &text)
@@ -124,9 +124,9 @@ func (sub *subscriber) listen(a *Audience) {
 	}
 }
 
-// which returns the number of the change in a notification, or 0 for a list, which has no number. fault is true if the audience must not get
-// the notification.
-func (a *Audience) which(message []byte) (n int64, fault bool) {
+// changeOf returns the number of the change in a notification. It returns 0 for a list, whose notifications have no
+// number. fault is true if the audience should not have received the notification.
+func (a *Audience) changeOf(message []byte) (n int64, fault bool) {
 	if a.URI == "" {
 		return 0, !bytes.Contains(message, []byte(`"notifications/tools/list_changed"`))
 	}

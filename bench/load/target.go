@@ -17,7 +17,7 @@ import (
 type Target struct {
 	Name       string
 	At         *process.Process // requests go to its URL
-	Scrape     bool             // it has /metrics with the metrics of the Go runtime
+	Scrape     bool             // the process serves /metrics with the metrics of the Go runtime
 	Method     string
 	Params     []string      // client i sends params[i % len]
 	Tail       []byte        // the part of the expected response after the id
@@ -25,7 +25,7 @@ type Target struct {
 	ModernTool string        // the tool that clients of 2026-07-28 call; "" = the clients have sessions
 	Static     bool          // no handshake, and every response has the id of the first request
 	Refusals   *atomic.Int64 // counts refused calls, which are retried; nil = a refusal ends the run
-	MayBreak   bool          // a truncated response is counted and does not end the run: see report.ReverseProxy
+	MayBreak   bool          // a truncated response is counted and does not end the run; see report.ReverseProxy
 
 	clients []*Client
 	Rounds  []Round
@@ -132,8 +132,8 @@ func (t *Target) mallocs() float64 {
 	return wire.Scrape(t.At.URL.Host)["go_memstats_mallocs_total"]
 }
 
-// Learn makes one call and keeps the part of the response after the id as the expected answer, because the gateway adds
-// fields for the client's era. The answer must contain the server's content.
+// Learn makes one call. It keeps the part of the response after the id as the expected one, because the gateway adds
+// fields for the client's era. The response must contain the server's content.
 func (t *Target) Learn() error {
 	if err := t.Connect(1); err != nil {
 		return err

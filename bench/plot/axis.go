@@ -4,8 +4,8 @@ import "math"
 
 // axis maps values to pixels.
 type axis struct {
-	low, high float64 // the values at its ends, low < high
-	from, to  float64 // the pixels at its ends
+	low, high float64 // the values at the ends of the axis, low < high
+	from, to  float64 // the pixels at the ends of the axis
 	powers    bool    // logarithmic, with low > 0
 	ticks     []float64
 }

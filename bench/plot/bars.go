@@ -8,7 +8,7 @@ type Bar struct {
 	Value float64
 	Text  string // label after the bar; "" = the value
 	Hue   int    // bars with the same hue have the same color
-	Pale  bool   // in a lighter color, as a second value of the previous bar
+	Pale  bool   // drawn in a lighter color, as a second value of the previous bar
 }
 
 // Bars is a chart of horizontal bars, the first at the top.

@@ -42,7 +42,7 @@ func (c *canvas) end() []byte {
 	return c.Bytes()
 }
 
-// text draws text at a point, which is its start, middle or end (anchor). more holds further attributes.
+// text draws text. The point is its start, middle or end, depending on anchor. more contains further attributes.
 func (c *canvas) text(x, y float64, anchor, more, text string) {
 	fmt.Fprintf(c, `<text x="%s" y="%s" text-anchor="%s"%s>%s</text>`+"\n", px(x), px(y), anchor, more, html.EscapeString(clean(text)))
 }
@@ -51,7 +51,7 @@ func (c *canvas) line(x1, y1, x2, y2 float64, more string) {
 	fmt.Fprintf(c, `<line x1="%s" y1="%s" x2="%s" y2="%s"%s/>`+"\n", px(x1), px(y1), px(x2), px(y2), more)
 }
 
-// mark draws a point of a series. Series also differ in shape, for print without colors.
+// mark draws a point of a series. Shapes also distinguish series, for prints without colors.
 func (c *canvas) mark(shape int, x, y float64, color string) {
 	switch shape % 4 {
 	case 0:

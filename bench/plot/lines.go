@@ -16,7 +16,7 @@ type Line struct {
 	Name   string
 	Points []Point
 	Dashed bool    // a second value of the previous line, in the same color
-	Ring   float64 // X of a point with a ring, such as the knee; 0 = none
+	Ring   float64 // X of a point to mark with a ring, such as the knee; 0 = none
 }
 
 // Lines is a line chart with a logarithmic X axis.
@@ -102,7 +102,7 @@ func (l Lines) axes(lines []Line) (x, y axis) {
 	}
 	x = axis{low: lowX / 1.15, high: highX * 1.15, from: left, to: width - right, powers: true}
 	slices.Sort(at)
-	for _, v := range slices.Compact(at) { // the measured values, unless their labels would overlap
+	for _, v := range slices.Compact(at) { // ticks are at the measured values, unless their labels would overlap
 		if n := len(x.ticks); n == 0 || x.at(v)-x.at(x.ticks[n-1]) > 34 {
 			x.ticks = append(x.ticks, v)
 		}

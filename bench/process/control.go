@@ -12,13 +12,13 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// remote is the client of a control socket, used by one goroutine.
+// remote is a client of a control socket. It is used by one goroutine.
 type remote struct {
 	conn  net.Conn
 	lines *bufio.Reader
 }
 
-// command sends a command and returns its result. It connects if necessary, and waits up to 10 s for the socket, which
+// command sends a command and returns the result. It connects if necessary, and waits up to 10 s for the socket, which
 // a server creates when it starts.
 func (r *remote) command(path, text string) (int, error) {
 	for began := time.Now(); r.conn == nil; time.Sleep(time.Millisecond) {

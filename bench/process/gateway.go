@@ -25,8 +25,8 @@ type Gateway struct {
 // defaultPageSize is the page size of measured gateways. It holds all tools of most measurements.
 const defaultPageSize = 1000
 
-// startGateway starts `serve` over the servers and waits until it is ready. Its files go into dir, whose path must be
-// short, because it holds a socket. settings are added to the servers in its configuration.
+// startGateway starts `serve` with the servers and waits until it is ready. The gateway's files go into dir, whose path
+// must be short, because the directory contains a socket. settings are added to the configuration.
 func startGateway(ctx context.Context, program, dir string, servers, settings map[string]any) (*Gateway, error) {
 	all := map[string]any{"pageSize": defaultPageSize}
 	maps.Copy(all, settings)
@@ -41,7 +41,7 @@ func startGateway(ctx context.Context, program, dir string, servers, settings ma
 	return g, nil
 }
 
-// runGateway starts a gateway by a command that takes a configuration, and returns once it listens.
+// runGateway starts a gateway with a command that takes a configuration, and returns once the gateway listens.
 func runGateway(ctx context.Context, program string, command []string, dir string, servers, settings map[string]any) (*Gateway, error) {
 	config := map[string]any{"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "log": map[string]string{"level": "warn"}}
 	maps.Copy(config, settings)
@@ -106,17 +106,17 @@ func (p *Process) AwaitReady(ctx context.Context, wait time.Duration) (body []by
 // Memory is a gateway's memory at one moment, after a garbage collection. Sizes are in MiB.
 type Memory struct {
 	RSS, Heap, Stack     float64
-	Goroutines, Sessions float64 // numbers of them
+	Goroutines, Sessions float64 // numbers of goroutines and sessions
 }
 
-// Memory triggers a garbage collection in the gateway and returns the memory in use.
+// Memory triggers garbage collections in the gateway and returns the memory in use.
 func (g *Gateway) Memory() (Memory, error) {
 	w, err := wire.Dial("unix", g.socket)
 	if err != nil {
 		return Memory{}, err
 	}
 	defer w.Close()
-	for range 2 { // the second one also frees what finalizers kept
+	for range 2 { // the second collection also frees what finalizers kept
 		_, err := w.Get("admin", "/debug/pprof/heap?gc=1")
 		if err := w.Expect("collect garbage", 200, nil, err); err != nil {
 			return Memory{}, err

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Group is the processes of one run. They share a directory and end with the group.
+// Group is a set of processes that belong to one run. They share a directory and end with the group.
 type Group struct {
-	Dir      string         // for the files of the run; its path is short, because it holds sockets
-	Settings map[string]any // the configuration of the gateways that Gateway starts, besides their servers
+	Dir      string         // directory for the files of the run; its path is short, because it contains sockets
+	Settings map[string]any // configuration of the gateways that the method Gateway starts, except for their servers
 
 	ctx     context.Context
 	program string // raw servers and proxies are hidden commands of this program
@@ -20,7 +20,7 @@ type Group struct {
 }
 
 // NewGroup returns a group without processes. program is this binary; gateway is the binary to start as the gateway, or
-// "" for program. The caller must call Close. The end of ctx kills the processes.
+// "" for program. The caller must call Close. When ctx ends, the processes are killed.
 func NewGroup(ctx context.Context, program, gateway string) (*Group, error) {
 	dir, err := os.MkdirTemp("", "ga")
 	if err != nil {
@@ -72,12 +72,12 @@ func (g *Group) add(p *Process, err error) (*Process, error) {
 	return p, err
 }
 
-// Gateway starts a gateway with the group's settings over the servers and waits until it is ready.
+// Gateway starts a gateway with the servers and the group's settings, and waits until it is ready.
 func (g *Group) Gateway(servers map[string]any) (*Gateway, error) {
 	return g.GatewayIn(g.Dir, servers, g.Settings)
 }
 
-// GatewayIn is Gateway with another directory and other settings.
+// GatewayIn is like Gateway, with another directory and other settings.
 func (g *Group) GatewayIn(dir string, servers, settings map[string]any) (*Gateway, error) {
 	gate, err := startGateway(g.ctx, g.gateway, dir, servers, settings)
 	if err == nil {
@@ -86,7 +86,8 @@ func (g *Group) GatewayIn(dir string, servers, settings map[string]any) (*Gatewa
 	return gate, err
 }
 
-// RunGateway starts this binary as a gateway, by a command that takes a configuration, and returns once it listens.
+// RunGateway starts this binary as a gateway with a command that takes a configuration, and returns once the gateway
+// listens.
 func (g *Group) RunGateway(command []string, dir string, servers, settings map[string]any) (*Gateway, error) {
 	gate, err := runGateway(g.ctx, g.program, command, dir, servers, settings)
 	if err == nil {
@@ -103,8 +104,8 @@ func (g *Group) Sleep(d time.Duration) {
 	}
 }
 
-// NewRawServer starts a server of the given kind, or prepares it to be started by the gateway. more is added to its
-// command line.
+// NewRawServer starts a server of the given kind. A server on stdio is only prepared, because the gateway starts it.
+// more is added to the server's command line.
 func (g *Group) NewRawServer(kind, name string, more ...string) (*RawServer, error) {
 	s := newRawServerOf(kind, name, filepath.Join(g.Dir, name+".sock"), more)
 	if s.onStdio() {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ServerKinds are the raw servers that fanout, faults, cold and growth can run behind the gateway: streamable HTTP that
-// answers with JSON, streamable HTTP that answers with a stream of one event ("events"), HTTP+SSE, and a process on
-// stdio. Without "modern" they speak 2025-11-25.
+// ServerKinds are the kinds of raw servers that fanout, faults and growth can run behind the gateway: streamable HTTP
+// that answers with JSON, streamable HTTP that answers with a stream of one event ("events"), HTTP+SSE, and a process
+// on stdio. Kinds without "modern" speak 2025-11-25.
 var ServerKinds = []string{"http", "events", "sse", "stdio", "http-modern", "events-modern", "stdio-modern"}
 
 // Eras are the eras of clients.
@@ -18,10 +18,10 @@ type RawServer struct {
 	remote
 	Kind, Name string
 	transport  string   // http, events, sse or stdio
-	args       []string // of its command line
+	args       []string // arguments of the server's command line
 	socket     string
-	At         *Process       // nil = started by the gateway, on stdio
-	Entry      map[string]any // in the gateway's configuration
+	At         *Process       // nil = the gateway starts the server, on stdio
+	Entry      map[string]any // the server's entry in the gateway's configuration
 }
 
 // Command sends a command to the server and returns its result.

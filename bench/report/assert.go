@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Assertion is a claim about a report, written as in `--assert`: `ratio(calls,c=64) >= 1.6`, `p99(calls,http) < 5ms`.
+// Assertion is a claim about a report, in the form of --assert: `ratio(calls,c=64) >= 1.6`, `p99(calls,http) < 5ms`.
 //
 //	metric "(" [part {"," part}] ")" ("<"|"<="|">"|">=") number [unit]
 //
 // A part is the kind of the report, words of a target's name, c=CLIENTS, or to=TARGET. The claim must hold for all rows
 // that match. Without a target, these are all rows of the gateway; without c=, all numbers of clients. With to=, the
-// metric is divided by that target's at the same number of clients, round by round if both have rounds, and the number
-// has no unit.
+// metric is divided by the same metric of that target at the same number of clients, round by round if both have
+// rounds, and the number has no unit.
 type Assertion struct {
 	text    string
 	metric  string
 	words   []string // kind and targets, in lower case
 	clients int      // 0 = any
-	to      string   // the target to divide by; "" = none; for ratio: the reverse proxy if it was measured, else the base
+	to      string   // the target to divide by; "" = none; a ratio is then relative to the reverse proxy if that was measured, otherwise to the base
 	op      string
 	limit   float64 // in the unit of the metric's table column
 }

@@ -47,23 +47,23 @@ func (c *Cold) tables() [][][]string {
 // CompleteRow measures how long a client waits for a complete list, with one running HTTP server and one stdio server
 // that the gateway starts. Times are medians in milliseconds since the process started.
 type CompleteRow struct {
-	What   string  `json:"what"`
-	Starts int     `json:"starts"`
-	First  float64 `json:"firstListMillis"`  // response to the first tools/list
-	Held   int     `json:"firstListTools"`   // fewest tools in it over all starts
-	Tools  int     `json:"tools"`            // tools in a complete list
-	All    float64 `json:"completeMillis"`   // first response to repeated requests that has every tool, none of them from the state file
-	Best   float64 `json:"bestMillis"`       // minimum of All
-	Worst  float64 `json:"worstMillis"`      // maximum of All
-	Told   float64 `json:"toldMillis"`       // time of the list_changed notification, over the starts that had one
-	Untold int     `json:"startsWithoutOne"` // starts without a notification within toldWait
+	What       string  `json:"what"`
+	Starts     int     `json:"starts"`
+	First      float64 `json:"firstListMillis"`  // response to the first tools/list
+	Held       int     `json:"firstListTools"`   // fewest tools in it over all starts
+	Tools      int     `json:"tools"`            // tools in a complete list
+	All        float64 `json:"completeMillis"`   // first response to repeated requests that has every tool, none of them from the state file
+	Best       float64 `json:"bestMillis"`       // minimum of All
+	Worst      float64 `json:"worstMillis"`      // maximum of All
+	Notified   float64 `json:"toldMillis"`       // time of the list_changed notification, over the starts that had one
+	Unnotified int     `json:"startsWithoutOne"` // starts without a notification within notifyWait
 }
 
 func completeTable(rows []CompleteRow) [][]string {
-	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools in it", "all ms", "best", "worst", "told ms"}}
+	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools in it", "all ms", "best", "worst", "notified ms"}}
 	for _, r := range rows {
 		table = append(table, []string{r.What, shortMillis(r.First), fmt.Sprintf("%d of %d", r.Held, r.Tools), shortMillis(r.All),
-			shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Told)})
+			shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Notified)})
 	}
 	return table
 }

@@ -187,28 +187,28 @@ func (c *Comparison) warn() {
 
 func (p pair) differs() bool { return p.comparison.P <= p.comparison.Alpha }
 
-// differences lists the differences between the groups that may invalidate a comparison: machine, command and base.
+// differences lists what differs between the groups and may invalidate the comparison: machine, command and base.
 func differences(a, b []*Report) []string {
 	var notes []string
-	say := func(what string, of func(*Report) string) {
+	compare := func(what string, of func(*Report) string) {
 		if x, y := distinct(a, of), distinct(b, of); x != y {
 			notes = append(notes, fmt.Sprintf("%s differs:\n  A: %s\n  B: %s", what, x, y))
 		}
 	}
-	say("machine", func(r *Report) string {
+	compare("machine", func(r *Report) string {
 		m := r.Machine
 		return fmt.Sprintf("%s/%s, %d cores, %s, %s", m.OS, m.Arch, m.Cores, cmp.Or(m.CPU, "unknown CPU"), m.Go)
 	})
-	say("command", func(r *Report) string { return measuring(r.Command) })
-	say("base of the ratios", func(r *Report) string { return cmp.Or(r.Base, Direct) })
+	compare("command", func(r *Report) string { return withoutIrrelevant(r.Command) })
+	compare("base of the ratios", func(r *Report) string { return cmp.Or(r.Base, Direct) })
 	return notes
 }
 
-// beside matches the command-line options that do not change what is measured.
-var beside = regexp.MustCompile(` --(out|gateway|assert)[= ]('[^']*'|"[^"]*"|[^ ]+)`)
+// irrelevant matches the command-line options that do not change what is measured.
+var irrelevant = regexp.MustCompile(` --(out|gateway|assert)[= ]('[^']*'|"[^"]*"|[^ ]+)`)
 
-// measuring returns a command without those options.
-func measuring(command string) string { return beside.ReplaceAllString(command, "") }
+// withoutIrrelevant returns a command without those options.
+func withoutIrrelevant(command string) string { return irrelevant.ReplaceAllString(command, "") }
 
 // distinct joins the distinct values, at most the first three.
 func distinct(reports []*Report, of func(*Report) string) string {
@@ -266,7 +266,7 @@ func (c *Comparison) WriteTable(w io.Writer) error {
 	return err
 }
 
-// measured returns the build that a report is about.
+// measured names the build that a report is about.
 func (r *Report) measured() string {
 	if r.Gateway != "" {
 		return r.Gateway

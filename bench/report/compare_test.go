@@ -12,7 +12,7 @@ import (
 	"goblin-actor/bench/stats"
 )
 
-// measuredReport returns a report with rounds of one target at these rates.
+// measuredReport returns a report with rounds of one target at the given rates.
 func measuredReport(commit string, rates ...float64) *Report {
 	row := Row{Target: "gateway, http", Concurrency: 64, PerSecond: stats.Median(rates), P50: 300, Mallocs: 36}
 	for _, rate := range rates {

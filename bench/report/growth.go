@@ -33,14 +33,15 @@ type GrowthRow struct {
 	Refused int `json:"refused"` // calls refused with QUEUE_FULL or OVERLOADED, without sending anything to the server
 }
 
-// growthNoise is the exponent above which growth counts as faster than linear. At 1.3, the cost per unit doubles when the size grows tenfold.
-// On a shared machine, smaller increases are noise.
+// growthNoise is the exponent above which growth counts as faster than linear. At 1.3, the cost per unit doubles when
+// the size grows tenfold. Smaller increases are noise on a shared machine.
 const growthNoise = 1.3
 
-// memoryNoise is the memory in KiB from which sizes are compared. Below it, differences are noise, because heaps grow in spans.
+// memoryNoise is the memory in KiB above which sizes are compared. Differences below it are noise, because heaps grow
+// in spans.
 const memoryNoise = 1024
 
-// growthFrom is the smallest size to be compared. Below it, fixed costs dominate.
+// growthFrom is the smallest size that is compared. Below it, fixed costs dominate.
 const growthFrom = 10
 
 // Judge lists the costs that grow faster than linearly from one size to the next, and refused calls.

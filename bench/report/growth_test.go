@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A constant cost per unit is not a fault. A cost that doubles at ten times the size is.
+// A constant cost per unit is not a fault. A cost per unit that more than doubles at ten times the size is.
 func TestGrowthIsJudged(t *testing.T) {
 	g := &Growth{Rows: []GrowthRow{
 		{Of: "sessions", N: 1, CPU: 10}, {Of: "sessions", N: 10, CPU: 50, KiB: 10}, {Of: "sessions", N: 100, CPU: 60, KiB: 30},

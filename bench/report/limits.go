@@ -4,7 +4,7 @@ package report
 type Limits struct {
 	P99    float64       `json:"p99LimitMicros,omitempty"`
 	Series []LimitSeries `json:"series"`
-	Notes  []string      `json:"notes,omitempty"` // what was not measured, and how to measure it
+	Notes  []string      `json:"notes,omitempty"` // which servers were not measured, and how to measure them
 }
 
 // LimitSeries is the measurement of one server with increasing load.
@@ -28,8 +28,8 @@ type LimitSeries struct {
 type LimitStep struct {
 	Clients   int            `json:"clients"`
 	Tries     int            `json:"tries"`                      // number of measurements, of which this is the best
-	Raised    int            `json:"raised,omitempty"`           // number of servers, items, sessions or subscribers
-	Offered   float64        `json:"offeredPerSecond,omitempty"` // in an open loop
+	Raised    int            `json:"raised,omitempty"`           // number of servers, items, sessions or subscribers, whichever is raised
+	Offered   float64        `json:"offeredPerSecond,omitempty"` // offered rate in an open loop
 	Calls     int            `json:"calls"`
 	PerSecond float64        `json:"callsPerSecond"`
 	P50       float64        `json:"p50Micros"`

@@ -192,5 +192,5 @@ func (g *Growth) series(add func(string, series)) {
 		each("CPU µs/call", row.CPU)
 		each("RSS MiB", row.RSS)
 	}
-	add("failed", series{target: "what grows faster than linear", own: true, value: float64(len(g.Faults))})
+	add("failed", series{target: "costs that grow faster than linearly", own: true, value: float64(len(g.Faults))})
 }

@@ -25,7 +25,7 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s  %s: %s", word, v.Assertion, v.Measured)
 }
 
-// Fits returns an error if no report of a run of this kind can decide a, so that the error comes before the run.
+// Fits returns an error if no report of a run of this kind can decide a. Calling it before the run avoids a useless run.
 func (a Assertion) Fits(kind string, concurrency []int) error {
 	for _, word := range a.words {
 		if word != kind && slices.Contains(kinds, word) {
@@ -116,7 +116,7 @@ func (r *Report) matching(a Assertion) []series {
 }
 
 // dividedBy returns the series divided by the target's series of the same metric at the same number of clients. It
-// omits series without one.
+// omits series for which the target has none.
 func (r *Report) dividedBy(to string, all []series) []series {
 	var divided []series
 	for _, s := range all {
@@ -139,7 +139,7 @@ func (r *Report) dividedBy(to string, all []series) []series {
 	return divided
 }
 
-// divisor returns the title of the report's own ratios to the named target, or "" if it has none.
+// divisor returns the title of the ratios to the named target that the report itself contains, or "" if it contains none.
 func (r *Report) divisor(to string) string {
 	var titles []string
 	switch to {

@@ -16,8 +16,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// serve serves one HTTP/1.1 connection. It supports what the gateway and the load generator send, and closes the
-// connection on anything else.
+// serve serves one HTTP/1.1 connection. It supports only what the gateway and the load generator send. On any other
+// input it closes the connection.
 func (s *rawServer) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)
@@ -71,7 +71,7 @@ func (s *rawServer) respond(out []byte, h *head, body []byte) []byte {
 	if tail == nil {
 		return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 	}
-	begins := s.live != nil && isInitialize(body) // never answered with an event, because only this header contains the session
+	begins := s.live != nil && isInitialize(body) // never an event stream, because the session is in this header
 	if s.events && !begins {
 		return appendEventAnswer(out, id, tail)
 	}
@@ -105,7 +105,7 @@ func (s *rawServer) respondOn(out, path, body []byte) []byte {
 		return append(out, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"...)
 	}
 	if tail != nil {
-		s.sse.say(path, slices.Concat([]byte(wire.ResponseHead), id, tail))
+		s.sse.write(path, slices.Concat([]byte(wire.ResponseHead), id, tail))
 	}
 	return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 }
@@ -154,7 +154,7 @@ func accept(in io.Reader, out io.Writer, serve func(net.Conn)) error {
 	return acceptAt("", in, out, serve)
 }
 
-// acceptAt is accept on an address; "" = a free loopback port.
+// acceptAt is like accept, but listens on an address; "" = a free loopback port.
 func acceptAt(address string, in io.Reader, out io.Writer, serve func(net.Conn)) error {
 	l, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // forwarderBuffer is the size of a read from a connection.
 const forwarderBuffer = 256 << 10
 
-// ServeForwarder copies bytes between each client and its own connection to target, through one buffer and without looking at them. It is
-// the upper bound for any proxy on this machine. It prints its URL on out and ends at the end of in.
+// ServeForwarder copies bytes between each client and a separate connection to target, through one buffer and without
+// examining them. It is the upper bound for any proxy on this machine. It prints its URL on out and ends when in ends.
 //
 // With whole, it forwards a response only after it has received all of it, as a proxy that inspects responses must.
 func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) error {

@@ -20,19 +20,19 @@ const ItemURI = "bench://item"
 // streamTimeout limits a write to one stream. A stream that blocks for longer is closed, because it delays the others.
 const streamTimeout = 10 * time.Second
 
-// live is the changeable state of a raw server. A run changes it with commands on a separate socket (control), so that
-// commands do not disturb the measured connections.
+// live is the changeable state of a raw server. The load generator changes it with commands on a separate socket
+// (control), so that commands do not disturb the measured connections.
 type live struct {
 	tools  []string // listed tools, besides the one that changes
 	modern bool
 
-	mu      sync.Mutex
-	streams map[*outStream]bool
-	asked   map[string]bool // legacy sessions that are subscribed to the resource
-	changes int             // of the list
+	mu         sync.Mutex
+	streams    map[*outStream]bool
+	subscribed map[string]bool // legacy sessions that are subscribed to the resource
+	changes    int             // of the list
 
 	list  atomic.Pointer[[]byte] // tail of the response to tools/list
-	until atomic.Int64           // Unix time in nanoseconds; the server sends no responses before then
+	until atomic.Int64           // Unix time in nanoseconds until which the server sends no responses
 	lists atomic.Int64           // number of requests for the list
 
 	listed atomic.Int64 // Unix time of the last request for the list, in nanoseconds
@@ -44,17 +44,17 @@ type outStream struct {
 	session        string // legacy: the session; "" on stdio; the path for POST requests over HTTP+SSE
 	lists, updates bool   // requested notifications
 	mu             sync.Mutex
-	say            func(message []byte) error // frames and writes one message; the caller holds mu
+	write          func(message []byte) error // frames and writes one message; the caller holds mu
 }
 
 func newLive(tools []string, modern bool) *live {
-	l := &live{tools: tools, modern: modern, streams: map[*outStream]bool{}, asked: map[string]bool{}}
-	l.remake()
+	l := &live{tools: tools, modern: modern, streams: map[*outStream]bool{}, subscribed: map[string]bool{}}
+	l.rebuild()
 	return l
 }
 
-// remake rebuilds the list of tools. The name of the last tool contains the number of changes.
-func (l *live) remake() {
+// rebuild builds the list of tools. The name of the last tool contains the number of changes.
+func (l *live) rebuild() {
 	result := `{"tools":[` + strings.Join(append(l.tools[:len(l.tools):len(l.tools)],
 		fmt.Sprintf(`{"name":"change_%d","inputSchema":{"type":"object"}}`, l.changes)), ",") + `]}`
 	text := wire.ResultTail(result)
@@ -68,16 +68,17 @@ func (l *live) open(e *outStream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.id == nil {
-		e.lists, e.updates = true, l.asked[e.session]
+		e.lists, e.updates = true, l.subscribed[e.session]
 	}
 	l.streams[e] = true
 }
 
-// subscribe subscribes a session to updates, or unsubscribes it. Only subscribed sessions get updates, because a gateway has several.
+// subscribe subscribes a session to updates, or unsubscribes it. Only subscribed sessions receive updates, because a
+// gateway opens several sessions.
 func (l *live) subscribe(session []byte, wants bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked[string(session)] = wants
+	l.subscribed[string(session)] = wants
 	for e := range l.streams {
 		if e.id == nil && e.session == string(session) {
 			e.updates = wants
@@ -89,7 +90,7 @@ func (l *live) subscribe(session []byte, wants bool) {
 func (l *live) forget(session []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.asked, string(session))
+	delete(l.subscribed, string(session))
 }
 
 func (l *live) close(e *outStream) {
@@ -131,7 +132,7 @@ func (l *live) notify(method, params string) {
 	}
 	message = append(message, '}')
 	for e := range l.streams {
-		said := message
+		text := message
 		if !(e.updates && params != "" || e.lists && params == "") {
 			continue
 		}
@@ -140,10 +141,10 @@ func (l *live) notify(method, params string) {
 			if params != "" {
 				before = params + ","
 			}
-			said = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"%s","params":%s"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, method, before, e.id)
+			text = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"%s","params":%s"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, method, before, e.id)
 		}
 		e.mu.Lock()
-		err := e.say(said)
+		err := e.write(text)
 		e.mu.Unlock()
 		if err != nil {
 			delete(l.streams, e)
@@ -161,7 +162,7 @@ func (l *live) change() int {
 	l.mu.Lock()
 	l.changes++
 	n := l.changes
-	l.remake()
+	l.rebuild()
 	l.mu.Unlock()
 	l.notify("notifications/tools/list_changed", "")
 	return n

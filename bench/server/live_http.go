@@ -21,10 +21,10 @@ func appendEvent(out []byte, kind string, message []byte) []byte {
 	return append(append(out, message...), "\n\n\r\n"...)
 }
 
-// newOutStream returns a stream on conn, whose response header has been written.
+// newOutStream returns a stream on conn. The response header must be written before the first message.
 func newOutStream(conn net.Conn) *outStream {
 	var buffer []byte
-	return &outStream{say: func(message []byte) error {
+	return &outStream{write: func(message []byte) error {
 		buffer = appendEvent(buffer[:0], "message", message)
 		_ = conn.SetWriteDeadline(time.Now().Add(streamTimeout))
 		_, err := conn.Write(buffer)
@@ -115,17 +115,17 @@ func (s *sseStreams) remove(path string) {
 	s.live.mu.Lock()
 	defer s.live.mu.Unlock()
 	delete(s.open, path)
-	delete(s.live.asked, path)
+	delete(s.live.subscribed, path)
 }
 
-// say writes a message on the stream of path, if it is still open.
-func (s *sseStreams) say(path []byte, message []byte) {
+// write writes a message on the stream of path, if it is still open.
+func (s *sseStreams) write(path []byte, message []byte) {
 	s.live.mu.Lock()
 	e := s.open[string(path)]
 	s.live.mu.Unlock()
 	if e != nil {
 		e.mu.Lock()
-		_ = e.say(message)
+		_ = e.write(message)
 		e.mu.Unlock()
 	}
 }

@@ -11,24 +11,24 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// serveLiveStdio is ServeStdio for a server that also sends notifications.
+// serveLiveStdio is like ServeStdio, for a server that also sends notifications.
 func (s *rawServer) serveLiveStdio(o Options, r *bufio.Reader, w *bufio.Writer) error {
 	if err := s.live.control(o.Control); err != nil {
 		return err
 	}
-	say := func(message []byte) error { // the caller holds peer.mu
+	write := func(message []byte) error { // the caller holds peer.mu
 		_, _ = w.Write(message)
 		_ = w.WriteByte('\n')
 		return w.Flush()
 	}
-	peer := &outStream{say: say}
+	peer := &outStream{write: write}
 	if s.discover == nil {
 		s.live.open(peer)
 	}
 	speak := func(message []byte) error {
 		peer.mu.Lock()
 		defer peer.mu.Unlock()
-		return say(message)
+		return write(message)
 	}
 	for {
 		line, err := r.ReadSlice('\n')
@@ -60,7 +60,7 @@ func (s *rawServer) tookStream(line []byte, speak func([]byte) error) bool {
 	switch {
 	case isListen(line):
 		s.live.wait()
-		e := &outStream{say: speak}
+		e := &outStream{write: speak}
 		ack, err := listenAnswer(line, e)
 		if err == nil {
 			_ = speak(ack)

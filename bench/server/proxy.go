@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// ServeProxy serves a httputil.ReverseProxy for target, with a large connection pool and pooled copy buffers. It prints
-// its URL on out and ends at the end of in.
+// ServeProxy serves an httputil.ReverseProxy for target, with a large connection pool and pooled copy buffers. It
+// prints its URL on out and ends when in ends.
 func ServeProxy(in io.Reader, out io.Writer, target string) error {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -68,7 +68,7 @@ func serveNetHTTP(in io.Reader, out io.Writer, h http.Handler) error {
 	return nil
 }
 
-// buffers is a httputil.BufferPool. It stores array pointers, so that Put does not allocate.
+// buffers is an httputil.BufferPool. It stores array pointers, so that Put does not allocate.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte  { return b.pool.Get().(*[32 << 10]byte)[:] }

@@ -16,9 +16,9 @@ import (
 // Options configures a raw server.
 type Options struct {
 	Tools     int           // number of listed tools; 0 = echo and big
-	ToolBytes int           // minimum size of each of these tools
+	ToolBytes int           // minimum size of each listed tool, in bytes
 	Modern    bool          // the server supports 2026-07-28 only
-	Delay     time.Duration // of every call; calls over stdio run sequentially
+	Delay     time.Duration // delay of every call; over stdio, calls run sequentially
 
 	Listen  string // address; "" = a free loopback port
 	Control string // path of a unix socket for commands (see live); "" = the server never changes
@@ -29,7 +29,7 @@ type Options struct {
 // rawServer answers MCP requests with prepared bytes. A tail is the part of a response after the id, including the
 // closing brace.
 type rawServer struct {
-	initialize, discover, list, small, big, empty []byte // initialize and discover are nil in the other era
+	initialize, discover, list, small, big, empty []byte // initialize is nil in a modern server, discover in a legacy one
 
 	resources []byte      // tail of resources/list; nil = no resources
 	live      *live       // nil = the server never changes
@@ -38,7 +38,7 @@ type rawServer struct {
 	delay     time.Duration
 }
 
-// addLive adds the list and the resource that commands can change, if o has them.
+// addLive adds the list and the resource that commands can change, if o requires them.
 func (s *rawServer) addLive(o Options, tools []string) *rawServer {
 	s.events, s.delay = o.Events, o.Delay
 	if o.Control == "" && !o.SSE {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ExchangeTimeout limits the time of one request and its response. A target that hangs fails the run.
+// ExchangeTimeout limits the time of one request and its response. If a target hangs for longer, the run fails.
 const ExchangeTimeout = 60 * time.Second
 
 // maxAnswer limits the size of a response in bytes.
 const maxAnswer = 256 << 20
 
-// Conn is one keep-alive HTTP/1.1 connection, used by one goroutine. It supports only what the load generator needs, so
-// that it uses little of the measured time: about 4 µs of CPU per request (net/http's client uses about 20).
+// Conn is one keep-alive HTTP/1.1 connection, used by one goroutine. It supports only what the load generator needs,
+// and therefore uses little CPU: about 4 µs per request (net/http's client uses about 20).
 type Conn struct {
 	Net  net.Conn
 	in   *bufio.Reader

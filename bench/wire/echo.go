@@ -14,7 +14,7 @@ func CallParams(tool string) string {
 
 // Sizes of requests and results.
 const (
-	SmallBytes = 200     // of the small request, and approximately of its response
+	SmallBytes = 200     // of the small request, and approximately of the response to it
 	BigBytes   = 1 << 20 // of the text of the big result
 )
 

@@ -11,10 +11,10 @@ const LegacyVersion = "2025-11-25"
 // ModernVersion is the protocol version of modern clients and servers.
 const ModernVersion = "2026-07-28"
 
-// InitializeParams is the params of initialize.
+// InitializeParams holds the params of initialize.
 const InitializeParams = `{"protocolVersion":"` + LegacyVersion + `","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
 
-// Handshake initializes a session. Its id is in w.Session.
+// Handshake initializes a session and stores the session's id in w.Session.
 func (w *Conn) Handshake(host, path string) error {
 	body, err := w.Exchange(NewRequest(host, path, "", "", "initialize", InitializeParams).With(w.Headers).Text)
 	if err := w.Expect("initialize", 200, body, err); err != nil {
@@ -36,8 +36,8 @@ func (w *Conn) Expect(what string, status int, body []byte, err error) error {
 	return nil
 }
 
-// NewModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the
-// request is about, or "".
+// NewModernRequest returns a POST of one 2026-07-28 request. params must lack the closing brace. name is the item that
+// the request is about, or "".
 func NewModernRequest(host, path, method, name, params string) *Request {
 	if params != "{" {
 		params += ","

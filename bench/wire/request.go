@@ -63,7 +63,7 @@ func InsertHeaders(text []byte, headers string) []byte {
 	return slices.Insert(text, at, []byte(headers)...)
 }
 
-// Next gives the request its next id and returns its bytes, which are valid until the next call.
+// Next gives the request its next id and returns the request's bytes, which are valid until the next call.
 func (r *Request) Next() []byte {
 	r.ID++
 	for i, n := r.at+IDDigits-1, r.ID; i >= r.at; i, n = i-1, n/10 {
@@ -75,7 +75,7 @@ func (r *Request) Next() []byte {
 // IDText returns the digits of the id in the request.
 func (r *Request) IDText() []byte { return r.Text[r.at : r.at+IDDigits] }
 
-// ResponseHead is the beginning of every response: the raw servers put the id first, and the gateway and proxies must
+// ResponseHead is the beginning of every response. The raw servers write the id first, and the gateway and proxies must
 // not change that.
 const ResponseHead = `{"jsonrpc":"2.0","id":`
 

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Each of these wrong responses ends a run.
+// Each of these wrong responses is an error, which ends a run.
 func TestCheckRejectsWrongResponses(t *testing.T) {
 	r := NewRequest("h", "/mcp", "s", LegacyVersion, "tools/call", "{}")
 	r.Next()

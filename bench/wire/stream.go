@@ -16,13 +16,13 @@ type Stream struct {
 	host, path, session string
 }
 
-// NewStream returns the stream of a session on a connection of its own.
+// NewStream returns the stream of a session. w must be a separate connection for it.
 func NewStream(w *Conn, host, path, session string) *Stream {
 	return &Stream{w, host, path, session}
 }
 
 // DialStream connects to a host for one stream. The connection has a small buffer, because a measurement may have
-// thousands of them.
+// thousands of streams.
 func DialStream(host string) (*Conn, error) {
 	w, err := Dial("tcp", host)
 	if err == nil {

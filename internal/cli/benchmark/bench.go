@@ -92,7 +92,7 @@ func runBench(cmd *cobra.Command, o bench.Options, backends string, output bench
 	return output.finish(cmd, result, assertions)
 }
 
-// The hidden commands below run as separate processes during a measurement. They end at the end of stdin.
+// The hidden commands below run as separate processes during a measurement. Each ends when its stdin is closed.
 
 func newBenchServer() *cobra.Command {
 	var o server.Options
@@ -111,7 +111,7 @@ func newBenchServer() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve stdio instead of HTTP")
 	cmd.Flags().IntVar(&o.Tools, "tools", 0, "number of listed tools")
-	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "minimum size of each of these")
+	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "minimum size of each listed tool, in bytes")
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "address to serve HTTP on")
 	cmd.Flags().StringVar(&o.Control, "control", "", "unix socket for commands")
 	cmd.Flags().BoolVar(&o.Events, "events", false, "answer calls with a stream of one event")

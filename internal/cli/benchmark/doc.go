@@ -1,2 +1,2 @@
-// Package benchmark holds the bench command. The measurements themselves are in package bench.
+// Package benchmark contains the bench command. The measurements themselves are in package bench.
 package benchmark

@@ -66,7 +66,7 @@ thousand times.`,
 	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
 	f.key.AddFlags(cmd)
 	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
-	flags.StringVar(&f.Args, "args", "", "its arguments, a JSON object")
+	flags.StringVar(&f.Args, "args", "", "the arguments of --tool, as a JSON object")
 	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
 	flags.StringSliceVar(&f.Eras, "era", nil, "eras of the clients: legacy, modern; with raw servers also legacy-modern and modern-legacy (default legacy,modern)")
 	flags.StringSliceVar(&f.Transports, "transport", nil, "transports of raw servers: http, stdio (default http,stdio)")
@@ -148,12 +148,12 @@ func measureLimits(cmd *cobra.Command, o limits.Options) (*report.Report, error)
 	case errors.Is(err, limits.ErrNoTarget):
 		return nil, command.Fail(command.ExitUnreachable, err, "check that the URL includes the path of the endpoint; to send a key, use --header \"Name: value\"")
 	case errors.Is(err, limits.ErrNoTool):
-		return nil, command.Fail(command.ExitFailed, err, `"goblin-actor list tools" lists the tools`)
+		return nil, command.Fail(command.ExitFailed, err, `run "goblin-actor list tools" to see the tools`)
 	}
 	return result, err
 }
 
-// besideBar writes lines that do not run into the bar.
+// besideBar writes lines above the progress bar.
 type besideBar struct {
 	bar *terminal.ProgressBar
 	w   io.Writer
@@ -164,7 +164,8 @@ func (b besideBar) Write(p []byte) (n int, err error) {
 	return len(p), err
 }
 
-// find sets what to measure: the server at --target, or the configuration that serve would use.
+// find sets what to measure: the server at --target, the servers of the configuration that serve would use, or with
+// neither raw servers.
 func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
 		return command.UsageError("add --target URL", "--header needs --target")
@@ -178,7 +179,7 @@ func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if o.Args != "" {
 		var object map[string]json.RawMessage
 		if err := decode.Own([]byte(o.Args), "--args", &object); err != nil {
-			return command.UsageError("for example --args '{\"path\":\"/srv\"}'", "%w", err)
+			return command.UsageError("pass a JSON object, for example --args '{\"path\":\"/srv\"}'", "%w", err)
 		}
 	}
 	if f.target != "" {
@@ -212,7 +213,7 @@ func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	return nil
 }
 
-// limitServer returns the settings of a server that a measurement needs.
+// limitServer returns the settings of a server that a measurement needs to know.
 func limitServer(s config.Server) limits.Server {
 	l := limits.Server{Name: s.Name, Stdio: s.Command != "", Local: s.Command != "", MaxConcurrent: s.MaxConcurrent, Replicas: s.ReplicaCount()}
 	if s.Isolation == "leased" {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/cli/program"
 )
 
-// newMeasure completes a subcommand of bench that has its own flags. validate checks the options before the run; its
-// errors are usage errors.
+// newMeasure completes a subcommand of bench that has its own flags. validate checks the options before the run. Its
+// errors are reported as usage errors.
 func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error)) *cobra.Command {
 	var output benchOutput
 	cmd.Args = command.Args(0, 0, "")

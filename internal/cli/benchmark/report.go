@@ -29,7 +29,8 @@ func (o *benchOutput) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.asserted, "assert", nil, "an assertion that must hold, else the exit code is 1: 'ratio(calls,c=64) >= 1.6' (may be given several times)")
 }
 
-// assertions parses the assertions and checks that a run of this kind can decide them. It returns the first error.
+// assertions parses the assertions and checks that a run of this kind can decide them. It returns the first error, as a
+// usage error.
 func (o *benchOutput) assertions(cmd *cobra.Command, kind string, concurrency []int) ([]report.Assertion, error) {
 	var all []report.Assertion
 	for _, text := range o.asserted {
@@ -83,12 +84,12 @@ func held(verdicts []report.Verdict) error {
 	return nil
 }
 
-// benchCommand returns the command line, quoted for a shell and without secrets, for the report.
+// benchCommand returns the command line for the report, quoted for a shell and without secrets.
 func benchCommand(args []string) string {
 	return "goblin-actor " + program.ShellWords(secret.Arguments(args), runtime.GOOS)
 }
 
-// benchProgress writes lines, and on a terminal a progress bar below them.
+// benchProgress writes lines. On a terminal it draws a progress bar below them.
 type benchProgress struct {
 	bar *terminal.ProgressBar
 	w   io.Writer
@@ -98,13 +99,13 @@ func newBenchProgress(w io.Writer) *benchProgress {
 	return &benchProgress{terminal.NewProgressBar(w), w}
 }
 
-// Write writes whole lines.
+// Write writes text, which must consist of whole lines.
 func (p *benchProgress) Write(text []byte) (int, error) {
 	p.bar.Aside(func() { _, _ = p.w.Write(bytes.Clone(text)) })
 	return len(text), nil
 }
 
-// Step draws the bar.
+// Step updates the bar.
 func (p *benchProgress) Step(done, all int) {
 	if p.bar.Live {
 		p.bar.Show(client.Progress{Done: float64(done), Total: float64(all)})
@@ -116,10 +117,10 @@ func newBenchCompare() *cobra.Command {
 		Use:   "compare A B",
 		Short: "Compare two bench reports",
 		Long: `compare shows the medians of the rounds of two reports with their 95 % confidence intervals, and the difference between B and A if a
-Mann-Whitney test finds it significant (p < 0.05), else "~". A and B are each a report.json or a directory, whose reports,
-including those in its subdirectories, are pooled. compare warns if machines or commands differ.
+Mann-Whitney test finds it significant (p < 0.05), else "~". A and B are each a report.json or a directory. The
+reports in a directory and its immediate subdirectories are pooled. compare warns if machines or commands differ.
 
-Background load affects measurements that ran at different times. Look at "× base" first, or measure both builds in turns
+Background load affects measurements that ran at different times. Look at "× base" first, or measure both builds alternately
 (make bench-compare).`,
 		Example: `  goblin-actor bench calls --self --out before
   goblin-actor bench calls --self --gateway ./changed --out after
