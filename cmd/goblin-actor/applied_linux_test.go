@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// On a terminal, add shows the server that it waits for. Ctrl-C ends the wait silently, and the edited file stays.
+// On a terminal, add shows which server it waits for. Ctrl-C ends the wait without a message, and the edited file stays.
 func TestAddInterrupted(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)
@@ -32,7 +32,7 @@ func TestAddInterrupted(t *testing.T) {
 	shown := p.shown.String()
 	p.mu.Unlock()
 	if strings.Contains(shown, "error") || !strings.HasPrefix(out.String(), "added hang to ") || strings.Count(out.String(), "\n") != 1 {
-		t.Errorf("terminal shows %q, stdout is %q", shown, out.String())
+		t.Errorf("the terminal shows %q, stdout is %q", shown, out.String())
 	}
 	if text, err := os.ReadFile(config); err != nil || !strings.Contains(string(text), "hang:") {
 		t.Errorf("%s: %v, %s", filepath.Base(config), err, text)

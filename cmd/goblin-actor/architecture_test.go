@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// fileNamed matches a Go file on a page. A name without a directory belongs to the directory of the name before it.
+// fileNamed matches the name of a Go file on a page. A name without a directory belongs to the directory of the
+// previous name.
 var fileNamed = regexp.MustCompile(`([a-z][a-zA-Z0-9_/-]*/)?([a-z0-9_]+\.go)\b`)
 
 // TestDocsNameExistingFiles checks the Go files that the pages name, and the list of packages in docs/architecture.md.
@@ -23,7 +24,7 @@ func TestDocsNameExistingFiles(t *testing.T) {
 			if m[1] != "" {
 				folder = m[1]
 			}
-			if m[0] == "doc.go" || m[0] == "step.go" { // every actor has them
+			if m[0] == "doc.go" || m[0] == "step.go" { // every actor package has these files
 				continue
 			}
 			if _, err := os.Stat(filepath.Join("..", "..", folder, m[2])); err != nil {

@@ -23,7 +23,7 @@ import (
 	"goblin-actor/internal/keyring"
 )
 
-// leaking is a server that prints its secrets in several encodings: to stderr, to stdout, and when it ends.
+// leaking is a server that prints its secrets in several encodings: to stderr, to stdout, and at its end.
 const leaking = `
 for s in "$A" "$B" "$C" "$D"; do
   echo "token=$s and more" >&2
@@ -44,11 +44,11 @@ while read line; do
 done
 `
 
-// plantedSecrets are the value of a variable, a file, a keyring entry, the output of a command, a header and a client
-// secret.
+// plantedSecrets are, in this order, the value of a variable, a file, a keyring entry, the output of a command, a
+// header and a client secret.
 var plantedSecrets = []string{"plantEd-variable-1+/=", "plantEd-file-2+/=", "plantEd-keyring-3+/=", "plantEd-command-4+/=", "plantEd-header-5", "plantEd-literal-6"}
 
-// writings returns the forms of a secret that are searched for.
+// writings returns the encodings of a secret that are searched for.
 func writings(s string) []string {
 	raw, _ := json.Marshal(s)
 	return []string{s, base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)),
@@ -181,7 +181,7 @@ mcpServers:
 	}
 }
 
-// events returns the log stream's events so far.
+// events returns the events that the gateway has recorded so far.
 func events(t *testing.T, g *plantedGateway) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

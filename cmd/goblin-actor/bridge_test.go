@@ -40,7 +40,7 @@ func startGateway(t *testing.T, servers string) *gatewayProcess {
 	return g
 }
 
-// start starts the gateway and waits until it is ready. A restarted gateway listens at the same address.
+// start starts the gateway and waits until it is ready. After the first start, it uses the same address again.
 func (g *gatewayProcess) start() {
 	g.t.Helper()
 	path, err := exec.LookPath("goblin-actor")
@@ -110,8 +110,8 @@ func demos(t *testing.T, names ...string) string {
 	return text
 }
 
-// A client of stdio --connect does not notice that the gateway was killed and restarted, except for the call in progress.
-// Subscriptions, log level and capabilities are kept.
+// If the gateway is killed and restarted, a client of stdio --connect notices only that the call in progress fails.
+// Subscriptions, log level and capabilities are restored.
 func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 	for _, end := range []string{"killed", "drained"} {
 		t.Run(end, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 				} else if round == 0 {
 					draining := g.cmd.Process
 					draining.Signal(os.Interrupt)
-					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // otherwise the call would continue for the whole drain time
+					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // otherwise the call could run until the drain time is over
 					g.cmd.Wait()
 					impatient.Stop()
 				} else {
@@ -198,7 +198,7 @@ func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 	}
 }
 
-// watch reports that the gateway went away, and continues when it is back.
+// watch reports that the gateway has ended, and continues when it is back.
 func TestWatchSurvivesGatewayRestart(t *testing.T) {
 	g := startGateway(t, demos(t, "clock"))
 	path, err := exec.LookPath("goblin-actor")

@@ -34,7 +34,7 @@ func TestCommandsPage(t *testing.T) {
 	head, rest, ok1 := strings.Cut(page, commandsBegin)
 	_, tail, ok2 := strings.Cut(rest, commandsEnd)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the list of commands", path)
+		t.Fatalf("%s has no markers for the list of commands", path)
 	}
 	root := cli.NewRoot()
 	list, flags := describeCommands(root)

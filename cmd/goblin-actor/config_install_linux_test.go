@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// install shows the changes and asks for confirmation. It does not overwrite a file that is changed by another program in the meantime.
+// install shows the changes and asks for confirmation. If another program changes the file in the meantime, install
+// does not overwrite it.
 func TestInstallConfirmation(t *testing.T) {
 	config := oracleConfig(t)
 	for _, c := range []struct {
@@ -21,8 +22,8 @@ func TestInstallConfirmation(t *testing.T) {
 		{"no", "n\n", "", false, "error: nothing was written"},
 		{"enter means no", "\n", "", false, "error: nothing was written"},
 		{"end of input", "\x04", "", false, "error: nothing was written"},
-		{"nonsense first", "maybe\nyes\n", "", true, ""},
-		{"changed meanwhile", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*the file has changed in the meantime"},
+		{"invalid answer first", "maybe\nyes\n", "", true, ""},
+		{"file changed in the meantime", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*the file has changed in the meantime"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "mcp.json")

@@ -34,7 +34,8 @@ func oracleConfig(t *testing.T) string {
 	return path
 }
 
-// On a terminal, call asks for each field, rejects invalid input and shows what it sends. Only the result goes to stdout.
+// On a terminal, call asks for each field, rejects invalid input and shows what it will send. Only the result goes to
+// stdout.
 func TestTerminalForm(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
@@ -47,7 +48,7 @@ func TestTerminalForm(t *testing.T) {
 	p.enter("4\n")
 	p.await(`"4" is not one of`)
 	p.enter("3\n")
-	p.await("Omens you saw (several with commas: 1 crow, 2 comet, 3 toad; optional): ")
+	p.await("Omens you saw (comma-separated: 1 crow, 2 comet, 3 toad; optional): ")
 	p.enter("toad,1\n")
 	p.await("enter = 30): ")
 	p.enter("1000\n")
@@ -67,7 +68,7 @@ func TestTerminalForm(t *testing.T) {
 	}
 }
 
-// Several questions at once are asked one by one.
+// Several requests that arrive at once are asked one after the other.
 func TestTerminalCouncil(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer

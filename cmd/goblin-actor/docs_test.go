@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/desktop"
 )
 
-// The snippets in docs/desktop.md are what config install writes.
+// The snippets in docs/desktop.md equal what config install writes.
 func TestDesktopDocSnippets(t *testing.T) {
 	page, err := os.ReadFile("../../docs/desktop.md")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestDesktopDocSnippets(t *testing.T) {
 	}
 }
 
-// Pages and pictures show the version of the changelog's first heading.
+// Pages and pictures show the version of the first heading in the changelog.
 func TestDocsShowOneVersion(t *testing.T) {
 	changes, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// S5.5.1: The audit log records refused requests, with few lines for a flood, and created and revoked keys by name.
+// S5.5.1: the audit log records refused requests, using few lines for a flood, and names created and revoked keys.
 func TestAuditLogRecordsRefusals(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -82,7 +82,7 @@ func TestAuditLogRecordsRefusals(t *testing.T) {
 			refusals += max(1, line.Count)
 		}
 	}
-	if lines > 2*2*2 || refusals != 2000 { // the first refusal and the sum, for two kinds; a minute may end in between
+	if lines > 2*2*2 || refusals != 2000 { // for each of two kinds, the first refusal and the sum; a minute may end in between
 		t.Errorf("2000 refusals have %d lines with a total of %d", lines, refusals)
 	}
 	for _, secret := range []string{first, late, "gbl_stolen"} {
@@ -92,7 +92,7 @@ func TestAuditLogRecordsRefusals(t *testing.T) {
 	}
 }
 
-// doorLines returns event, principal and outcome of the log's lines about refusals and keys.
+// doorLines returns event, principal and outcome of the log lines about refusals and keys.
 func doorLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -101,7 +101,7 @@ func doorLines(t *testing.T, path string) (lines []string) {
 	}
 	for text := range bytes.Lines(raw) {
 		line, err := audit.ParseLine(bytes.TrimSuffix(text, []byte("\n")))
-		if err != nil { // the line is being written
+		if err != nil { // the gateway is still writing the line
 			continue
 		}
 		if line.Event == audit.EventDenied || line.Event == audit.EventKey {

@@ -38,12 +38,12 @@ var mayImport = map[string][]string{
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
 	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "protocol/upstream/embedded", "internal/secret"}, actorMayImport...), // starts backends
-	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                                                             // does not see clients' exchanges
+	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                                                             // does not see messages between clients and the gateway
 	"actors/admission":    append([]string{"protocol/toolschema", "protocol/downstream"}, actorMayImport...),
 	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
 	"actors/clientsubs":   append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),
-	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the next two, it never sees a server's link
+	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the next two packages, it never sees connections to servers
 	"actors/stateless":    clientMayImport,
 	"actors/subscription": clientMayImport,
 	"actors/meta":         actorMayImport,
@@ -95,7 +95,8 @@ var mayImport = map[string][]string{
 
 	"internal/config/docgen": {"internal/config"}, // for go generate
 
-	// The packages of the command line. Packages of commands do not import each other, except bench, which has a hidden form of serve.
+	// The packages of the command line. Command packages do not import each other. The exception is benchmark, which
+	// imports serve to run a hidden variant of that command.
 	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
 	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
 	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
@@ -136,11 +137,11 @@ var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", 
 // clientMayImport lists what the actors that serve clients may import.
 var clientMayImport = append([]string{"actors/admission", "actors/reply", "actors/clientcalls", "actors/clientsubs", "protocol/downstream"}, actorMayImport...)
 
-// cliMayImport lists what the packages of the command line may import.
+// cliMayImport lists what all packages of the command line may import.
 var cliMayImport = []string{"internal/cli/command", "internal/cli/configfile", "internal/cli/console", "internal/cli/local", "internal/cli/output",
 	"internal/cli/program", "internal/cli/target", "internal/cli/terminal"}
 
-// commandMayImport lists what packages of commands may import.
+// commandMayImport lists what command packages may import.
 var commandMayImport = append([]string{"internal/config", "internal/secret", "internal/status", "internal/visible", "protocol", "protocol/namespace"}, cliMayImport...)
 
 // cobraPackages lists the packages that declare commands or flags.
@@ -148,8 +149,8 @@ var cobraPackages = []string{"internal/cli", "internal/cli/access", "internal/cl
 	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve",
 	"internal/cli/target", "internal/cli/terminal"}
 
-// foreign lists the packages that may import an external package, except in tests. Packages that are not listed may be
-// imported anywhere except in protocol, which imports only the standard library.
+// foreign lists which packages may import an external package, except in tests. An external package that is not listed
+// may be imported anywhere except in protocol, which imports only the standard library.
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},

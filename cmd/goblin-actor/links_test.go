@@ -52,7 +52,8 @@ func TestLinksInTheDocs(t *testing.T) {
 	}
 }
 
-// anchors returns the fragments that lead to a heading of the page, as GitHub makes them, or to an explicit anchor.
+// anchors returns the fragments that lead to a heading of the page, in the form that GitHub generates, or to an
+// explicit anchor.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(page)

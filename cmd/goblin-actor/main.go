@@ -1,5 +1,5 @@
-// Command goblin-actor is a gateway for the Model Context Protocol. It puts many MCP servers behind one endpoint. The
-// command line is in internal/cli. This package also contains the tests that run the whole program, and those that check
+// Command goblin-actor is a gateway for the Model Context Protocol. It offers many MCP servers at one endpoint. Its
+// commands are in internal/cli. This package also contains the tests that run the whole program, and tests that check
 // the imports between packages and the names in the docs.
 package main
 

@@ -23,7 +23,7 @@ func oddServer() {
 	}
 }
 
-// oddGateway starts a gateway in front of odd servers, one for each mode.
+// oddGateway starts a gateway with misbehaving servers, one for each mode.
 func oddGateway(t *testing.T, modes ...string) *gatewayProcess {
 	t.Helper()
 	path, err := exec.LookPath("odd-server")
@@ -37,7 +37,7 @@ func oddGateway(t *testing.T, modes ...string) *gatewayProcess {
 	return startGateway(t, servers)
 }
 
-// run runs a command against the gateway and returns what it printed.
+// run runs a command against the gateway and returns its output.
 func (g *gatewayProcess) run(args ...string) string {
 	g.t.Helper()
 	path, err := exec.LookPath("goblin-actor")
@@ -57,11 +57,11 @@ func (g *gatewayProcess) run(args ...string) string {
 	return string(out)
 }
 
-// No command prints errors of a JSON decoder, regardless of the results and definitions of the servers.
+// Whatever results and definitions the servers send, no command prints errors of a JSON decoder.
 func TestOddResultsAreExplained(t *testing.T) {
 	g := oddGateway(t, "items")
 	for _, c := range []struct{ command, item, want string }{
-		{"call", "string", "error: the result is a string; an object with content was expected\nhint: add -o json to print the result as it is\n"},
+		{"call", "string", "error: the result is a string; an object with content was expected\nhint: add -o json to print the result unchanged\n"},
 		{"call", "number", "error: the result is a number; an object with content was expected\n"},
 		{"call", "array", "an array"},
 		{"call", "null", "null"},
@@ -98,7 +98,7 @@ func TestOddResultsAreExplained(t *testing.T) {
 		g.run("list", kind)
 	}
 	if out := g.run("call", "x", "--json", `{"a":}`); !strings.Contains(out, "--json is not valid JSON: unexpected '}' at byte 6") {
-		t.Errorf("a broken --json is answered with %q", out)
+		t.Errorf("an invalid --json prints %q", out)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestOddListsAreExplained(t *testing.T) {
 // keptError matches a line that stores or returns the error of a JSON decoder. Such errors name Go types.
 var keptError = regexp.MustCompile(`(err :?= |return )(json\.(Unmarshal|NewDecoder)|(d|in|dec|decoder)\.Decode)\(`)
 
-// Only package decode words such errors. Other code discards them, compares them with nil, or returns them from
-// UnmarshalJSON, which decode calls.
+// Only package decode turns such errors into text. Other code discards them, compares them with nil, or returns them
+// from UnmarshalJSON, which decode calls.
 func TestDecoderErrorsReachNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// S5.2.3: docs/policy.md is correct: its files are valid, and its commands print what the page shows.
+// S5.2.3: docs/policy.md is correct: its files are valid, and its commands print the output on the page.
 func TestPolicyPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {

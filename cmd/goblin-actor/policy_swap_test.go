@@ -17,9 +17,9 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Two roles of a key repeatedly swap names and contents, so that the key may always see notes and never clock. During
-// and after each reload it sees nothing else. The audit log records when the key gets another role, but not when a role
-// changes.
+// Two roles of a key repeatedly swap names and contents, so that the key may always see notes and never clock. The key
+// must see nothing else during and after each reload. The audit log records when the key gets another role, but not
+// when the content of a role changes.
 func TestSwappedRoles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

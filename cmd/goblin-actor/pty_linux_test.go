@@ -18,11 +18,11 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// pty is a pseudo-terminal. Written text is typed; output is collected.
+// pty is a pseudo-terminal. Text written to it is typed; the output of programs is collected.
 type pty struct {
 	t    *testing.T
 	main *os.File
-	term *os.File // the programs' end
+	term *os.File // the end that programs use
 
 	mu    sync.Mutex
 	shown bytes.Buffer
@@ -52,7 +52,7 @@ func newPTY(t *testing.T) *pty {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		io.Copy(p, main) // returns an error once the other end is closed everywhere
+		io.Copy(p, main) // returns an error once all copies of the other end are closed
 	}()
 	t.Cleanup(func() {
 		term.Close()
@@ -74,7 +74,7 @@ func (p *pty) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await waits until text is shown after the text awaited before.
+// await waits until text is shown after the text of the previous await.
 func (p *pty) await(text string) {
 	p.t.Helper()
 	limit := time.After(gatetest.Patience)
@@ -96,14 +96,14 @@ func (p *pty) await(text string) {
 	}
 }
 
-// rewind makes await search from the first output again.
+// rewind makes the next await search from the first output again.
 func (p *pty) rewind() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.from = 0
 }
 
-// line waits for the end of the line in which a text was awaited, and returns its rest.
+// line waits until the line with the text of the previous await has ended, and returns the rest of the line.
 func (p *pty) line() string {
 	p.t.Helper()
 	p.mu.Lock()

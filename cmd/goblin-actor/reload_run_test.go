@@ -17,7 +17,8 @@ import (
 // settled is how long a file must stay unchanged before the gateway reads it.
 const settled = 200 * time.Millisecond
 
-// A gateway on stdin and stdout watches the files that its current configuration reads, not those of the first one.
+// A gateway on stdin and stdout watches the files that its current configuration names, not those that the first
+// configuration named.
 func TestStdioWatchesFilesOfNewConfig(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	path := filepath.Join(first, "goblin.yaml")
@@ -59,7 +60,7 @@ func TestStdioWatchesFilesOfNewConfig(t *testing.T) {
 	}
 }
 
-// A reload may wait for a program that the configuration names. Shutdown does not wait for it.
+// A reload may wait for a program that the configuration names. Shutdown does not wait for the reload.
 func TestShutdownDoesNotWaitForReload(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: needs sh")

@@ -24,8 +24,7 @@ var (
 	rowLine = regexp.MustCompile(`^\| (S[0-5]\.\d+(?:\.\d+)?) \| ([^|]*) \|[^|]*\|[^|]*\|$`)
 )
 
-// docs/requirements.md lists the tests of each row as claimed in their comments. No test claims a row that does not
-// exist.
+// docs/requirements.md lists for each row the tests whose comments name the row. No test names a row that does not exist.
 func TestRequirementsTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	claims := claimedRows(t, root)
@@ -51,7 +50,7 @@ func TestRequirementsTable(t *testing.T) {
 		page.WriteString(line + "\n")
 	}
 	for id, tests := range claims {
-		t.Errorf("%v claim row %s, which is not in %s", tests, id, requirementsPage)
+		t.Errorf("%v name row %s, which is not in %s", tests, id, requirementsPage)
 	}
 	if page.String() == string(old) {
 		return
@@ -115,7 +114,7 @@ func claimedRows(t *testing.T, root string) map[string][]string {
 	return claims
 }
 
-// claimsIn adds the claims of one file: ids in comments above or inside a test.
+// claimsIn adds the rows that one file names: ids in comments above or inside a test.
 func claimsIn(file *ast.File, pkg string, claims map[string][]string) {
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)

@@ -32,7 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if strings.HasSuffix(os.Args[0], ".test") { // the tests, not the program started by scripts
+	if strings.HasSuffix(os.Args[0], ".test") { // this process runs the tests; otherwise a script started it as the program
 		program.SetName("goblin-actor")
 	}
 	testscript.Main(m, map[string]func(){"goblin-actor": main, "odd-server": oddServer})
@@ -126,7 +126,8 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// daemons holds a function for each running daemon, by directory and name, that waits for the daemon to end.
+// daemons holds, by directory and name, a function for each running daemon. The function waits until the daemon has
+// ended.
 var daemons sync.Map
 
 func ended(ts *testscript.TestScript, _ bool, args []string) {
@@ -179,7 +180,7 @@ func interrupt(ts *testscript.TestScript, quietly bool, args []string) {
 	for err == nil {
 		var line string
 		if line, err = r.ReadString('\n'); quietly && strings.HasPrefix(line, "error:") {
-			ts.Fatalf("after the interruption it prints %s", line)
+			ts.Fatalf("after the interruption the command prints %s", line)
 		}
 	}
 	cmd.Wait()
@@ -204,7 +205,7 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// retry repeats a command until its output shows the effect of a file that was just written.
+// retry repeats a command until its output shows the effect of a file that has just been written.
 func retry(ts *testscript.TestScript, _ bool, args []string) {
 	text, absent := strings.CutPrefix(args[0], "!")
 	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(50 * time.Millisecond) {

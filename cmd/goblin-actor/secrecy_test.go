@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// A file named by ${file:…} is read again when it changes. The old and the new value are redacted.
+// When the file of a ${file:…} reference changes, it is read again. The old and the new value are redacted.
 func TestSecretFileChanges(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -22,8 +22,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// planted is a configuration with a secret, sworDfish, wherever users put one: in fields whose names suggest a secret, and in
-// places where only the form of the value does.
+// planted is a configuration with a secret, sworDfish, in each place where users put secrets: in fields whose names
+// suggest a secret, and in places where only the form of the value does.
 const planted = `listen: 127.0.0.1:0
 mcpServers:
   leaky:
@@ -44,8 +44,8 @@ mcpServers:
   ready: {command: PROGRAM, args: [demo, notes], env: {KEY: sworDfish}, labels: {token: sworDfish}}
 `
 
-// exercised has command lines for every command. FILE is that configuration, BAD an invalid one, GATE the running
-// gateway.
+// exercised contains command lines for every command. FILE stands for that configuration, BAD for an invalid one, GATE
+// for the running gateway.
 var exercised = map[string][]string{
 	"serve":           {"serve --config BAD", "serve --config FILE --listen http://u:sworDfish@h", "serve extra?token=sworDfish"},
 	"stdio":           {"stdio --config FILE", "stdio --connect http://127.0.0.1:9/?token=sworDfish", "stdio --connect ftp://h/?token=sworDfish"},
@@ -102,7 +102,7 @@ mcpServers:
   b: {url: "ftp://u:sworDfish@h", type: "token=sworDfish", "//": sworDfish}
 `
 
-// desktopFile is a client's file. install replaces its entry goblin.
+// desktopFile is a desktop client's file. config install replaces its entry goblin.
 const desktopFile = `{"mcpServers": {"goblin": {"command": "x", "args": ["--token", "sworDfish"], "env": {"A": "sworDfish"}, "url": "http://u:sworDfish@h/"},
   "other": {"command": "y", "args": ["sworDfish"], "env": {"A": "sworDfish"}}, "third": {"url": "ftp://h?token=sworDfish"}}}`
 
@@ -274,7 +274,7 @@ func (g *plantedGateway) stop(t *testing.T) string {
 	select {
 	case <-g.done:
 	case <-time.After(gatetest.Patience):
-		t.Error("the gateway does not stop")
+		t.Error("the gateway did not stop")
 	}
 	return g.log.String()
 }
@@ -297,7 +297,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// The audit commands run no program that the configuration names for a server.
+// The audit commands do not run programs that the configuration names in values of servers.
 func TestAuditCommandsRunNoPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: needs touch")

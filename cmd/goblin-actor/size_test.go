@@ -11,9 +11,9 @@ import (
 // maxBinary is the maximum size of the stripped program.
 const maxBinary = 24 << 20
 
-// If code calls a method by a name unknown at compile time, the linker keeps every exported method of every type, a
-// quarter of the binary. text/template does so, and so did an indirect dependency. `-ldflags=-dumpdep` shows such calls
-// as <ReflectMethod>.
+// If code calls a method by a name that is unknown at compile time, the linker keeps every exported method of every
+// type, which is a quarter of the binary. text/template does so, and so did an indirect dependency. `-ldflags=-dumpdep`
+// shows such calls as <ReflectMethod>.
 func TestBinaryIsSmall(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("builds the program; the limit is for linux/amd64")
@@ -27,6 +27,6 @@ func TestBinaryIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info.Size() > maxBinary {
-		t.Errorf("the program has %d bytes; the limit is %d", info.Size(), maxBinary)
+		t.Errorf("the binary has %d bytes; the limit is %d", info.Size(), maxBinary)
 	}
 }

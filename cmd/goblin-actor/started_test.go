@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/cli/program"
 )
 
-// Hints can be typed as they are: they name the program as the user started it.
+// Users can copy command lines from hints: they begin with the name under which the program was started.
 func TestHintsNameProgramAsStarted(t *testing.T) {
 	defer program.SetName("bin/goblin-actor")()
 	var out bytes.Buffer
@@ -21,7 +21,7 @@ func TestHintsNameProgramAsStarted(t *testing.T) {
 	}
 }
 
-// Hints can name every command, and only existing ones.
+// program.CommandNames lists every command and no other names.
 func TestHintsNameEveryCommand(t *testing.T) {
 	var names []string
 	for _, cmd := range cli.NewRoot().Commands() {

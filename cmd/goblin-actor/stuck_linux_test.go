@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// A call can be interrupted even if its stderr is a full pipe that is not read.
+// A call can be interrupted even if its stderr is a full pipe from which no program reads.
 func TestInterruptWithFullStderr(t *testing.T) {
 	g := startGateway(t, "  clock: {command: goblin-actor, args: [demo, clock]}\n")
 	r, w, err := os.Pipe()
@@ -66,6 +66,6 @@ func TestInterruptWithFullStderr(t *testing.T) {
 		}
 	case <-time.After(gatetest.Patience):
 		_ = cmd.Process.Kill()
-		t.Error("the command does not end")
+		t.Error("the command did not end")
 	}
 }

@@ -40,7 +40,7 @@ func consoleHome(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 }
 
-// Without the console, serve prints short lines on a terminal and the whole log to a pipe.
+// Without --tui, serve prints short lines on a terminal and the full log to a pipe.
 func TestServeOnATerminal(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
@@ -51,7 +51,7 @@ func TestServeOnATerminal(t *testing.T) {
 	if got := p.line(); !strings.Contains(got, `\x1b[31mno [red]token`) || strings.Contains(got, "level=") {
 		t.Errorf("for the broken server it prints %q", got)
 	}
-	p.rewind() // the lines may come in any order
+	p.rewind() // the lines may appear in any order
 	p.await("✓ notes")
 	if got := p.line(); !strings.Contains(got, "ready  4 tools, 1 prompt") || !strings.Contains(got, "1 of 2 ready") {
 		t.Errorf("for the working server it prints %q", got)
@@ -65,8 +65,8 @@ func TestServeOnATerminal(t *testing.T) {
 	}
 }
 
-// The console on a real terminal shows which server fails and why, restarts a server, follows changes of the terminal's
-// size, and quits. S1.49
+// The console on a real terminal shows which server fails and why, restarts a server, adapts to the terminal's size,
+// and quits. S1.49
 func TestServeWithConsole(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
@@ -82,7 +82,7 @@ func TestServeWithConsole(t *testing.T) {
 	p.enter("\x04")
 	p.screen(100, 30, "restart server notes? y/n")
 	p.enter("y")
-	p.screen(100, 30, "restart notes: started")
+	p.screen(100, 30, "restart notes: requested")
 	p.enter(":tools\r/add\r")
 	p.screen(100, 30, "</add>", "notes_add_note")
 	for _, size := range [][2]int{{20, 5}, {1, 1}, {300, 3}, {3, 200}, {80, 24}} {
@@ -93,10 +93,10 @@ func TestServeWithConsole(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve --tui ended with %v", err)
 	}
-	p.await("\x1b[?1049l") // the terminal's screen is restored
+	p.await("\x1b[?1049l") // the terminal's previous screen is restored
 }
 
-// The console explains servers with invalid results in plain words, and shows invalid definitions.
+// The console explains servers with invalid results without internal terms, and shows invalid definitions.
 func TestConsoleExplainsOddServers(t *testing.T) {
 	g := oddGateway(t, "items", "list-string", "init-number")
 	t.Setenv("XDG_RUNTIME_DIR", filepath.Dir(g.config))
@@ -122,12 +122,12 @@ func TestConsoleExplainsOddServers(t *testing.T) {
 	}
 }
 
-// An attached console reports that its gateway has ended, and continues when a gateway answers again.
+// An attached console reports that its gateway has ended. It continues when a gateway responds again.
 func TestConsoleSurvivesGatewayRestart(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)
 	gate := newPTY(t)
-	listen := "127.0.0.1:0" // the first address is kept
+	listen := "127.0.0.1:0" // the restarted gateway uses the address of the first one
 	start := func() (stop func()) {
 		address := make(chan string, 1)
 		cmd := gate.start(&firstLine{ch: address}, "serve", "--listen", listen, "--config", config)
@@ -155,7 +155,7 @@ func TestConsoleSurvivesGatewayRestart(t *testing.T) {
 	}
 }
 
-// firstLine reports its first line.
+// firstLine collects output and reports the first line.
 type firstLine struct {
 	ch   chan string
 	text string

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// NewRoot returns the tree of commands. A new command needs a line here and its name in program.CommandNames.
+// NewRoot returns the tree of commands. A new command also needs its name in program.CommandNames.
 func NewRoot() *cobra.Command {
 	root := command.Group(&cobra.Command{
 		Use:   "goblin-actor",
@@ -24,7 +24,7 @@ func NewRoot() *cobra.Command {
 		Long: `goblin-actor is a gateway for the Model Context Protocol (MCP). It offers the tools, prompts and resources of many MCP servers
 at one endpoint.
 
-Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 gateway not reachable, 5 the answer is an error,
+Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 gateway not reachable, 5 error response,
 130 interrupted.`,
 		Version:       program.Version(),
 		SilenceErrors: true,

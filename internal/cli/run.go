@@ -7,8 +7,8 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// Run runs a command line and returns its exit code. It installs no signal handler: commands that can be interrupted install their own
-// (command.Interruptible), and serve drains on a signal.
+// Run runs a command line and returns its exit code. It installs no signal handler: commands that signals can interrupt
+// install their own (command.Interruptible), and serve drains when a signal arrives.
 func Run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := NewRoot()
 	root.SetArgs(args)

@@ -27,7 +27,7 @@ func TestLoginLifecycle(t *testing.T) {
 	w.state("ready")
 	contains(t, "call", w.call("safe_echo"), "done")
 
-	if out, err := w.run("", "logout", "safe", "--connect", w.port()); err != nil || !strings.Contains(out, "logged out at safe") {
+	if out, err := w.run("", "logout", "safe", "--connect", w.port()); err != nil || !strings.Contains(out, "logged out of safe") {
 		t.Fatalf("logout: %v: %s", err, out)
 	}
 	w.state("needs-login")

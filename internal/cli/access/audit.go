@@ -31,16 +31,16 @@ func NewAudit() *cobra.Command {
 	return cmd
 }
 
-// auditPath returns the path of the audit log: named, or the one in the configuration.
+// auditPath returns the path of the audit log: named, or if that is empty the path in the configuration.
 func auditPath(named, configFlag string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
 	path, ok := config.Find(configFlag, os.Getenv)
 	if !ok {
-		return "", command.UsageError("pass the file of the log, or the configuration: --config goblin.yaml", "no configuration with an audit log was found")
+		return "", command.UsageError("pass the file of the log, or pass the configuration with --config", "no configuration with an audit log was found")
 	}
-	cfg, report := config.Peek(path) // does not run programs that the configuration refers to
+	cfg, report := config.Peek(path) // does not run the programs that fetch secrets for the configuration
 	if cfg != nil && strings.Contains(cfg.Audit.File, "${") {
 		cfg, report = config.Salvage(path)
 	}
@@ -48,7 +48,7 @@ func auditPath(named, configFlag string) (string, error) {
 		return "", command.Fail(command.ExitConfig, report.Err(), "")
 	}
 	if cfg.Path = configfile.Absolute(cfg.Path); cfg.Audit.File == "" {
-		return "", command.Fail(command.ExitFailed, fmt.Errorf("%s configures no audit log", path), "add: audit: {file: audit.jsonl}")
+		return "", command.Fail(command.ExitFailed, fmt.Errorf("%s configures no audit log", path), "add audit: {file: audit.jsonl} to the configuration")
 	}
 	return cfg.AuditPath(), nil
 }
@@ -58,10 +58,10 @@ func auditFlags(cmd *cobra.Command, configFlag *string) {
 	cmd.Flags().StringVar(configFlag, "config", "", "configuration file that names the log (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 }
 
-// noAudit returns the error for a log that is missing or cannot be read.
+// noAudit returns the error for a log that is missing or cannot be read. A nil err means that the log has no files.
 func noAudit(path string, err error) error {
 	if err == nil || errors.Is(err, os.ErrNotExist) {
-		return command.Fail(command.ExitFailed, fmt.Errorf("the audit log %s does not exist", secret.Argument(path)), "the gateway creates it at the start: goblin-actor serve")
+		return command.Fail(command.ExitFailed, fmt.Errorf("the audit log %s does not exist", secret.Argument(path)), "start the gateway, which creates the log: goblin-actor serve")
 	}
 	return command.Fail(command.ExitFailed, errors.New("read audit log: "+secret.Text(err.Error())), "")
 }
@@ -89,7 +89,7 @@ audit verify checks that they are unchanged.`,
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if last < 1 {
-				return command.UsageError("", "-n %d: want 1 or more", last)
+				return command.UsageError("pass 1 or more", "-n %d: too few lines", last)
 			}
 			var err error
 			if filter.Since, err = sinceTime(since, time.Now()); err != nil {
@@ -110,7 +110,7 @@ audit verify checks that they are unchanged.`,
 	flags.StringVar(&file, "file", "", "the audit log, instead of the configuration's")
 	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
 	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
-	flags.StringVar(&filter.Item, "tool", "", "only this tool, prompt or URI, by the server's own name")
+	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")
 	flags.StringVar(&since, "since", "", "only entries after this time")
 	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open")
 	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
@@ -134,7 +134,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, command.UsageError("for example 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: want a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
+	return time.Time{}, command.UsageError("use for example 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: expected a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
 }
 
 // newAuditVerify returns the command audit verify.
@@ -143,14 +143,21 @@ func newAuditVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [FILE…]",
 		Short: "Verify that the audit log is unchanged",
-		Long: `Verify the audit log from the first line to the last: each line contains the hash of the previous one, across rotated files;
-line numbers have no gaps; the signatures are valid; and the log is as long as the gateway's state file and the running
-gateway say. The first invalid line is reported, and the exit code is 1.
+		Long: `Verify the audit log from the first line to the last. The log is valid if:
+
+  - each line contains the hash of the previous line, across rotated files
+  - line numbers have no gaps
+  - the signatures are valid
+  - the log is at least as long as the gateway's state file and the running gateway say
+
+The first invalid line is reported, and the exit code is 1.
 
 Without FILE, the log named in the configuration is verified. A single FILE is verified with the older files it was rotated
-into; several FILEs are verified alone. The public key is read from --public-key (the output of --print-key), otherwise from the
-state file or the running gateway. Keep a copy of the key on another machine: an attacker who can write the log, the state
-file and the key file can forge the log.`,
+into. Several FILEs are verified as given, without comparing their length.
+
+The public key is read from --public-key (the output of --print-key), otherwise from the state file or the running gateway,
+otherwise from the log itself. Keep a copy of the key on another machine: an attacker who can write the log, the state file
+and the key file can forge the log.`,
 		Example: "  goblin-actor audit verify\n  goblin-actor audit verify --print-key > audit.pub\n  goblin-actor audit verify --public-key audit.pub /srv/copies/audit*.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := command.Interruptible(cmd)

@@ -24,6 +24,7 @@ type auditPrinter struct {
 	p      terminal.Palette
 }
 
+// print prints the newest last matching lines, oldest first. With follow it goes on with later lines.
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more, to detect older lines
 	if err != nil && !follow {
@@ -56,7 +57,7 @@ func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	return audit.Follow(ctx, t.path, end, t.filter, t.one)
 }
 
-// auditHead are the column headers. Their widths are those of the columns with --follow.
+// auditHead holds the column headers. With --follow, a column is as wide as its header.
 var auditHead = []string{"WHEN               ", "WHO         ", "WHAT          ", "SERVER      ", "ITEM                      ", "OUTCOME       ", "TOOK  ", "MORE"}
 
 func auditCells(l *audit.Line) []string {
@@ -93,7 +94,7 @@ func outcomeOf(l *audit.Line) string {
 	return terminal.OneLine(l.Outcome, 40)
 }
 
-// elsewhere returns the address of a client on another machine, or "".
+// elsewhere returns peer if it is the address of a client on another machine, otherwise "".
 func elsewhere(peer string) string {
 	switch peer {
 	case "stdio", "127.0.0.1", "[::1]", "::1":
@@ -102,7 +103,7 @@ func elsewhere(peer string) string {
 	return peer
 }
 
-// all prints the existing lines in columns that fit them, or with follow in fixed columns.
+// all prints the existing lines. The columns fit the lines, or with follow have fixed widths.
 func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	if follow {
 		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {

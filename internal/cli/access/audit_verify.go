@@ -20,7 +20,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// auditVerifier compares a log with the marks in the state file and in the running gateway.
+// auditVerifier verifies a log. It compares the log with the marks in the state file and in the running gateway.
 type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
@@ -28,14 +28,14 @@ type auditVerifier struct {
 	path  string // path of the log; "" = the files were given as arguments
 	files []string
 	trust audit.Trust
-	from  string // source of the key, for the output
+	from  string // source of the key, for the output; "" = the log itself
 }
 
 func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) error {
 	if err := v.find(named); err != nil {
 		return err
 	}
-	v.remember(ctx)
+	v.readMarks(ctx)
 	if err := v.readKey(); err != nil {
 		return err
 	}
@@ -49,10 +49,10 @@ func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) 
 	if err != nil {
 		return noAudit(v.path, err)
 	}
-	return v.tell(out, &report)
+	return v.print(out, &report)
 }
 
-// find sets the files to verify.
+// find sets the files to verify: several named ones as they are, otherwise the log with its rotated files.
 func (v *auditVerifier) find(named []string) error {
 	if len(named) > 1 {
 		v.files = named
@@ -66,17 +66,17 @@ func (v *auditVerifier) find(named []string) error {
 	return nil
 }
 
-// absent returns the error for a log without files. If its lines are known elsewhere, the log was deleted.
+// absent returns the error for a log without files. If a mark shows that the log had lines, it was deleted.
 func (v *auditVerifier) absent() error {
 	if m := v.trust.Mark; m != nil {
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s is missing, but the gateway has recorded line n=%d", secret.Argument(v.path), m.N), "the log was deleted; look for a copy")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s is missing, but the gateway has recorded line n=%d", secret.Argument(v.path), m.N), "restore the log from a copy; it has been deleted")
 	}
 	_, err := os.Lstat(v.path)
 	return noAudit(v.path, err)
 }
 
-// remember reads the marks of the log from the state file and from the running gateway.
-func (v *auditVerifier) remember(ctx context.Context) {
+// readMarks reads the marks of the log from the state file and from the running gateway, and uses the newer one.
+func (v *auditVerifier) readMarks(ctx context.Context) {
 	if v.path == "" {
 		return
 	}
@@ -110,7 +110,7 @@ func (*auditVerifier) running(ctx context.Context) *status.Audit {
 	return s.Audit
 }
 
-// readKey reads the public key of the signatures.
+// readKey sets the public key of the signatures: the one in --public-key, otherwise the one of the mark, otherwise none.
 func (v *auditVerifier) readKey() error {
 	if v.keyFile == "" {
 		if v.trust.Mark != nil {
@@ -133,7 +133,7 @@ func (v *auditVerifier) readKey() error {
 	return nil
 }
 
-// showKey prints the known key, or the one in the log.
+// showKey prints the known key, otherwise the key in the newest file of the log.
 func (v *auditVerifier) showKey(out io.Writer) error {
 	key := v.trust.Key
 	if key == nil && len(v.files) == 0 {
@@ -149,6 +149,7 @@ func (v *auditVerifier) showKey(out io.Writer) error {
 	return err
 }
 
+// keyNamedBy returns the public key that a log file contains.
 func keyNamedBy(path string) (ed25519.PublicKey, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -158,8 +159,8 @@ func keyNamedBy(path string) (ed25519.PublicKey, error) {
 	return audit.KeyOf(f)
 }
 
-// tell prints the report.
-func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
+// print prints the report. It returns an error if the log is invalid.
+func (v *auditVerifier) print(out io.Writer, r *audit.Report) error {
 	p := terminal.PaletteFor(out)
 	for _, note := range r.Notes {
 		if _, err := fmt.Fprintf(out, "%s %s\n", p.Warn("note:"), terminal.OneLine(note.String(), 0)); err != nil {
@@ -167,7 +168,7 @@ func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 		}
 	}
 	if r.Fault != nil {
-		hint := "no line is verified"
+		hint := "no line of the log is verified"
 		if r.Signed > 0 { // an attacker may have changed the lines between the last signature and the fault consistently
 			hint = fmt.Sprintf("the lines up to n=%d, the last valid signature, are unchanged", r.Signed)
 		}
@@ -183,7 +184,7 @@ func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 		}
 	}
 	if v.from == "" {
-		_, err := fmt.Fprintf(out, "%s the key is from the log itself; compare it with your copy, or pass that with --public-key\n", p.Warn("note:"))
+		_, err := fmt.Fprintf(out, "%s the key is from the log itself; compare the key with your copy, or pass your copy with --public-key\n", p.Warn("note:"))
 		return err
 	}
 	_, err := fmt.Fprintf(out, "the key is from %s\n", v.from)

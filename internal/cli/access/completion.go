@@ -21,7 +21,7 @@ func completeKeys(of *keyFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeWho completes principals: local, or the name of a key.
+// completeWho completes IDs of principals: local, or the name of a key.
 func completeWho(configFlag *string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return append([]string{identity.LocalID}, keyNames(&keyFlags{config: *configFlag})...), cobra.ShellCompDirectiveNoFileComp

@@ -25,7 +25,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// NewKeyCommand returns the key command. A running gateway notices changes of the key file.
+// NewKeyCommand returns the key command. A running gateway applies its changes to the key file at once.
 func NewKeyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "key",
@@ -48,11 +48,12 @@ func (f *keyFlags) add(cmd *cobra.Command) {
 // keyFile is the selected key file.
 type keyFile struct {
 	path    string
-	cfg     *config.Config // the configuration, which may have errors; nil = none
-	lacking bool           // the configuration does not contain auth.keys
+	cfg     *config.Config // nil = the key file was given with --file, or there is no configuration
+	lacking bool           // the configuration does not set auth.keys
 }
 
-// find returns the key file. The configuration may have errors: a missing key file is often one.
+// find returns the key file. The configuration may have errors; for example, the key file that it names may not exist
+// yet.
 func (f *keyFlags) find() (keyFile, error) {
 	if f.file != "" {
 		return keyFile{path: f.file}, nil
@@ -87,12 +88,12 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
 			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
-				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "invalid key name %q", shownWord(args[0]))
+				return command.UsageError("use up to 64 letters and digits, with . _ - in between", "invalid key name %q", shownWord(args[0]))
 			}
 			var err error
 			if expires != "" {
 				if k.Expires, err = expiry(expires, k.Created); err != nil {
-					return command.UsageError("for example --expires 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
+					return command.UsageError("use for example --expires 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
 				}
 			}
 			return newKey(cmd, &of, k)
@@ -144,9 +145,9 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	switch {
 	case file.cfg == nil:
 	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
-		fmt.Fprintln(errOut, "the configuration has no section policy; without it, every key may do everything")
+		fmt.Fprintln(errOut, "the configuration has no policy section, so every key may do everything")
 	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.NoRoles:
-		fmt.Fprintf(errOut, "%s has no role of policy.roles, so it sees nothing; add it to policy.bind, or create it with --role\n", k.Name)
+		fmt.Fprintf(errOut, "key %s has no role of policy.roles, so it sees nothing; add it to policy.bind, or create it with --role\n", k.Name)
 	}
 	return nil
 }
@@ -173,9 +174,9 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 		for _, name := range c.asked {
 			switch {
 			case !auth.IsName(name):
-				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "invalid %s name %q", c.what, shownWord(name))
+				return command.UsageError("use up to 64 letters and digits, with . _ - in between", "invalid %s name %q", c.what, shownWord(name))
 			case !c.skip && !slices.Contains(c.known, name):
-				hint := "they are defined under " + c.where + " in the configuration"
+				hint := "define it under " + c.where + " in the configuration"
 				if near := config.Nearest(name, c.known); near != "" {
 					hint = "did you mean " + near + "?"
 				}
@@ -186,7 +187,7 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 	return nil
 }
 
-// expiry parses 90d, 12h, 2w, 1y or a date.
+// expiry parses a duration such as 90d, 12h, 2w or 1y, or a date in the future.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return later(day, now)
@@ -254,7 +255,7 @@ type shownKey struct {
 	Projects []string `json:"projects,omitempty"`
 	Created  string   `json:"created,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
-	Sum      string   `json:"sha256"` // first bytes of the hash
+	Sum      string   `json:"sha256"` // the first four bytes of the hash, in hexadecimal
 }
 
 func printKeys(w io.Writer, out output.Format, keys []auth.Key, rules *policy.Policy, now time.Time) error {
@@ -313,7 +314,7 @@ func newKeyRevoke() *cobra.Command {
 			}
 			switch err := auth.Revoke(file.path, args[0]); {
 			case errors.Is(err, auth.ErrNoKey):
-				return command.Fail(command.ExitFailed, fmt.Errorf("%s has no key %q", terminal.Clean(file.path), shownWord(args[0])), "goblin-actor key list shows the keys")
+				return command.Fail(command.ExitFailed, fmt.Errorf("%s has no key %q", terminal.Clean(file.path), shownWord(args[0])), "run goblin-actor key list to see the keys")
 			case err != nil:
 				return keyFileError(err)
 			}
@@ -325,7 +326,7 @@ func newKeyRevoke() *cobra.Command {
 	return cmd
 }
 
-// shownWord returns an argument for an error message. It redacts keys.
+// shownWord returns an argument for an error message. It redacts API keys and other secrets.
 func shownWord(word string) string {
 	if auth.LooksLikeKey(word) {
 		return "[redacted]"
@@ -333,7 +334,7 @@ func shownWord(word string) string {
 	return secret.Argument(word)
 }
 
-// keyFileError adds the hint to an error of the key file.
+// keyFileError adds the hint of an *auth.FileError to err.
 func keyFileError(err error) error {
 	if file, ok := errors.AsType[*auth.FileError](err); ok {
 		return command.Fail(command.ExitFailed, err, file.Hint)

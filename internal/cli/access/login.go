@@ -36,9 +36,11 @@ func NewLogin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a server",
-		Long: `Log in to a server. The command opens a browser at the server's login page; the running gateway stores the login and renews it.
-With "as: principal", the login belongs to the caller: pass your key. Shared logins require access to the admin socket. With
---config, no running gateway is needed: the login is stored in the state file.`,
+		Long: `Log in to a server. The command opens a browser at the server's login page. The running gateway stores the login and renews it.
+
+For a server with "as: principal", the login belongs to you: pass your API key. For all other servers the login is shared,
+and the command needs access to the gateway's admin socket. With --config, no running gateway is needed: the login is stored
+in the state file.`,
 		Example: `  goblin-actor login github
   goblin-actor login github --no-browser    # without a browser on this machine: print the URL, paste the result
   goblin-actor login github --device        # print a code to enter on another device`,
@@ -64,7 +66,7 @@ func NewLogout() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
 		Short:             "Log out of a server",
-		Long:              `Log out of a server. The gateway deletes the login and revokes it at the authorization server if possible. Running calls that use it end.`,
+		Long:              `Log out of a server. The gateway deletes the login and revokes it at the authorization server if possible. Running calls that use the login end.`,
 		Example:           "  goblin-actor logout github",
 		Args:              command.Args(1, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&f.connect),
@@ -73,7 +75,7 @@ func NewLogout() *cobra.Command {
 				if err := at.Logout(ctx, login.Request{Server: server, Catalog: f.catalog}); err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "logged out at %s\n", terminal.Clean(server))
+				fmt.Fprintf(cmd.OutOrStdout(), "logged out of %s\n", terminal.Clean(server))
 				return nil
 			})
 		},
@@ -87,10 +89,10 @@ func (f *loginFlags) add(cmd *cobra.Command) {
 	f.shown.AddFlags(cmd)
 	cmd.Flags().StringVar(&f.config, "config", "", "work without a running gateway, with this configuration file and its state file")
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: directory of the state file")
-	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `with "as: principal": the login for listing the catalog instead of your own`)
+	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `for a server with "as: principal": the login that lists the catalog instead of your own`)
 }
 
-// loginGateway is the gateway that performs the login: a running one, or one in this process.
+// loginGateway is the gateway that performs the login: a running one or one in this process.
 type loginGateway interface {
 	Begin(ctx context.Context, w login.Request) (login.Started, error)
 	Finish(ctx context.Context, a login.Answer) error
@@ -119,14 +121,15 @@ func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Cont
 	case errors.As(err, &gone):
 		return target.Unreachable(err)
 	case errors.As(err, &refused):
-		return command.Fail(command.ExitPeerError, refused, cmp.Or(refused.Hint, `"goblin-actor status" shows the state of the servers`))
+		return command.Fail(command.ExitPeerError, refused, cmp.Or(refused.Hint, `run "goblin-actor status" to see the state of the servers`))
 	case errors.As(err, &h):
 		return command.Fail(command.ExitFailed, err, h.Hint())
 	}
 	return err
 }
 
-// gateway returns the gateway to use: in this process with --config, over HTTP with a key, otherwise through its admin socket.
+// gateway returns the gateway that performs the login: with --config one in this process, with a key the running one
+// over HTTP, otherwise the running one through its admin socket. The caller must call stop.
 func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server string) (at loginGateway, stop func(), err error) {
 	if f.config != "" {
 		return startForLogin(ctx, f, server, cmd.ErrOrStderr())
@@ -202,7 +205,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 	out := cmd.OutOrStdout()
 	var query url.Values
 	if f.noBrowser {
-		fmt.Fprintf(out, "Open this in any browser and log in:\n%s\nAt the end, the browser cannot open a page at %s?…; paste the full URL of that page here:\n", terminal.Clean(begun.URL), back.URL)
+		fmt.Fprintf(out, "Open this URL in any browser and log in:\n%s\nAt the end, the browser fails to open a page at %s?…. Paste the full URL of that page here:\n", terminal.Clean(begun.URL), back.URL)
 		back.Close()
 		line, err := readLine(ctx, bufio.NewReader(cmd.InOrStdin()))
 		if err != nil {
@@ -210,7 +213,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 		}
 		pasted, err := url.Parse(strings.TrimSpace(line))
 		if err != nil || pasted.RawQuery == "" {
-			return login.Answer{}, command.UsageError("copy all of it from the address bar", "the pasted text is not the URL of the page")
+			return login.Answer{}, command.UsageError("copy the full URL from the browser's address bar", "the pasted text is not the URL of the page")
 		}
 		query = pasted.Query()
 	} else {
@@ -220,7 +223,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 		}
 		var err error
 		if query, err = back.Wait(ctx); errors.Is(err, login.ErrNotBack) {
-			return login.Answer{}, command.Fail(command.ExitFailed, err, "try again; without a browser on this machine: --no-browser or --device")
+			return login.Answer{}, command.Fail(command.ExitFailed, err, "try again; if this machine has no browser, use --no-browser or --device")
 		} else if err != nil {
 			return login.Answer{}, err
 		}
@@ -230,7 +233,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 	}, nil
 }
 
-// readLine reads a line. It returns the cause of ctx if that ends first.
+// readLine reads a line. If ctx ends first, it returns the cause of ctx.
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	type read struct {
 		line string

@@ -45,14 +45,15 @@ func (g localLogin) Logout(ctx context.Context, w login.Request) error {
 	return g.known.Hush(g.Gateway.Logout(ctx, w))
 }
 
-// startForLogin starts a gateway with only this server and the state file. The returned function stops it.
+// startForLogin starts a gateway in this process with only the named server and with the state file. The returned
+// function stops it.
 func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
 	cfg, err := configfile.Load(f.config, errOut)
 	if err != nil {
 		return nil, nil, err
 	}
 	if cfg == nil || !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
-		return nil, nil, command.Fail(command.ExitFailed, login.ErrNoServer, "servers are defined under mcpServers")
+		return nil, nil, command.Fail(command.ExitFailed, login.ErrNoServer, "define the server under mcpServers in the configuration")
 	}
 	if err := checkNoGateway(ctx, cfg.Path); err != nil {
 		return nil, nil, err
@@ -70,14 +71,14 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 			log.Warn("not everything stopped in time", "err", err)
 		}
 	}
-	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // the server is then known to need a login
+	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // afterwards the gateway knows whether the server needs a login
 		end()
 		return nil, nil, err
 	}
 	return localLogin{g, known}, end, nil
 }
 
-// checkNoGateway returns an error if a gateway runs with the file, since that gateway would not notice the login.
+// checkNoGateway returns an error if a running gateway uses the file, because it would not notice the login.
 func checkNoGateway(ctx context.Context, path string) error {
 	live, err := target.LiveSockets(os.Getenv)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// NewPolicyCommand returns the policy command. Its subcommands only read.
+// NewPolicyCommand returns the policy command. Its subcommands change nothing.
 func NewPolicyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "policy",
@@ -72,14 +72,14 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 			return nil, target.Unreachable(err)
 		}
 		if path = snapshot.Config; path == "" {
-			return nil, command.Fail(command.ExitFailed, errors.New("that gateway runs without a configuration file, so it has no policy"), "use --config FILE")
+			return nil, command.Fail(command.ExitFailed, errors.New("that gateway runs without a configuration file, so it has no policy"), "specify a configuration with --config")
 		}
 		if items, err = source.Items(ctx, 0); err != nil {
 			return nil, target.Unreachable(err)
 		}
 	}
 	k, load := &inspection{}, config.Load
-	if items != nil { // no server is started, so values are not needed
+	if items != nil { // the running gateway has started the servers, so the values of variables are not needed
 		load = config.Outline
 	}
 	k.cfg, k.report = load(path)
@@ -88,7 +88,7 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 		return nil, &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	if k.policy = policy.Compile(k.cfg.Policy); k.policy == nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy; every authenticated client may do everything", terminal.Clean(path)), "docs/policy.md shows how to write one")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy; every authenticated client may do everything", terminal.Clean(path)), "see docs/policy.md for how to write one")
 	}
 	if k.cfg.Auth.On() {
 		var err error
@@ -107,8 +107,8 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 	return k, nil
 }
 
-// startedItems starts a gateway in this process and returns what its servers offer. It has no policy and no audit log, since nothing is
-// called and a running gateway may be writing the log.
+// startedItems starts a gateway in this process and returns the items of its servers. The gateway has no policy and no
+// audit log, because no item is used and a running gateway may be writing to the log.
 func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
 	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
 	known := serving.Redactor(&cfg)
@@ -155,7 +155,7 @@ type ruleRef struct {
 	Line    int    `json:"line,omitempty"`
 }
 
-// where returns the reference to a rule.
+// where returns the position of a role's rule in the configuration.
 func (k *inspection) where(role string, rule policy.Rule) ruleRef {
 	r, _ := k.policy.Role(role)
 	found := ruleRef{Rule: rule.String()}
@@ -164,7 +164,7 @@ func (k *inspection) where(role string, rule policy.Rule) ruleRef {
 		found.Pattern = lists[rule.Key][rule.Index]
 	}
 	path := r.Path()
-	for _, sub := range []string{"." + rule.String(), "." + rule.Key, ""} { // a list with one element may be written without brackets
+	for _, sub := range []string{"." + rule.String(), "." + rule.Key, ""} { // a list with one element may be written without brackets, so that only the key has a position
 		if file, line, ok := k.report.Where(path + sub); ok && (rule.Key != "" || sub == "") {
 			found.File, found.Line = file, line
 			return found
@@ -188,7 +188,7 @@ func (r ruleRef) String() string {
 	return terminal.OneLine(s, 0)
 }
 
-// holders returns the keys that have a role. local reports whether unauthenticated clients have it.
+// holders returns the names of the keys that have a role. local reports whether unauthenticated clients have it.
 func (k *inspection) holders(role string) (keys []string, local bool) {
 	for i := range k.keys {
 		if slices.Contains(strings.Split(k.policy.Rights(k.keys[i].Roles, k.keys[i].Name, false), ","), role) {

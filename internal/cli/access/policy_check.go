@@ -97,7 +97,7 @@ func (k *inspection) check() policyCheck {
 		for _, glob := range b.Keys {
 			if !slices.ContainsFunc(k.keys, func(key auth.Key) bool { return filter.Glob(glob, key.Name) }) {
 				_, line, _ := k.report.Where(fmt.Sprintf("policy.bind[%d]", i))
-				warn("the role %s is bound to keys %q, but no key has such a name (%s:%d)", b.Role, glob, k.cfg.Path, line)
+				warn("the role %s is bound to keys %q, but no key has a matching name (%s:%d)", b.Role, glob, k.cfg.Path, line)
 			}
 		}
 	}
@@ -119,7 +119,8 @@ func (k *inspection) check() policyCheck {
 	return c
 }
 
-// permits reports whether a role permits an item in one of the projects in which the role applies. No projects means all.
+// permits reports whether a role permits an item in at least one of the projects to which the role is restricted. No
+// projects means no restriction.
 func (k *inspection) permits(role string, projects []string, it *policy.Item) bool {
 	if len(projects) == 0 {
 		projects = []string{""}
@@ -143,7 +144,7 @@ func (c *policyCheck) print(out, errOut io.Writer) error {
 			terminal.OneLine(strings.Join(who, ", "), 0)}
 	}
 	if c.Mode == "report" {
-		fmt.Fprintln(errOut, "note: mode report: nothing is refused; the log shows what would be")
+		fmt.Fprintln(errOut, "note: the policy's mode is report: nothing is refused; the log shows what would be refused")
 	}
 	if err := output.PrintTable(out, []string{"ROLE", "TOOLS", "PROMPTS", "RESOURCES", "TEMPLATES", "PROJECTS", "RATE", "TOOLRATE", "WHO"}, rows); err != nil {
 		return err

@@ -39,7 +39,7 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 		Args:    command.Args(1, -1, "a tool name, a prompt name or a URI"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if as == "" && len(roles) == 0 {
-				return command.UsageError("for example --as local, or --as NAME for an API key", "--as is required")
+				return command.UsageError("pass --as local, or --as NAME for an API key", "--as is required")
 			}
 			if _, err := command.ParsePairs(args[1:]); err != nil {
 				return err
@@ -64,7 +64,7 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 			if err != nil {
 				return err
 			}
-			return e.tell(cmd.OutOrStdout(), out)
+			return e.write(cmd.OutOrStdout(), out)
 		},
 	}
 	flags.add(cmd)
@@ -80,11 +80,11 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 	return cmd
 }
 
-// principal returns the principal with a name, with additional roles.
+// principal returns the principal called as, with additional roles.
 func (k *inspection) principal(as string, roles []string) (*identity.Principal, error) {
 	for _, role := range roles {
 		if _, there := k.policy.Role(role); !there {
-			hint := "roles: " + strings.Join(k.policy.Roles(), ", ")
+			hint := "use one of: " + strings.Join(k.policy.Roles(), ", ")
 			if near := config.Nearest(role, k.policy.Roles()); near != "" {
 				hint = "did you mean " + near + "?"
 			}
@@ -104,7 +104,7 @@ func (k *inspection) principal(as string, roles []string) (*identity.Principal, 
 			continue
 		}
 		if key.Expired(time.Now()) {
-			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("key %s has expired; it is rejected everywhere", terminal.OneLine(name, 100)), "create another one: goblin-actor key new")
+			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("key %s has expired; it is rejected everywhere", terminal.OneLine(name, 100)), "create a new key with goblin-actor key new")
 		}
 		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: slugs(key.Projects),
 			Rights: k.policy.Rights(append(slices.Clone(key.Roles), roles...), name, false)}, nil
@@ -112,7 +112,7 @@ func (k *inspection) principal(as string, roles []string) (*identity.Principal, 
 	if len(roles) > 0 { // a key that is yet to be created
 		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Rights: k.policy.Rights(roles, name, false)}, nil
 	}
-	hint := "goblin-actor key list shows the keys; add --role ROLE for a key that does not exist yet"
+	hint := "run goblin-actor key list to see the keys; for a key that does not exist yet, add --role ROLE"
 	if near := config.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
@@ -128,16 +128,16 @@ func slugs(names []string) []string {
 	return names
 }
 
-// explanation is the answer to whether a principal may use an item, and why.
+// explanation says whether a principal may use an item, and why.
 type explanation struct {
 	Who       string        `json:"who"`
-	Item      string        `json:"item"` // its name for clients
+	Item      string        `json:"item"` // the item's name for clients
 	Kind      string        `json:"kind"`
 	Server    string        `json:"server"`
 	Project   string        `json:"project,omitempty"`
 	Permitted bool          `json:"permitted"`
 	Reported  bool          `json:"reported,omitempty"` // the policy is in mode report, so the use is not refused
-	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides
+	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides, or if no role does
 	Roles     []roleVerdict `json:"roles"`
 	Rate      string        `json:"rate,omitempty"`
 }
@@ -148,7 +148,7 @@ type roleVerdict struct {
 	ruleRef
 }
 
-// explain evaluates the policy in the same way as the gateway.
+// explain evaluates the policy in the same way as the gateway does.
 func (k *inspection) explain(who *identity.Principal, project, name string) (*explanation, error) {
 	found, err := k.resolve(name)
 	if err != nil {
@@ -181,7 +181,7 @@ func (k *inspection) explain(who *identity.Principal, project, name string) (*ex
 		break
 	}
 	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(found.uris, filter.Odd) {
-		e.Reason = "its server may resolve it to another URI, because it contains dot segments or an encoded slash or backslash; no role with rules for resources permits it"
+		e.Reason = "its server may resolve it to another URI, because it contains dot segments or an encoded slash or backslash; roles with rules for resources do not permit such a URI"
 	}
 	if who.Rights == policy.NoRoles {
 		e.Reason = who.ID + " has no role"
@@ -189,8 +189,8 @@ func (k *inspection) explain(who *identity.Principal, project, name string) (*ex
 	return e, nil
 }
 
-// tell prints the decision. A denial also sets the exit code.
-func (e *explanation) tell(w io.Writer, out output.Format) error {
+// write prints the decision. If it is a denial, the returned error only sets the exit code.
+func (e *explanation) write(w io.Writer, out output.Format) error {
 	if out == output.Table {
 		e.print(w)
 	} else {
@@ -232,9 +232,9 @@ func (e *explanation) print(w io.Writer) {
 		fmt.Fprintf(w, "  at a rate of %s\n", e.Rate)
 	}
 	if !e.Permitted && e.Reported {
-		fmt.Fprintln(w, "  mode report: the use is not refused, but logged")
+		fmt.Fprintln(w, "  the policy's mode is report: the use is not refused, but logged")
 	}
 }
 
-// place returns the position of the rule: "(goblin.yaml:12)".
+// place returns the position of the rule, for example "(goblin.yaml:12)".
 func (r ruleRef) place() string { return fmt.Sprintf("(%s:%d)", r.File, r.Line) }

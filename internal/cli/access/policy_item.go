@@ -14,19 +14,20 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// policyTarget is what a name on the command line refers to: an item, or a URI that no server lists.
+// policyTarget is what a name on the command line refers to: an item, or a URI that is not listed.
 type policyTarget struct {
 	policy.Item
-	called   string       // name of the item for clients
+	called   string       // the item's name for clients
 	what     string       // tool, prompt, resource, resource template, unlisted resource
-	template string       // for an unlisted URI: the matching template, as clients see it; "" = none
-	uris     []string     // for an unlisted URI: its spellings; nil = the item is listed
+	template string       // for an unlisted URI: the matching template in the form that clients see; "" = none
+	uris     []string     // for an unlisted URI: the forms in which clients may write it; nil = the item is listed
 	promise  *policy.Item // the matching template as an item; nil = none
 }
 
 var whatKinds = [...]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "resource template"}
 
-// resolve finds an item by its name for clients, by server/name, or by a server's own name if only one server has it.
+// resolve finds an item by its name for clients, by SERVER/NAME, SERVER:NAME or its prefixed URI, or by its server's
+// own name if only one item has it.
 func (k *inspection) resolve(name string) (*policyTarget, error) {
 	var own []policy.Item
 	var names []string
@@ -48,19 +49,20 @@ func (k *inspection) resolve(name string) (*policyTarget, error) {
 		for _, it := range own[:min(len(own), 10)] {
 			several = append(several, it.Public)
 		}
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%d servers have an item %q", len(own), terminal.OneLine(name, 200)), "choose one of: "+terminal.OneLine(strings.Join(several, ", "), 0))
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%d items are called %q by their servers", len(own), terminal.OneLine(name, 200)), "choose one of: "+terminal.OneLine(strings.Join(several, ", "), 0))
 	}
 	if m := k.resolveURI(name); m != nil {
 		return m, nil
 	}
-	hint := "goblin-actor list tools shows the tools"
+	hint := "run goblin-actor list tools to see the tools"
 	if near := config.Nearest(name, names); near != "" {
 		hint = "did you mean " + terminal.OneLine(near, 0) + "?"
 	}
 	return nil, command.Fail(command.ExitFailed, fmt.Errorf("no item is called %q", terminal.OneLine(name, 200)), hint)
 }
 
-// resolveURI returns the target for an unlisted URI: an expansion of a template, or a URI that contains its server. It returns nil if there is none.
+// resolveURI returns the target for an unlisted URI: one that matches a template, or one whose prefix names a server.
+// It returns nil if the URI is neither.
 func (k *inspection) resolveURI(uri string) *policyTarget {
 	server, own, ok := namespace.SplitPrefixURI(uri)
 	if ok && !slices.Contains(k.servers(), server) {
@@ -98,7 +100,7 @@ func (k *inspection) verdicts(m *policyTarget, rights, project string) []policy.
 	return k.policy.Explain(rights, project, &m.Item)
 }
 
-// shows reports whether the target is part of a project.
+// shows reports whether the target is visible in a project.
 func (k *inspection) shows(project string, m *policyTarget) bool {
 	if m.uris == nil {
 		return k.inProject(project, &m.Item)
@@ -107,19 +109,19 @@ func (k *inspection) shows(project string, m *policyTarget) bool {
 	return rules == nil || catalog.ShowsURI(*rules, server, m.template, m.uris)
 }
 
-// whyUnlisted returns why an unlisted URI is refused regardless of roles, or "" if it is not.
+// whyUnlisted returns why an unlisted URI is refused whatever the roles permit, or "" if it is not refused.
 func (k *inspection) whyUnlisted(m *policyTarget, rights, project string) string {
 	switch unlisted := k.cfg.Resources.Unlisted; {
 	case m.uris == nil:
 	case m.promise == nil && unlisted != "mentioned" && unlisted != "forward":
-		return "it is in no list and matches no template, and resources.unlisted refuses such URIs"
+		return "it is not listed and matches no template, and resources.unlisted refuses such URIs"
 	case m.promise != nil && (!policy.Permitted(k.policy.Explain(rights, project, m.promise)) || !k.inProject(project, m.promise)):
 		return "its template, " + m.promise.Public + ", is not permitted"
 	}
 	return ""
 }
 
-// inProject reports whether an item is part of a project. "" means that no project restricts it.
+// inProject reports whether an item is visible in a project. An unknown or empty project restricts nothing.
 func (k *inspection) inProject(project string, it *policy.Item) bool {
 	rules := k.projectOf(project)
 	return rules == nil || catalog.Shows(*rules, k.serverOf(it.Server), it)

@@ -17,11 +17,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// absentTime limits the status request. The command itself does not depend on it.
+// absentTime limits the status request. The command works without its result.
 const absentTime = time.Second
 
-// absent returns the servers of the running gateway whose items are unknown because they are starting for the first time or failed to
-// start. It returns nil if the status is unavailable.
+// absent returns the servers of the running gateway whose items are unknown because they are starting for the first
+// time or failed to start. It returns nil if the status is unavailable.
 func (f *gatewayFlags) absent(ctx context.Context) []status.Server {
 	if f.config != "" {
 		return nil
@@ -61,10 +61,10 @@ func absentOf(s *status.Snapshot, project string) []status.Server {
 	return out
 }
 
-// tellAbsent notes which servers are missing from a list. server is the only requested server; "" = all.
+// tellAbsent prints which servers are missing from a list. server is the only requested server; "" = all.
 func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server string) {
 	var names []string
-	hint := "goblin-actor status shows the reason"
+	hint := "run goblin-actor status to see the reason"
 	for _, v := range f.absent(ctx) {
 		if server == "" || v.Name == server {
 			if v.State == "needs-login" && strings.HasPrefix(v.Hint, status.LoginHint) {
@@ -80,7 +80,8 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 	fmt.Fprintf(w, "%s not included: %s\n%s %s\n", p.Warn("note:"), terminal.Names(names), p.Good("hint:"), terminal.OneLine(program.Hint(hint), 100))
 }
 
-// absentHint explains an unknown tool or prompt whose name starts with the name of an absent server. It returns "" otherwise.
+// absentHint explains an unknown tool or prompt whose name starts with the name of an absent server. It returns "" for
+// other errors.
 func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
 	_, name, found := notFound(err)
 	if !found {
@@ -92,7 +93,7 @@ func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
 			if v.Reason != "" {
 				why += ": " + terminal.OneLine(v.Reason, 200)
 			}
-			return why + "\ngoblin-actor doctor " + terminal.OneLine(v.Name, 0) + " explains the failure"
+			return why + "\nrun goblin-actor doctor " + terminal.OneLine(v.Name, 0) + " to find the cause"
 		}
 	}
 	return ""

@@ -21,8 +21,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// answerer answers the requests of servers during a command: from flags, otherwise by asking the user at the terminal. Without either,
-// requests are declined.
+// answerer answers the requests that servers send during a command: from flags, otherwise by asking the user at the
+// terminal. Without flags and terminal, it declines them.
 type answerer struct {
 	given   []string // --answer
 	say     []string
@@ -31,9 +31,9 @@ type answerer struct {
 	decline bool
 
 	fields map[string]json.RawMessage // --answer @FILE, by field
-	texts  map[string]string          // --answer KEY=VALUE
+	texts  map[string]string          // --answer KEY=VALUE, by field
 	about  string                     // describes the call in messages
-	ctx    context.Context            // the command's context; its end also ends the dialogue
+	ctx    context.Context            // the command's context; when it ends, open questions end too
 	person *questioner                // nil = there is no terminal
 	errOut io.Writer
 	bar    *terminal.ProgressBar
@@ -42,7 +42,7 @@ type answerer struct {
 	said int // number of elements of say that were used
 }
 
-// canAnswerAll is the declared client capabilities: everything except sampling with tools.
+// canAnswerAll declares the client's capabilities: everything except sampling with tools.
 const canAnswerAll = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
 
 func (a *answerer) add(cmd *cobra.Command) {
@@ -67,14 +67,14 @@ func (a *answerer) begin(cmd *cobra.Command, about string, bar *terminal.Progres
 		}
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return command.UsageError("for example --answer name=Ugg or --answer @answers.json", "--answer %q: expected key=value", text)
+			return command.UsageError("use for example --answer name=Ugg or --answer @answers.json", "--answer %q: expected key=value", text)
 		}
 		a.texts[key] = value
 	}
 	for i, root := range a.roots {
 		uri, err := rootURI(root)
 		if err != nil {
-			return command.UsageError("for example --root . or --root file:///srv/work", "--root %q: %w", root, err)
+			return command.UsageError("use for example --root . or --root file:///srv/work", "--root %q: %w", root, err)
 		}
 		a.roots[i] = uri
 	}
@@ -95,7 +95,7 @@ func (a *answerer) readFile(path string) error {
 		return fmt.Errorf("--answer: %w", err)
 	}
 	if err := decode.Own(raw, "--answer @"+path, &a.fields); err != nil {
-		return command.UsageError(`for example {"name": "Ugg", "age": 7}`, "%w", err)
+		return command.UsageError(`write a JSON object such as {"name": "Ugg", "age": 7}`, "%w", err)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func rootURI(root string) (string, error) {
 	return (&url.URL{Scheme: "file", Path: path}).String(), nil
 }
 
-// options returns the client options with the capabilities that are answered here.
+// options returns the client options, with answer as the Answerer.
 func (a *answerer) options(ctx context.Context) client.Options {
 	a.ctx = ctx
 	return client.Options{
@@ -124,12 +124,13 @@ func (a *answerer) options(ctx context.Context) client.Options {
 	}
 }
 
-// answer is the client.Answerer.
+// answer implements client.Answerer.
 func (a *answerer) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	// After an interruption the request is not answered: otherwise the server could complete the call before it is canceled.
-	defer func(question context.Context) {
+	// If the command is interrupted, the response must not be sent: the server could complete the call before it is
+	// canceled.
+	defer func(request context.Context) {
 		if a.ctx.Err() != nil {
-			<-question.Done()
+			<-request.Done()
 		}
 	}(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)

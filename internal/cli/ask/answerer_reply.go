@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// elicitation is an elicitation request. MCP 2025-11-25, client/elicitation.
+// elicitation holds the params of an elicitation request. MCP 2025-11-25, client/elicitation.
 type elicitation struct {
 	Mode    string          `json:"mode"`
 	Message string          `json:"message"`
@@ -22,7 +22,7 @@ type elicitation struct {
 	Schema  json.RawMessage `json:"requestedSchema"`
 }
 
-// Responses to an elicitation.
+// Results of an elicitation request.
 var (
 	accepted  = json.RawMessage(`{"action":"accept"}`)
 	declined  = json.RawMessage(`{"action":"decline"}`)
@@ -32,14 +32,14 @@ var (
 // errRejected is the response to a declined sampling request. MCP 2025-11-25, client/sampling.
 var errRejected = &client.RPCError{Code: client.CodeRejected, Message: "User rejected sampling request"}
 
-// fillIn answers a form from flags, then from the user, otherwise it declines.
+// fillIn answers a form from flags or by asking the user. If that is not possible, it declines.
 func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage, error) {
 	f, err := parseForm(ask.Schema)
 	if err != nil {
 		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 	}
 	values, faults := a.fromFlags(f)
-	unasked := len(values) > 0 || a.yes && !a.decline // flags request an answer without a prompt
+	unasked := len(values) > 0 || a.yes && !a.decline // these flags mean that the user must not be asked
 	byHand := a.person != nil && (len(faults) > 0 || len(f.missing(values)) > 0 || !unasked)
 	switch {
 	case byHand:
@@ -51,7 +51,7 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 			return d.fillIn(ctx, f, values)
 		})
 	case len(faults) > 0:
-		a.tell(ask.Message, "declined: "+strings.Join(faults, "; "), "")
+		a.report(ask.Message, "declined: "+strings.Join(faults, "; "), "")
 		return declined, nil
 	}
 	values = withDefaults(f, values)
@@ -59,9 +59,9 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 	if len(missing) > 0 || !unasked {
 		hint := "use --yes to accept"
 		if len(missing) > 0 {
-			hint = "--answer " + strings.Join(missing, "=… --answer ") + "=…"
+			hint = "use --answer " + strings.Join(missing, "=… --answer ") + "=…"
 		}
-		a.tell(ask.Message, "declined, because there is no terminal", hint)
+		a.report(ask.Message, "declined, because there is no terminal", hint)
 		return declined, nil
 	}
 	return accept(f, values), nil
@@ -71,7 +71,7 @@ func accept(f form, values map[string]json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"action":"accept","content":`), f.content(values)...), '}')
 }
 
-// fromFlags returns the values that flags give to fields of the form, and the errors in them.
+// fromFlags returns the values that flags set for fields of the form, and the errors in these values.
 func (a *answerer) fromFlags(f form) (values map[string]json.RawMessage, faults []string) {
 	values = map[string]json.RawMessage{}
 	for i := range f {
@@ -106,15 +106,15 @@ func withDefaults(f form, values map[string]json.RawMessage) map[string]json.Raw
 	return values
 }
 
-// visit agrees to a URL only if the user or --yes does. It never opens the URL.
+// visit agrees to visit a URL only if the user or --yes does. It never opens the URL.
 func (a *answerer) visit(ctx context.Context, ask elicitation) (json.RawMessage, error) {
 	u, err := url.Parse(ask.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, &client.RPCError{Code: -32602, Message: "elicitation/create: url: want http or https"}
+		return nil, &client.RPCError{Code: -32602, Message: "elicitation/create: url: expected an http or https URL"}
 	}
 	switch {
 	case a.yes && !a.decline:
-		a.tell(ask.Message, "agreed to visit "+u.String(), "")
+		a.report(ask.Message, "agreed to visit "+u.String(), "")
 		return accepted, nil
 	case a.person != nil:
 		return a.ask(ctx, func(d *questioner) (json.RawMessage, error) {
@@ -122,11 +122,11 @@ func (a *answerer) visit(ctx context.Context, ask elicitation) (json.RawMessage,
 			return d.visit(ctx, u)
 		})
 	}
-	a.tell(ask.Message, "declined to visit "+u.String(), "use --yes to agree; no page is opened")
+	a.report(ask.Message, "declined to visit "+u.String(), "use --yes to agree; no page is opened")
 	return declined, nil
 }
 
-// sample answers a sampling request.
+// sample answers a sampling request from --say or by asking the user. If that is not possible, it declines.
 func (a *answerer) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	ask, err := parseSampling(params)
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *answerer) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		return spoken(text), nil
 	}
 	if a.person == nil {
-		a.tell(ask.last(), "sampling declined", `use --say "…" to respond`)
+		a.report(ask.last(), "sampling declined", `use --say "…" to respond`)
 		return nil, errRejected
 	}
 	return a.ask(ctx, func(d *questioner) (json.RawMessage, error) { return d.sample(ctx, a.about, ask) })
@@ -152,8 +152,8 @@ func (a *answerer) nextSaid() (string, bool) {
 	return a.say[a.said-1], true
 }
 
-// listRoots sends the roots of --root. Without the flag it sends the current directory if a user or another flag answers requests. It
-// reports on stderr what was sent.
+// listRoots returns the roots of --root. Without that flag it returns the current directory if a user or another flag
+// answers requests, otherwise none. It reports on stderr what was sent.
 func (a *answerer) listRoots() (json.RawMessage, error) {
 	list := a.roots
 	if len(list) == 0 && !a.decline && (a.person != nil || a.yes || len(a.given)+len(a.say) > 0) {
@@ -176,7 +176,8 @@ func (a *answerer) listRoots() (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"roots": roots})
 }
 
-// ask runs do with exclusive use of the terminal. If ctx has ended, its result is discarded.
+// ask runs do with exclusive use of the terminal. If ctx has ended by then, ask returns its cause instead of the result
+// of do.
 func (a *answerer) ask(ctx context.Context, do func(*questioner) (json.RawMessage, error)) (json.RawMessage, error) {
 	if err := a.person.Begin(ctx); err != nil {
 		return nil, err
@@ -195,8 +196,8 @@ func (a *answerer) ask(ctx context.Context, do func(*questioner) (json.RawMessag
 	return answer, err
 }
 
-// tell reports on stderr what was answered without a prompt.
-func (a *answerer) tell(question, answer, hint string) {
+// report reports on stderr what was answered without asking the user.
+func (a *answerer) report(question, answer, hint string) {
 	a.bar.Aside(func() {
 		fmt.Fprintf(a.errOut, "%s asks %q: %s\n", terminal.OneLine(a.about, 80), terminal.OneLine(question, 200), terminal.OneLine(answer, 400))
 		if hint != "" {

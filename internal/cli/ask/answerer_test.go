@@ -26,7 +26,8 @@ const (
 	model    = `{"messages":[{"role":"user","content":{"type":"text","text":"why?\u001b[2J"}}],"systemPrompt":"be brief","maxTokens":9}`
 )
 
-// answering returns an answerer with these flags. in is the user's input; nil = no terminal.
+// answering returns an answerer with these flags and the buffer for its stderr. in is the user's input; nil = no
+// terminal.
 func answering(t *testing.T, in io.Reader, flags ...string) (*answerer, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
@@ -48,7 +49,7 @@ func answering(t *testing.T, in io.Reader, flags ...string) (*answerer, *bytes.B
 	return a, &out
 }
 
-// Without a terminal, flags answer, and other requests are declined with a message.
+// Without a terminal, requests are answered from flags. All other requests are declined with a message.
 func TestAnswersOfFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers.json")
 	if err := os.WriteFile(file, []byte(`{"name":"Ugg","age":7}`), 0o600); err != nil {
@@ -59,26 +60,26 @@ func TestAnswersOfFlags(t *testing.T) {
 		flags                []string
 		want, word           string
 	}{
-		{"nothing", "elicitation/create", nameForm, nil, `{"action":"decline"}`, "tool asks \"who?\": declined, because there is no terminal\nhint: --answer name=…\n"},
+		{"nothing", "elicitation/create", nameForm, nil, `{"action":"decline"}`, "tool asks \"who?\": declined, because there is no terminal\nhint: use --answer name=…\n"},
 		{"text", "elicitation/create", nameForm, []string{"--answer", "name=Ugg"}, `{"action":"accept","content":{"name":"Ugg","age":30}}`, ""},
 		{"file", "elicitation/create", nameForm, []string{"--answer", "@" + file}, `{"action":"accept","content":{"name":"Ugg","age":7}}`, ""},
 		{"bad value", "elicitation/create", nameForm, []string{"--answer", "name=Ugg", "--answer", "age=0"}, `{"action":"decline"}`, "--answer age: want a whole number, 1 or more"},
-		{"of another form", "elicitation/create", freeForm, []string{"--answer", "name=Ugg"}, `{"action":"decline"}`, "hint: use --yes to accept"},
+		{"flag for another form", "elicitation/create", freeForm, []string{"--answer", "name=Ugg"}, `{"action":"decline"}`, "hint: use --yes to accept"},
 		{"defaults", "elicitation/create", freeForm, []string{"--yes"}, `{"action":"accept","content":{"age":30}}`, ""},
-		{"defaults do not do", "elicitation/create", nameForm, []string{"--yes"}, `{"action":"decline"}`, "--answer name=…"},
+		{"field without a default", "elicitation/create", nameForm, []string{"--yes"}, `{"action":"decline"}`, "--answer name=…"},
 		{"empty form", "elicitation/create", noForm, []string{"--yes"}, `{"action":"accept","content":{}}`, ""},
-		{"no form", "elicitation/create", `{"message":"x"}`, []string{"--yes"}, `-32602`, ""},
-		{"no question", "elicitation/create", `[]`, nil, `-32602`, ""},
+		{"no schema", "elicitation/create", `{"message":"x"}`, []string{"--yes"}, `-32602`, ""},
+		{"invalid params", "elicitation/create", `[]`, nil, `-32602`, ""},
 		{"page", "elicitation/create", page, nil, `{"action":"decline"}`, "declined to visit https://example.com/a?b=c"},
 		{"page agreed", "elicitation/create", page, []string{"--yes"}, `{"action":"accept"}`, "agreed to visit https://example.com/a?b=c"},
 		{"page declined", "elicitation/create", page, []string{"--yes", "--decline"}, `{"action":"decline"}`, "declined"},
-		{"no page", "elicitation/create", `{"mode":"url","url":"javascript:alert(1)"}`, []string{"--yes"}, `-32602`, ""},
+		{"invalid page", "elicitation/create", `{"mode":"url","url":"javascript:alert(1)"}`, []string{"--yes"}, `-32602`, ""},
 		{"model", "sampling/createMessage", model, []string{"--say", "because"}, `{"role":"assistant","content":{"type":"text","text":"because"},"model":"a person at the terminal","stopReason":"endTurn"}`, ""},
 		{"no model", "sampling/createMessage", model, []string{"--yes"}, `-1`, `why?\\x1b[2J`},
 		{"model with tools", "sampling/createMessage", `{"tools":[{}]}`, []string{"--say", "x"}, `-32602`, ""},
 		{"roots", "roots/list", ``, []string{"--root", "file:///a", "--root", "file:///b"}, `{"roots":[{"uri":"file:///a"},{"uri":"file:///b"}]}`, "roots sent to tool: file:///a file:///b"},
 		{"no roots", "roots/list", ``, nil, `{"roots":[]}`, "none (use --root DIR to send one)"},
-		{"here", "roots/list", ``, []string{"--yes"}, `/internal/cli/ask"}]}`, "internal/cli/ask"},
+		{"current directory", "roots/list", ``, []string{"--yes"}, `/internal/cli/ask"}]}`, "internal/cli/ask"},
 		{"unknown", "no/such", `{}`, []string{"--yes"}, `-32601`, ""},
 	} {
 		a, out := answering(t, nil, c.flags...)
@@ -109,20 +110,20 @@ func TestDialogue(t *testing.T) {
 		{"default", "elicitation/create", nameForm, nil, "Ugg\n\n\n", `{"action":"accept","content":{"name":"Ugg","age":30}}`, nil},
 		{"not sent", "elicitation/create", nameForm, nil, "Ugg\n\nmaybe\nNo\n", `{"action":"decline"}`, nil},
 		{"again", "elicitation/create", nameForm, nil, "Ug\n\na\nUgg\n8\nyes\n", `{"action":"accept","content":{"name":"Ugg","age":8}}`, nil},
-		{"left", "elicitation/create", nameForm, nil, "Ugg\n", `{"action":"cancel"}`, nil},
-		{"given in part", "elicitation/create", nameForm, []string{"--answer", "age=9"}, "Ugg\n\n", `{"action":"accept","content":{"name":"Ugg","age":9}}`, []string{"  age: 9\n"}},
-		{"given badly", "elicitation/create", nameForm, []string{"--answer", "age=0", "--answer", "name=Ugg"}, "9\n\n", `{"action":"accept","content":{"name":"Ugg","age":9}}`,
+		{"canceled", "elicitation/create", nameForm, nil, "Ugg\n", `{"action":"cancel"}`, nil},
+		{"one field from a flag", "elicitation/create", nameForm, []string{"--answer", "age=9"}, "Ugg\n\n", `{"action":"accept","content":{"name":"Ugg","age":9}}`, []string{"  age: 9\n"}},
+		{"invalid value from a flag", "elicitation/create", nameForm, []string{"--answer", "age=0", "--answer", "name=Ugg"}, "9\n\n", `{"action":"accept","content":{"name":"Ugg","age":9}}`,
 			[]string{"--answer age: want a whole number, 1 or more\n"}},
-		{"given wholly", "elicitation/create", nameForm, []string{"--answer", "name=Ugg"}, "", `{"action":"accept","content":{"name":"Ugg","age":30}}`, nil},
+		{"all fields from flags", "elicitation/create", nameForm, []string{"--answer", "name=Ugg"}, "", `{"action":"accept","content":{"name":"Ugg","age":30}}`, nil},
 		{"consent", "elicitation/create", noForm, nil, "\n", `{"action":"accept","content":{}}`, []string{"  ok?\n"}},
 		{"page", "elicitation/create", page, nil, "y\n", `{"action":"accept"}`, []string{"https://example.com/a?b=c\n", "page of example.com in a browser"}},
-		{"page, by default not", "elicitation/create", page, nil, "\n", `{"action":"decline"}`, nil},
-		{"page, left", "elicitation/create", page, nil, "", `{"action":"cancel"}`, nil},
-		{"strange page", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"warning: the host name is not plain ASCII"}},
+		{"page, declined by default", "elicitation/create", page, nil, "\n", `{"action":"decline"}`, nil},
+		{"page, canceled", "elicitation/create", page, nil, "", `{"action":"cancel"}`, nil},
+		{"page with a host name that is not ASCII", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"warning: the host name is not plain ASCII"}},
 		{"model", "sampling/createMessage", model, nil, "be\ncause\n\n", `{"role":"assistant","content":{"type":"text","text":"be\ncause"},"model":"a person at the terminal","stopReason":"endTurn"}`,
 			[]string{"tool asks your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
-		{"model, nothing", "sampling/createMessage", model, nil, "\n", `User rejected`, nil},
-		{"model, left", "sampling/createMessage", model, nil, "", `User rejected`, nil},
+		{"model, empty response", "sampling/createMessage", model, nil, "\n", `User rejected`, nil},
+		{"model, canceled", "sampling/createMessage", model, nil, "", `User rejected`, nil},
 		{"roots", "roots/list", ``, nil, "", `/internal/cli/ask"}]}`, []string{"roots sent to tool: file:///"}},
 	} {
 		a, out := answering(t, strings.NewReader(c.typed), c.flags...)
@@ -136,13 +137,13 @@ func TestDialogue(t *testing.T) {
 		}
 		for _, shown := range c.shown {
 			if !strings.Contains(out.String(), shown) {
-				t.Errorf("%s: %q is missing in\n%s", c.name, shown, out)
+				t.Errorf("%s: %q is not in\n%s", c.name, shown, out)
 			}
 		}
 	}
 }
 
-// Only one question is asked at a time. After a question is canceled, the input goes to the next one.
+// Questions are asked one at a time. After a question has been canceled, the input goes to the next one.
 func TestDialogueTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keyboard := io.Pipe()
@@ -165,17 +166,17 @@ func TestDialogueTurns(t *testing.T) {
 		synctest.Wait()
 		select {
 		case got := <-second:
-			t.Fatalf("the second did not wait: %s", got)
+			t.Fatalf("the second question did not wait: %s", got)
 		default:
 		}
 		withdraw(gone)
 		if err := <-first; err != gone {
-			t.Errorf("withdrawn: %v", err)
+			t.Errorf("canceled question: %v", err)
 		}
 		synctest.Wait()
 		io.WriteString(keyboard, "y\n")
 		if got := <-second; got != string(accepted) {
-			t.Errorf("second: %s", got)
+			t.Errorf("second question: %s", got)
 		}
 		keyboard.Close()
 	})
@@ -199,9 +200,9 @@ func TestBadAnswerFlags(t *testing.T) {
 	}
 }
 
-// Text from a server never starts a line, because the command's own questions do. This holds for names of fields, for defaults, and for
-// long texts that a terminal with 80 columns would wrap.
-func TestNobodySpeaksForUs(t *testing.T) {
+// Text from a server never starts in the first column, where the command's own questions start. This holds for names of
+// fields, for defaults, and for long texts that a terminal with 80 columns would wrap.
+func TestServerTextIsIndented(t *testing.T) {
 	const ours = "Send this? [Y]es, [n]o, [a]gain: "
 	long := strings.Repeat("word ", 14) + strings.Repeat(" ", 200) + ours + strings.Repeat("界", 50) + ours
 	field := func(name string) string {
@@ -230,6 +231,6 @@ func TestNobodySpeaksForUs(t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(out.String(), "\n"+ours+"\n") || starts > 1 {
-		t.Errorf("%d lines start like the command's own:\n%s", starts, out)
+		t.Errorf("%d lines start in the first column:\n%s", starts, out)
 	}
 }

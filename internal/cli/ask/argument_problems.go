@@ -8,7 +8,8 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// problemsOf lists the argument errors of a call rejected by validateArguments, one per line. It returns "" for other errors.
+// problemsOf lists the argument errors of a call rejected by validateArguments, one per line. It returns "" for other
+// errors.
 func problemsOf(rpc *client.RPCError) string {
 	var data struct {
 		Tool     string `json:"tool"`
@@ -28,5 +29,5 @@ func problemsOf(rpc *client.RPCError) string {
 		}
 		lines = append(lines, "correct "+terminal.OneLine(where, 200)+": "+terminal.OneLine(p.Expected, 300))
 	}
-	return strings.Join(append(lines, `"goblin-actor describe `+terminal.OneLine(data.Tool, 200)+`" shows the tool's arguments`), "\n")
+	return strings.Join(append(lines, `run "goblin-actor describe `+terminal.OneLine(data.Tool, 200)+`" to see the tool's arguments`), "\n")
 }

@@ -28,8 +28,8 @@ func NewCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value…]",
 		Short: "Call a tool",
-		Long: `Call a tool and print its result. Values are converted by the tool's schema: numbers and booleans are written plainly, arrays
-and objects as JSON, everything else is text. --json passes all arguments at once.
+		Long: `Call a tool and print its result. Values are converted to the types in the tool's schema: write numbers and booleans plainly, and
+arrays and objects as JSON; everything else is text. --json passes all arguments at once.
 
 Progress is printed to stderr. If the result is marked as an error, it is printed and the exit code is 5.
 
@@ -93,13 +93,13 @@ func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := decode.Own(raw, "--json", &object); err != nil {
-		return nil, command.UsageError(`for example --json '{"key": "value"}'`, "%w", err)
+		return nil, command.UsageError(`pass a JSON object, for example --json '{"key": "value"}'`, "%w", err)
 	}
 	return raw, nil
 }
 
-// typedArguments converts key=value pairs into the arguments of a tool, using its listed schema. For an unlisted tool the types are
-// guessed, and the gateway decides about the call.
+// typedArguments converts key=value pairs into the arguments of a tool, using its listed schema. If the tool is not
+// listed, the types are guessed.
 func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []command.Pair) ([]byte, error) {
 	items, err := c.List(ctx, protocol.Tools)
 	if err != nil {
@@ -116,7 +116,7 @@ func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []
 	return s.arguments(tool, pairs)
 }
 
-// findItem finds an item by its public name, or by its server's own name if only one server has it.
+// findItem finds an item by its public name, or by its server's own name if only one item has it.
 func findItem(items []protocol.Item, name string) (found protocol.Item, ok bool) {
 	for _, item := range items {
 		if field(item, item.Name) == name {

@@ -25,7 +25,7 @@ type block struct {
 	Resource json.RawMessage `json:"resource"` // embedded
 }
 
-// String formats the block for users: text is unchanged, and anything else becomes one line that describes it.
+// String formats the block for users: text, with control characters escaped, or one line that describes other content.
 func (b block) String() string {
 	switch {
 	case b.Text != nil:
@@ -56,16 +56,16 @@ func about(kind, uri, mime, data string) string {
 	return fmt.Sprintf("(%s, %d bytes; -o json shows it)", strings.Join(words, ", "), base64.StdEncoding.DecodedLen(len(data)))
 }
 
-// readResult decodes a server's result. Its error describes what is wrong with the result and how to display it.
+// readResult decodes a server's result. Its error says what is wrong with the result, and its hint how to display it.
 func readResult(raw []byte, v any) error {
 	if err := decode.JSON(raw, "the result", v); err != nil {
-		return command.Fail(command.ExitFailed, err, "add -o json to print the result as it is")
+		return command.Fail(command.ExitFailed, err, "add -o json to print the result unchanged")
 	}
 	return nil
 }
 
-// printToolResult prints the content blocks, each on its own lines. A result with only structuredContent is
-// printed as JSON.
+// printToolResult prints the content blocks, each on its own lines. If there is only structuredContent, it prints that
+// as JSON.
 func printToolResult(w io.Writer, raw []byte) error {
 	var result struct {
 		Content    []block         `json:"content"`

@@ -30,8 +30,8 @@ func NewDescribe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe TOOL|PROMPT|URI",
 		Short: "Print the definition of a tool, prompt, resource or resource template",
-		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, its server's own name if that is
-unique, SERVER/NAME or SERVER:NAME. -o json and -o yaml print the definition as the gateway lists it.`,
+		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, its server's own name if no other item
+has that, SERVER/NAME or SERVER:NAME. -o json and -o yaml print the definition as the gateway lists it.`,
 		Example: "  goblin-actor describe files_read_text_file\n  goblin-actor describe resource://notes/note:///welcome -o json",
 		Args:    command.Args(1, 1, "a tool name, a prompt name or a URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item {
@@ -72,8 +72,9 @@ func (d described) public() string {
 	return field(d.item, d.item.Name)
 }
 
-// is returns how a name matches: 2 for the public name, 1 for the server's own name, 0 for no match.
-func (d described) is(name string) int {
+// match returns how well a name matches the item: 2 for the public name, 1 for a form of the server's own name, 0 for
+// no match.
+func (d described) match(name string) int {
 	own, server := meta(d.item, "goblin-actor/name"), serverOf(d.item)
 	switch {
 	case d.public() == name:
@@ -84,7 +85,8 @@ func (d described) is(name string) int {
 	return 0
 }
 
-// whyHidden asks the gateway's describe_tool why a tool is not listed. It returns "" if the gateway gives no reason.
+// whyHidden calls the gateway's describe_tool to learn why a tool is not listed. It returns "" if the gateway gives no
+// reason.
 func whyHidden(ctx context.Context, c *client.Client, name string) string {
 	args, err := json.Marshal(map[string]string{"name": name})
 	if err != nil {
@@ -108,7 +110,8 @@ func whyHidden(ctx context.Context, c *client.Client, name string) string {
 	return "server " + strings.TrimSuffix(why, ")")
 }
 
-// findDescribed finds an item in all lists by its public name, or by the server's own name if only one server has it.
+// findDescribed finds an item in all lists by its public name, otherwise by a form of the server's own name that only
+// one item matches.
 func findDescribed(ctx context.Context, c *client.Client, name string) (described, error) {
 	best := map[int][]described{}
 	var names []string
@@ -119,7 +122,7 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 		}
 		for _, item := range items {
 			d := described{kind, item}
-			if fit := d.is(name); fit > 0 {
+			if fit := d.match(name); fit > 0 {
 				best[fit] = append(best[fit], d)
 			}
 			if public := d.public(); len(public) <= meantBytes && len(names) < meantNames {
@@ -128,7 +131,7 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 		}
 	}
 	if found := cmp.Or(len(best[2]), -len(best[1])); found > 0 {
-		return best[2][0], nil // the tool, if a tool and a prompt have the same name
+		return best[2][0], nil // the first kind in the lists, if a tool and a prompt have the same name
 	} else if found == -1 {
 		return best[1][0], nil
 	} else if found < 0 {
@@ -136,12 +139,12 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 		for _, d := range best[1] {
 			publics = append(publics, d.public())
 		}
-		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%d servers have a %q", len(publics), terminal.OneLine(name, meantBytes)), "specify one: "+terminal.Names(publics))
+		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%d items are called %q by their servers", len(publics), terminal.OneLine(name, meantBytes)), "specify one: "+terminal.Names(publics))
 	}
 	if why := whyHidden(ctx, c, name); why != "" {
-		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%q is not listed: %s", terminal.OneLine(name, meantBytes), terminal.OneLine(why, 0)), "goblin-actor doctor lists all hidden tools; tools: {invalid: show} shows them unchanged")
+		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%q is not listed: %s", terminal.OneLine(name, meantBytes), terminal.OneLine(why, 0)), "run goblin-actor doctor to see all hidden tools; set tools: {invalid: show} to offer them unchanged")
 	}
-	hint := `"goblin-actor list tools", "list prompts" and "list resources" list the items`
+	hint := `run "goblin-actor list tools", "list prompts" or "list resources" to see the items`
 	if near := config.Nearest(name, names); near != "" && len(name) <= meantBytes {
 		hint = "did you mean " + terminal.OneLine(near, meantBytes) + "?"
 	}
@@ -167,7 +170,7 @@ type promptArgument struct {
 	Required    bool   `json:"required"`
 }
 
-// readDefinition decodes what can be decoded of an item. faults describes the errors in the rest.
+// readDefinition decodes the parts of an item that are valid. faults describes the errors in the others.
 func readDefinition(raw []byte) (def definition, faults []string) {
 	var members map[string]json.RawMessage
 	if err := decode.JSON(raw, "the definition", &members); err != nil {
@@ -189,7 +192,8 @@ func readDefinition(raw []byte) (def definition, faults []string) {
 	return def, faults
 }
 
-// printDefinition prints an item for users. Text of the server is indented, so that it cannot imitate the command's own output.
+// printDefinition prints an item for users. Text from the server is indented, so that it cannot imitate the command's
+// own output.
 func printDefinition(w io.Writer, d described) error {
 	def, faults := readDefinition(d.item.Raw)
 	input, err := parseSchema(def.InputSchema)
@@ -206,7 +210,7 @@ func printDefinition(w io.Writer, d described) error {
 	}
 	line("kind", strings.TrimSuffix(d.kind.String(), "s"))
 	line("server", serverOf(d.item))
-	line("its own name", meta(d.item, "goblin-actor/name"))
+	line("original name", meta(d.item, "goblin-actor/name"))
 	line("title", def.Title)
 	if d.kind >= protocol.Resources {
 		line("name", field(d.item, d.item.Name))

@@ -10,21 +10,21 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// Limits for the part of a schema that describe shows. The first level is always complete.
+// Limits for the part of a schema that describe prints. The arguments themselves are always complete.
 const (
 	describedDepth   = 3   // levels of arguments and their members
 	describedMembers = 300 // members below the first level
 	describedOptions = 8   // alternatives of a union
 )
 
-// schemaPrinter prints the members of a schema, level by level.
+// schemaPrinter prints the members of a schema level by level.
 type schemaPrinter struct {
 	b     *strings.Builder
 	whole schema // contains the definitions for references
 	left  int    // members below the first level that may still be printed
 }
 
-// writeArguments writes a tool's arguments and their members.
+// writeArguments prints a tool's arguments and their members.
 func writeArguments(b *strings.Builder, s schema) {
 	p := schemaPrinter{b: b, whole: s, left: describedMembers}
 	top := p.resolved(s)
@@ -39,7 +39,8 @@ func writeArguments(b *strings.Builder, s schema) {
 	}
 }
 
-// members writes the properties of s, required ones first, each followed by its own members down to describedDepth.
+// members prints the properties of s, required ones first. Each is followed by its own members, down to describedDepth
+// levels.
 func (p *schemaPrinter) members(s schema, level int) {
 	required := func(name string) bool { return slices.Contains(s.Required, name) }
 	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
@@ -67,7 +68,7 @@ func (p *schemaPrinter) members(s schema, level int) {
 	}
 }
 
-// resolved follows up to describedDepth references of s.
+// resolved returns s, or if s is a reference, the schema to which up to describedDepth references lead.
 func (p *schemaPrinter) resolved(s schema) schema {
 	for range describedDepth {
 		target, ok := p.whole.resolve(s.Ref)
@@ -79,7 +80,8 @@ func (p *schemaPrinter) resolved(s schema) schema {
 	return s
 }
 
-// object returns the object schema in s: s itself, that of its elements, or the first alternative that has one.
+// object returns the object schema in s: s itself, that of an array's elements, or that of the first alternative that
+// has one.
 func (p *schemaPrinter) object(s schema, depth int) (schema, bool) {
 	s = p.resolved(s)
 	if len(s.Properties) > 0 {
@@ -101,7 +103,7 @@ func (p *schemaPrinter) object(s schema, depth int) (schema, bool) {
 	return s, false
 }
 
-// kind names the type of s: "string", "array of string", "integer or null", "one of a, b".
+// kind names the type of s, for example "string", "array of string", "integer or null" or "one of a, b".
 func (p *schemaPrinter) kind(s schema, depth int) string {
 	s = p.resolved(s)
 	if len(s.Enum) > 0 {
@@ -143,7 +145,7 @@ func elementsOf(s schema) (items schema, ok bool) {
 	return items, len(s.Items) > 0 && json.Unmarshal(s.Items, &items) == nil
 }
 
-// writeArgument writes one argument or member. level is 1 for an argument.
+// writeArgument prints one argument or member. level is 1 for an argument.
 func writeArgument(b *strings.Builder, level int, name, kind string, required bool, about string) {
 	star := ""
 	if required {

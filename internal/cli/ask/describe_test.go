@@ -22,7 +22,8 @@ func describeTool(t *testing.T, inputSchema string) string {
 	return args
 }
 
-// Members of objects and of array elements are shown to depth 3, also through references and alternatives.
+// Members of objects and of array elements are printed to depth 3, also if they are reached through references and
+// alternatives.
 func TestDescribeShowsMembers(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"elements", `{"type":"object","properties":{"entities":{"type":"array","description":"What to add","items":{"type":"object","required":["name"],"properties":{
@@ -45,7 +46,7 @@ func TestDescribeShowsMembers(t *testing.T) {
 	}
 }
 
-// A schema whose references multiply is shown in part.
+// A schema whose references multiply is printed in part.
 func TestDescribeIsBounded(t *testing.T) {
 	var members []string
 	for i := range 100 {

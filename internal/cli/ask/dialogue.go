@@ -10,14 +10,15 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// questioner asks the user the questions of servers at the terminal.
+// questioner asks the user at the terminal what servers request.
 type questioner struct{ *terminal.Dialogue }
 
 func newQuestioner(in io.Reader, out io.Writer) *questioner {
 	return &questioner{terminal.NewDialogue(in, out)}
 }
 
-// heading prints the name of the item and the server's message, which is indented so that it cannot imitate the command's own output.
+// heading prints the name of the item and the server's message. The message is indented, so that it cannot imitate the
+// command's own output.
 func (d *questioner) heading(who, message string) {
 	d.Print("%s asks:\n%s", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)), terminal.Indent(message))
 }
@@ -61,7 +62,7 @@ func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.R
 	}
 }
 
-// field asks for a value until it is valid. ok is false if an optional value was left out.
+// field asks for a value until it is valid. ok is false if the user left out an optional value.
 func (d *questioner) field(ctx context.Context, one *formField) (value json.RawMessage, ok bool, err error) {
 	prompt := one.label()
 	if about := one.describe(); about != "" {
@@ -90,7 +91,7 @@ func (d *questioner) field(ctx context.Context, one *formField) (value json.RawM
 	}
 }
 
-// visit shows a URL and asks whether the user agrees to visit it. It opens nothing.
+// visit prints a URL and asks whether the user agrees to visit it. It does not open the URL.
 func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, error) {
 	p := terminal.PaletteFor(d.Out)
 	d.Print("%s\n", terminal.Clean(u.String()))
@@ -108,7 +109,7 @@ func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, er
 	return declined, nil
 }
 
-// sample shows a sampling request and reads the response from the user.
+// sample prints a sampling request and reads the response from the user.
 func (d *questioner) sample(ctx context.Context, who string, ask sampling) (json.RawMessage, error) {
 	d.Print("%s asks your model; answer in its place:\n", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)))
 	d.Print("%s", ask.String())

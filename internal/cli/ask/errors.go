@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// failed adds an exit code and a hint to an error of the client.
+// failed adds an exit code and a hint to an error of the client. It returns a *command.Error unchanged.
 func failed(err error) error {
 	if err == nil {
 		return nil
@@ -41,19 +41,19 @@ func failed(err error) error {
 // unreachableHint returns the hint for a gateway that cannot be reached. A TLS error shows that a gateway is running.
 func unreachableHint(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "use the name in its certificate: --connect https://NAME:PORT"
+		return "use the host name in the gateway's certificate: --connect https://NAME:PORT"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "add the certificate or its authority to the system's trusted ones; on Linux, set SSL_CERT_FILE=FILE"
 	}
 	if strings.Contains(err.Error(), protocol.SpeaksHTTPS) {
-		return "use the name in its certificate: --connect https://NAME:PORT, or set GOBLIN_CONNECT"
+		return "use the host name in the gateway's certificate: --connect https://NAME:PORT, or set GOBLIN_CONNECT"
 	}
 	return target.StartHint(os.Getenv) + "\nuse --connect ADDR for another gateway, or --config FILE to start one for this command"
 }
 
-// pagesOf lists the pages that the server requires the user to visit before it executes the call, one per line. It returns "" for other errors.
-// MCP 2025-11-25, client/elicitation, URL elicitation required.
+// pagesOf lists the pages that the server requires the user to visit before it executes the call, one per line. It
+// returns "" for other errors. MCP 2025-11-25, client/elicitation, URL elicitation required.
 func pagesOf(rpc *client.RPCError) string {
 	var data struct {
 		Elicitations []elicitation `json:"elicitations"`
@@ -68,48 +68,49 @@ func pagesOf(rpc *client.RPCError) string {
 	return strings.Join(lines, "\n")
 }
 
-// limitNamed matches the configuration key that a message names as the limit that was reached.
+// limitNamed matches the configuration key with which a message names the limit that was reached.
 var limitNamed = pattern.Lazy(`\((limits\.[A-Za-z]+)\)`)
 
-// overloadedHint returns the hint for OVERLOADED, which depends on the limit that the message names. It returns "" for other errors.
+// overloadedHint returns the hint for OVERLOADED. It depends on the limit that the message names. overloadedHint
+// returns "" for other errors.
 func overloadedHint(rpc *client.RPCError) string {
 	limit := limitNamed().FindStringSubmatch(rpc.Message)
 	switch {
 	case rpc.Name() != "OVERLOADED":
 		return ""
 	case strings.Contains(rpc.Message, "(audit.required)"):
-		return `"goblin-actor status" shows why the audit log cannot be written, for example because the disk is full; calls resume once it can`
+		return `run "goblin-actor status" to see why the audit log cannot be written; calls resume once it can`
 	case limit != nil:
-		return limit[1] + " in the gateway's configuration is the limit; retry later, or raise it"
+		return "try again later, or raise " + limit[1] + " in the gateway's configuration"
 	case strings.Contains(rpc.Message, "subscriptions"):
 		return "cancel some subscriptions, then subscribe again"
 	}
-	return "the message names the limit; try again later"
+	return "try again later; the message names the limit"
 }
 
 // rpcHints are hints for errors of the gateway, by code name.
 var rpcHints = map[string]string{
 	"NEEDS_LOGIN":           `run "goblin-actor login SERVER" to log in`,
-	"TOOL_NOT_FOUND":        `"goblin-actor list tools" lists the tools`,
-	"PROMPT_NOT_FOUND":      `"goblin-actor list prompts" lists the prompts`,
-	"RESOURCE_NOT_FOUND":    `"goblin-actor list resources" and "goblin-actor list templates" list the resources`,
-	"AMBIGUOUS_URI":         `"goblin-actor list resources" shows the full URIs`,
-	"SERVER_UNAVAILABLE":    `"goblin-actor status" shows the reason and the next attempt`,
-	"NO_BACKENDS_AVAILABLE": `"goblin-actor status" shows the reason`,
-	"BACKEND_DISCONNECTED":  `the call may have been executed; "goblin-actor status" shows the server`,
-	"QUEUE_FULL":            "too many calls are queued for this server; try again",
-	"QUEUE_TIMEOUT":         `"goblin-actor status" shows whether the server is starting or has too many calls; try again`,
-	"TIMEOUT":               "the server took too long; change `timeout` and `maxTimeout` in the configuration",
-	"SHUTTING_DOWN":         "the gateway is shutting down; try again when it is back",
-	"UNKNOWN_PROJECT":       "define projects under `projects` in the gateway's configuration",
-	"UNAUTHENTICATED":       "pass an API key with --key-file FILE or $GOBLIN_KEY; goblin-actor key new NAME creates one on the gateway's machine",
-	"RATE_LIMITED":          "too many requests; try again after the time in the message",
-	"MESSAGE_TOO_LARGE":     "the gateway accepts messages up to limits.maxMessageBytes; a server may accept less",
+	"TOOL_NOT_FOUND":        `run "goblin-actor list tools" to see the tools`,
+	"PROMPT_NOT_FOUND":      `run "goblin-actor list prompts" to see the prompts`,
+	"RESOURCE_NOT_FOUND":    `run "goblin-actor list resources" and "goblin-actor list templates" to see the resources`,
+	"AMBIGUOUS_URI":         `run "goblin-actor list resources" to see the full URIs`,
+	"SERVER_UNAVAILABLE":    `run "goblin-actor status" to see the reason and the next attempt`,
+	"NO_BACKENDS_AVAILABLE": `run "goblin-actor status" to see the reason`,
+	"BACKEND_DISCONNECTED":  `before you repeat the call, check whether it was executed; run "goblin-actor status" to see the server's state`,
+	"QUEUE_FULL":            "try again later; too many calls are queued for this server",
+	"QUEUE_TIMEOUT":         `run "goblin-actor status" to see whether the server is starting or has too many calls, then try again`,
+	"TIMEOUT":               "raise `timeout` and `maxTimeout` in the configuration if the server needs more time",
+	"SHUTTING_DOWN":         "try again when the gateway is running again",
+	"UNKNOWN_PROJECT":       "define the project under `projects` in the gateway's configuration",
+	"UNAUTHENTICATED":       "pass an API key with --key-file FILE or $GOBLIN_KEY; to create one, run goblin-actor key new NAME on the gateway's machine",
+	"RATE_LIMITED":          "try again after the time in the message",
+	"MESSAGE_TOO_LARGE":     "send less, or raise `limits.maxMessageBytes` in the gateway's configuration; a server may have a lower limit",
 }
 
-// codeHints are hints for errors of servers, which have only a number.
+// codeHints are hints for errors of servers, by code number. These errors have no code name.
 var codeHints = map[int]string{
 	-32002: rpcHints["RESOURCE_NOT_FOUND"],
-	-32601: "the server does not know this method",
-	-32602: `"goblin-actor list tools -o json" and "list prompts -o json" show the arguments`,
+	-32601: `run "goblin-actor list servers" to see what each server offers`,
+	-32602: `run "goblin-actor list tools -o json" or "list prompts -o json" to see the arguments`,
 }

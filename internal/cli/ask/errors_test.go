@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// The hint for OVERLOADED fits the cause that the message names.
+// The hint for OVERLOADED matches the cause that the message names.
 func TestOverloadedHintFitsItsCause(t *testing.T) {
 	for message, want := range map[string]string{
 		"the audit log cannot be written, and no call may go without it (audit.required)": "audit log cannot be written",
@@ -34,8 +34,8 @@ func TestOverloadedHintFitsItsCause(t *testing.T) {
 	}
 }
 
-// The hint is derived from the message of the error. Therefore each message of an OVERLOADED error in the source that mentions limits
-// must name a key of the configuration in parentheses.
+// The hint is derived from the error's message. Therefore each message of an OVERLOADED error in the source that
+// mentions limits must name a key of the configuration in parentheses.
 func TestOverloadedMessagesNameTheirLimit(t *testing.T) {
 	keys := map[string]bool{}
 	for field := range reflect.TypeFor[config.Limits]().Fields() {
@@ -48,7 +48,7 @@ func TestOverloadedMessagesNameTheirLimit(t *testing.T) {
 		switch {
 		case limit != nil:
 			limits++
-			if !keys[limit[1]] || !strings.HasPrefix(hint, limit[1]+" ") {
+			if !keys[limit[1]] || !strings.Contains(hint, " "+limit[1]+" ") {
 				t.Errorf("%q: hint %q; is %s a key of the configuration?", message, hint, limit[1])
 			}
 		case strings.Contains(message, "limits"):
@@ -66,12 +66,12 @@ func TestOverloadedMessagesNameTheirLimit(t *testing.T) {
 		}
 	}
 	if limits < 8 || audits == 0 || subscriptions == 0 {
-		t.Errorf("found %d messages about limits, %d about the audit log and %d about subscriptions: has the source another form?", limits, audits, subscriptions)
+		t.Errorf("found %d messages about limits, %d about the audit log and %d about subscriptions: was the source restructured?", limits, audits, subscriptions)
 	}
 }
 
-// overloadedMessages returns the messages of the composite literals in the source whose Name is protocol.Overloaded. The parts of a
-// message in several literals are joined.
+// overloadedMessages returns the messages of the composite literals in the source whose Name is protocol.Overloaded. If
+// a message consists of several string literals, they are joined.
 func overloadedMessages(t *testing.T) []string {
 	t.Helper()
 	var messages []string

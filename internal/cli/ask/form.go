@@ -16,7 +16,7 @@ import (
 // maxFields is the maximum number of fields of a form.
 const maxFields = 100
 
-// Limits for a value, which may be a server's default. A larger one is rejected before it is checked.
+// Limits for a value, which may be a server's default. check rejects larger values before it examines them further.
 const (
 	maxFormItems = 1000
 	maxFormText  = 64 << 10 // bytes
@@ -97,7 +97,7 @@ func parseForm(raw []byte) (form, error) {
 	return f, nil
 }
 
-// choices returns the options, for which the schema has five notations.
+// choices returns the permitted values. The schema has five ways to write them.
 func (f *formField) choices() []option {
 	for _, titled := range [][]option{f.OneOf, f.Items.AnyOf, f.Items.OneOf} {
 		if len(titled) > 0 {
@@ -119,7 +119,7 @@ func (f *formField) choices() []option {
 	return list
 }
 
-// label returns the name of the field to display.
+// label returns the text with which to display the field.
 func (f *formField) label() string { return terminal.OneLine(cmp.Or(f.Title, f.name), 80) }
 
 // byDefault returns the field's default if it is valid.
@@ -130,7 +130,7 @@ func (f *formField) byDefault() (json.RawMessage, bool) {
 	return f.Default, true
 }
 
-// content returns the values as JSON. Fields without a value are left out.
+// content returns the values as a JSON object. It omits fields without a value.
 func (f form) content(values map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -197,7 +197,7 @@ func (f *formField) optionList() string {
 	}
 	text := strings.Join(words, ", ")
 	if f.Type == "array" {
-		text = "several with commas: " + text
+		text = "comma-separated: " + text
 	}
 	return text
 }

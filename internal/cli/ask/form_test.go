@@ -10,15 +10,15 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Every kind of field accepts valid values, and reports what it expects for invalid ones.
+// Every kind of field accepts valid values. For invalid values, the error says what was expected.
 func TestFormFields(t *testing.T) {
-	for _, c := range []struct{ schema, in, want string }{ // want starts with "want" or contains "not one of" for an error
+	for _, c := range []struct{ schema, in, want string }{ // if an error is expected, want starts with "want" or contains "not one of"
 		{`{"type":"string"}`, "a b", `"a b"`},
 		{`{"type":"string","minLength":3}`, "ab", "want at least 3 characters, got 2"},
 		{`{"type":"string","maxLength":2}`, "äöü", "want at most 2 characters, got 3"},
 		{`{"type":"string","minLength":2,"maxLength":2}`, "äö", `"äö"`},
 		{`{"type":"string","pattern":"^a+$"}`, "ab", "want a text that matches ^a+$"},
-		{`{"type":"string","pattern":"(?=a)"}`, "ab", `"ab"`}, // not a valid Go pattern, so not checked
+		{`{"type":"string","pattern":"(?=a)"}`, "ab", `"ab"`}, // not a valid Go pattern, so the text is not checked
 		{`{"type":"string","format":"email"}`, "me@example.com", `"me@example.com"`},
 		{`{"type":"string","format":"email"}`, "Me <me@example.com>", "want an address"},
 		{`{"type":"string","format":"uri"}`, "a:b", `"a:b"`},
@@ -65,7 +65,7 @@ func TestFormFields(t *testing.T) {
 	}
 }
 
-// Fields keep their order. Missing values and defaults are known without a dialogue.
+// Fields keep their order. Missing values and defaults are determined without asking the user.
 func TestForm(t *testing.T) {
 	f, err := parseForm([]byte(`{"type":"object","required":["b","a"],"properties":{
 		"b":{"type":"string","title":"Bee\u202e"},"a":{"type":"integer","default":3},"c":{"type":"integer","default":"x"},"d":{"type":"boolean","default":null}}}`))
@@ -90,7 +90,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A default that is too long is ignored without being checked.
+// A default that is too long is ignored, and is not checked.
 func TestHostileDefaults(t *testing.T) {
 	items := make([]string, 300_000)
 	for i := range items {
@@ -120,7 +120,7 @@ func TestHostileDefaults(t *testing.T) {
 				t.Errorf("%.60s: accepted", schema)
 			}
 		case <-time.After(gatetest.Patience):
-			t.Errorf("%.60s: takes too long", schema)
+			t.Errorf("%.60s: the check took too long", schema)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// read converts typed text to a value of the field and checks it. Options are chosen by value, title or number.
+// read converts typed text to a value of the field and checks it. The text may name an option by value, title or number.
 func (f *formField) read(text string) (json.RawMessage, error) {
 	var value json.RawMessage
 	switch {
@@ -149,7 +149,7 @@ func (f *formField) checkText(text string) error {
 	case f.MaxLength != nil && float64(n) > *f.MaxLength:
 		return fmt.Errorf("want at most %g characters, got %d", *f.MaxLength, n)
 	}
-	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // the server checks larger ones
+	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // larger products are left to the server
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
 			return fmt.Errorf("want a text that matches %s", terminal.OneLine(f.Pattern, 60))
 		}
@@ -157,7 +157,7 @@ func (f *formField) checkText(text string) error {
 	return checkFormat(f.Format, text)
 }
 
-// checkFormat checks the formats that MCP defines. Other formats permit any text.
+// checkFormat checks the formats that MCP defines. It accepts any text for other formats.
 func checkFormat(format, text string) error {
 	var err error
 	switch format {

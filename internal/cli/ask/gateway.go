@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// gatewayFlags select the gateway of a client command.
+// gatewayFlags are the flags that select the gateway of a client command.
 type gatewayFlags struct {
 	connect string // --connect
 	config  string // --config: start a gateway in this process
@@ -56,7 +56,7 @@ func (f *gatewayFlags) check(cmd *cobra.Command) error {
 	return err
 }
 
-// open connects to the gateway, or starts one. The caller calls stop when done.
+// open connects to the running gateway or starts one in this process. The caller must call stop when done.
 func (f *gatewayFlags) open(ctx context.Context, cmd *cobra.Command) (c *client.Client, stop func(), err error) {
 	if err := f.check(cmd); err != nil {
 		return nil, nil, err

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Characters that a model reads but a person cannot see are made visible in definitions, JSON, YAML and both log formats.
+// Characters that a model reads but a user cannot see are made visible in definitions, JSON, YAML and both log formats.
 func TestInvisibleCharactersAreShown(t *testing.T) {
 	const hidden, seen = "safe\u200b\U000e0069\U000e0067", `safe\u200b\U000e0069\U000e0067`
 	raw := []byte(`{"name":"t` + hidden + `","title":"` + hidden + `","description":"` + hidden + `","inputSchema":{"type":"object","properties":{"` +

@@ -74,7 +74,8 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 	return cmd
 }
 
-// itemsOf returns the items of one server. If there are none, the server may be unknown or may offer no items of the kind; the status shows which.
+// itemsOf returns the items of one server. If there are none and the name of another server is similar, it returns an
+// error. Otherwise the server may be unknown, or may offer no items of the kind.
 func itemsOf(items []protocol.Item, server string) ([]protocol.Item, error) {
 	var names []string
 	var of []protocol.Item
@@ -126,13 +127,13 @@ func printItems(w io.Writer, kind protocol.ItemKind, items []protocol.Item) erro
 	return output.PrintTable(w, head, rows)
 }
 
-// field returns a string member of an item, or "" if it is absent or not a string.
+// field returns the string in a member of an item, or "" if the member is absent or not a string.
 func field(item protocol.Item, span rawjson.Span) string {
 	s, _ := rawjson.Unquote(span.Of(item.Raw))
 	return s
 }
 
-// meta returns a string of an item's _meta.
+// meta returns the string in a member of an item's _meta, or "" if the member is absent or not a string.
 func meta(item protocol.Item, key string) string {
 	if !item.Meta.Present() {
 		return ""
@@ -170,7 +171,7 @@ func newListServers() *cobra.Command {
 	return cmd
 }
 
-// offers is the number of a server's items.
+// offers holds the number of a server's items of each kind.
 type offers struct {
 	Name      string `json:"name"`
 	Tools     int    `json:"tools"`

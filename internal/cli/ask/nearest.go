@@ -36,8 +36,8 @@ func notFound(err error) (kind protocol.ItemKind, name string, found bool) {
 	return kind, name, found
 }
 
-// meant returns a hint with the tool or prompt whose name is most similar to an unknown one. It returns "" if err is not about an unknown
-// name, or if no name is similar. It also compares the servers' own names.
+// meant returns a hint with the tool or prompt whose name is most similar to an unknown one. It compares public names
+// and the servers' own names. It returns "" if err is not about an unknown name, or if no name is similar.
 func meant(ctx context.Context, c *client.Client, err error) string {
 	kind, name, found := notFound(err)
 	if !found || name == "" || len(name) > meantBytes {

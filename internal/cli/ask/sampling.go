@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// sampling is the part of a sampling request that is shown. MCP 2025-11-25, client/sampling.
+// sampling holds the parts of a sampling request that the user sees. MCP 2025-11-25, client/sampling.
 type sampling struct {
 	System   string          `json:"systemPrompt"`
 	Most     float64         `json:"maxTokens"`
@@ -26,12 +26,12 @@ func parseSampling(params []byte) (sampling, error) {
 		return s, err
 	}
 	if len(s.Tools) > 0 && string(s.Tools) != "null" {
-		return s, fmt.Errorf("sampling/createMessage: tools were not declared")
+		return s, fmt.Errorf("sampling/createMessage: the client did not declare sampling.tools")
 	}
 	return s, nil
 }
 
-// String formats the messages with their roles, indented.
+// String formats the messages, indented, each under its role.
 func (s sampling) String() string {
 	var b strings.Builder
 	part := func(role, text string) {
@@ -57,7 +57,7 @@ func (s sampling) last() string {
 	return strings.Join(blocks(s.Messages[len(s.Messages)-1].Content), " ")
 }
 
-// spoken returns a sampling response with the user's text.
+// spoken returns the result of a sampling request with the user's text.
 func spoken(text string) json.RawMessage {
 	return fmt.Appendf(nil, `{"role":"assistant","content":{"type":"text","text":%s},"model":"a person at the terminal","stopReason":"endTurn"}`, quoted(text))
 }

@@ -12,7 +12,8 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// schema is the part of a JSON Schema (2020-12) that is needed to convert arguments. The zero schema permits everything.
+// schema holds the parts of a JSON Schema (2020-12) that are needed to convert arguments. The zero schema permits
+// everything.
 type schema struct {
 	Type                 words             `json:"type"`
 	Enum                 []json.RawMessage `json:"enum"`
@@ -29,10 +30,10 @@ type schema struct {
 	Definitions          map[string]schema `json:"definitions"` // older drafts
 }
 
-// words is a string or an array of strings.
+// words is one string or several.
 type words []string
 
-// UnmarshalJSON accepts both forms.
+// UnmarshalJSON accepts a string or an array of strings.
 func (w *words) UnmarshalJSON(raw []byte) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -42,7 +43,7 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(w))
 }
 
-// UnmarshalJSON also accepts the schemas true and false, and ignores them.
+// UnmarshalJSON decodes the schemas true and false as the zero schema.
 func (s *schema) UnmarshalJSON(raw []byte) error {
 	if text := string(raw); text == "true" || text == "false" {
 		*s = schema{}
@@ -52,13 +53,13 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
-// Limits for a schema: decoding scans each level again for every enclosing level.
+// Limits for a schema. The depth is limited because decoding scans each level once more for every enclosing level.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSchemaDepth = 64
 )
 
-// parseSchema parses a tool's inputSchema. It returns the zero schema for nil and for one beyond the limits.
+// parseSchema parses a tool's inputSchema. It returns the zero schema if there is none or if it exceeds the limits.
 func parseSchema(raw []byte) (schema, error) {
 	var s schema
 	if raw == nil || string(raw) == "null" || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
@@ -68,7 +69,7 @@ func parseSchema(raw []byte) (schema, error) {
 	return s, err
 }
 
-// deeper reports whether the nesting of raw, which is JSON, exceeds most.
+// deeper reports whether the nesting of raw, which must be valid JSON, exceeds most levels.
 func deeper(raw []byte, most int) bool {
 	open, inText := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -89,15 +90,15 @@ func deeper(raw []byte, most int) bool {
 	return false
 }
 
-// open reports whether the schema permits arguments that it does not declare: it declares none, has patternProperties, or
-// has additionalProperties other than false.
+// open reports whether the schema permits arguments that it does not declare. It does if it declares none, has
+// patternProperties, or has additionalProperties other than false.
 func (s *schema) open() bool {
 	return len(s.Properties) == 0 || s.PatternProperties != nil ||
 		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"
 }
 
-// arguments converts the pairs to a JSON object, or nil if there are none. For unknown and missing arguments it returns usage
-// errors that list the declared ones. tool is the name for messages.
+// arguments converts the pairs to a JSON object. Unknown, invalid and missing arguments are usage errors whose hints
+// describe the declared ones. tool is the tool's name for messages.
 func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
 	object := map[string]json.RawMessage{}
 	for _, p := range pairs {
@@ -122,12 +123,12 @@ func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
 		for i, key := range missing {
 			hints[i] = describe(key, s.Properties[key])
 		}
-		return nil, command.UsageError(strings.Join(hints, "\n"), "%s needs %s", tool, strings.Join(missing, ", "))
+		return nil, command.UsageError(strings.Join(hints, "\n"), "%s requires %s", tool, strings.Join(missing, ", "))
 	}
 	return json.Marshal(object)
 }
 
-// describe describes the value of an argument.
+// describe describes how to write an argument.
 func describe(key string, p schema) string {
 	kind := strings.Join(p.Type, " or ")
 	switch {
@@ -156,17 +157,17 @@ func enumText(values []json.RawMessage) string {
 	return strings.Join(texts, ", ")
 }
 
-// unknownHint suggests the most similar argument, or lists all.
+// unknownHint suggests the argument whose name is most similar to key. If none is similar, it lists all.
 func (s schema) unknownHint(key string) string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 {
-		return "the tool has no arguments"
+		return "omit all arguments"
 	}
 	best := slices.MinFunc(names, func(a, b string) int { return distance(a, key) - distance(b, key) })
 	if distance(best, key) <= 2 {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	return "its arguments: " + strings.Join(names, ", ")
+	return "use one of: " + strings.Join(names, ", ")
 }
 
 // distance returns the case-insensitive edit distance of a and b.

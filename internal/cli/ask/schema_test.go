@@ -20,8 +20,8 @@ const forgeSchema = `{"type":"object","required":["title"],"properties":{
 	"kind":{"$ref":"#/$defs/kind"},"loop":{"$ref":"#/$defs/loop"},"free":{},"any":true
 },"$defs":{"kind":{"type":"boolean"},"loop":{"$ref":"#/$defs/loop"}}}`
 
-// A server cannot block the command with its schema. A schema that is too deep, too large or too complex is ignored, and the types of
-// values are guessed.
+// The schema of a server cannot block the command. If it is too deep, too large or too complex, it is ignored, and the
+// types of values are guessed.
 func TestHostileSchemas(t *testing.T) {
 	list := func(text string, n int) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 	entangled := func(key string) string {
@@ -57,7 +57,7 @@ func TestHostileSchemas(t *testing.T) {
 					t.Errorf("got %s", got)
 				}
 			case <-time.After(gatetest.Patience):
-				t.Error("takes too long")
+				t.Error("the conversion took too long")
 			}
 		})
 	}
@@ -73,33 +73,33 @@ func TestArguments(t *testing.T) {
 		{"empty text", forgeSchema, []string{"title="}, `{"title":""}`},
 		{"equals signs in the value", forgeSchema, []string{"title=a=b=c"}, `{"title":"a=b=c"}`},
 		{"integer", forgeSchema, []string{"title=x", "count=9007199254740993"}, `{"count":9007199254740993,"title":"x"}`},
-		{"no integer", forgeSchema, []string{"title=x", "count=1.5"}, "error: want integer"},
+		{"not an integer", forgeSchema, []string{"title=x", "count=1.5"}, "error: want integer"},
 		{"number keeps its digits", forgeSchema, []string{"title=x", "ratio=1.10"}, `{"ratio":1.10,"title":"x"}`},
-		{"no number", forgeSchema, []string{"title=x", "ratio=fast"}, "error: want number"},
+		{"not a number", forgeSchema, []string{"title=x", "ratio=fast"}, "error: want number"},
 		{"boolean", forgeSchema, []string{"title=x", "draft=true"}, `{"draft":true,"title":"x"}`},
-		{"no boolean", forgeSchema, []string{"title=x", "draft=yes"}, "error: want boolean"},
+		{"not a boolean", forgeSchema, []string{"title=x", "draft=yes"}, "error: want boolean"},
 		{"array", forgeSchema, []string{"title=x", `tags=["a","b"]`}, `{"tags":["a","b"],"title":"x"}`},
-		{"no array", forgeSchema, []string{"title=x", "tags=a,b"}, "hint: as JSON"},
+		{"not an array", forgeSchema, []string{"title=x", "tags=a,b"}, "hint: as JSON"},
 		{"object", forgeSchema, []string{"title=x", `extra={"a":1}`}, `{"extra":{"a":1},"title":"x"}`},
 		{"enum", forgeSchema, []string{"title=x", "level=high"}, `{"level":"high","title":"x"}`},
-		{"enum of a number", forgeSchema, []string{"title=x", "level=3"}, `{"level":3,"title":"x"}`},
+		{"number in an enum", forgeSchema, []string{"title=x", "level=3"}, `{"level":3,"title":"x"}`},
 		{"not in the enum", forgeSchema, []string{"title=x", "level=middle"}, "error: one of low, high, 3"},
-		{"null where it may be", forgeSchema, []string{"title=x", "maybe=null"}, `{"maybe":null,"title":"x"}`},
-		{"union takes the tightest", forgeSchema, []string{"title=x", "id=7"}, `{"id":7,"title":"x"}`},
-		{"union falls back to text", forgeSchema, []string{"title=x", "id=seven"}, `{"id":"seven","title":"x"}`},
+		{"null", forgeSchema, []string{"title=x", "maybe=null"}, `{"maybe":null,"title":"x"}`},
+		{"most specific type of a union", forgeSchema, []string{"title=x", "id=7"}, `{"id":7,"title":"x"}`},
+		{"text in a union", forgeSchema, []string{"title=x", "id=seven"}, `{"id":"seven","title":"x"}`},
 		{"reference", forgeSchema, []string{"title=x", "kind=false"}, `{"kind":false,"title":"x"}`},
 		{"reference to itself", forgeSchema, []string{"title=x", "loop=1"}, `{"loop":1,"title":"x"}`},
-		{"untyped is guessed", forgeSchema, []string{"title=x", "free=1", "any=one"}, `{"any":"one","free":1,"title":"x"}`},
-		{"missing", forgeSchema, []string{"count=1"}, "error: needs title"},
-		{"missing explains", forgeSchema, nil, "hint: title=… (string): what it is called"},
-		{"unknown", forgeSchema, []string{"title=x", "titel=y"}, `error: no argument "titel"`},
-		{"unknown has a neighbour", forgeSchema, []string{"title=x", "titel=y"}, "hint: did you mean title?"},
-		{"unknown without neighbour", forgeSchema, []string{"title=x", "whatever=y"}, "hint: its arguments: any, count"},
-		{"unknown is welcome", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":true}`, []string{"b=1"}, `{"b":1}`},
+		{"undeclared type", forgeSchema, []string{"title=x", "free=1", "any=one"}, `{"any":"one","free":1,"title":"x"}`},
+		{"missing argument", forgeSchema, []string{"count=1"}, "error: requires title"},
+		{"description of a missing argument", forgeSchema, nil, "hint: title=… (string): what it is called"},
+		{"unknown argument", forgeSchema, []string{"title=x", "titel=y"}, `error: no argument "titel"`},
+		{"similar name for an unknown argument", forgeSchema, []string{"title=x", "titel=y"}, "hint: did you mean title?"},
+		{"no similar name for an unknown argument", forgeSchema, []string{"title=x", "whatever=y"}, "hint: use one of: any, count"},
+		{"undeclared argument is permitted", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":true}`, []string{"b=1"}, `{"b":1}`},
 		{"no schema", "", []string{"a=1", "b=x", `c="1"`}, `{"a":1,"b":"x","c":"\"1\""}`},
-		{"nothing asked, nothing given", `{"type":"object"}`, nil, `{}`},
-		{"no pair", forgeSchema, []string{"title"}, "error: expected key=value"},
-		{"twice", forgeSchema, []string{"title=a", "title=b"}, "error: given twice"},
+		{"no arguments", `{"type":"object"}`, nil, `{}`},
+		{"argument without a value", forgeSchema, []string{"title"}, "error: expected key=value"},
+		{"duplicate argument", forgeSchema, []string{"title=a", "title=b"}, "error: given twice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var raw []byte

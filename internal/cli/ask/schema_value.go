@@ -9,14 +9,14 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// maxKindSteps is the maximum number of references and unions followed for a value.
+// maxKindSteps is the maximum number of references and alternatives that are followed to find the types of a value.
 const maxKindSteps = 1000
 
-// kindNames are the JSON types, the most specific first.
+// kindNames are the JSON types. The first that a text can be converted to is used.
 var kindNames = []string{"null", "boolean", "integer", "number", "array", "object", "string"}
 
-// value converts the text of an argument to JSON by the schema of its property. s is the whole schema, which contains the
-// definitions. Numbers keep their digits.
+// value converts the text of an argument to JSON, using the schema of its property. s is the whole schema, which
+// contains the definitions. Numbers keep their digits.
 func (s schema) value(property schema, text string) (json.RawMessage, error) {
 	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
 	k.add(property, true)
@@ -98,7 +98,7 @@ func (k *kinds) note(t string) {
 	}
 }
 
-// resolve follows a reference to the schema's own definitions. It never fetches others.
+// resolve returns the definition in s to which ref refers. Other references are not resolved.
 func (s schema) resolve(ref string) (schema, bool) {
 	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
 		target, found := s.Defs[name]
@@ -139,7 +139,7 @@ func typed(t, text string) (json.RawMessage, bool) {
 	return json.RawMessage(raw), ok
 }
 
-// fromEnum returns the value whose text is text.
+// fromEnum returns the member of enum that equals text, as JSON or as a string.
 func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 	for _, v := range enum {
 		var s string
@@ -150,7 +150,7 @@ func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("want one of %s, got %q", enumText(enum), secret.Text(text))
 }
 
-// guess converts a text of unknown type: JSON other than a string is kept, anything else becomes a string.
+// guess converts a text of unknown type. JSON other than a string is used as it is; anything else becomes a string.
 func guess(text string) json.RawMessage {
 	if text != "" && text[0] != '"' && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxShownNames is the maximum number of names of a kind in a line.
+// maxShownNames is the maximum number of names that a line shows for each kind.
 const maxShownNames = 20
 
 func newWatchCatalog() *cobra.Command {
@@ -55,7 +55,7 @@ with "restarted" if the gateway was restarted and the changes in between are unk
 		},
 	}
 	cmd.Flags().IntVar(&count, "count", 0, "exit after this many changes; 0 = no limit")
-	cmd.Flags().BoolVar(&past, "past", false, "first print the changes that the gateway remembers")
+	cmd.Flags().BoolVar(&past, "past", false, "first print the changes that the gateway has retained")
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd
@@ -69,7 +69,7 @@ func watchCatalog(ctx context.Context, f *admin.Follower) error {
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, admin.ErrNoStream):
-		return command.Fail(command.ExitPeerError, err, "the gateway may have another version: goblin-actor status")
+		return command.Fail(command.ExitPeerError, err, "check the gateway's version with goblin-actor status; it may be older than this program")
 	case f.Started():
 		return err
 	}
@@ -80,7 +80,7 @@ func watchCatalog(ctx context.Context, f *admin.Follower) error {
 type changePrinter struct {
 	out, errOut io.Writer
 	format      output.Format
-	left        int // changes to print before it ends; 0 = no limit
+	left        int // number of changes to print before the command ends; 0 = no limit
 }
 
 func (p *changePrinter) tell(e admin.FollowEvent) error {
@@ -126,7 +126,7 @@ type changeEvent struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// event prints one line of JSON, or one document of YAML.
+// event prints an event as one line of JSON or one document of YAML.
 func (p *changePrinter) event(e admin.FollowEvent) error {
 	line := changeEvent{Event: "lost", At: time.Now().UTC(), CatalogChange: e.Change, Missed: e.Missed, Restarted: e.Restarted}
 	switch {

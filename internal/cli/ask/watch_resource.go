@@ -59,10 +59,11 @@ for the connection.
 	return cmd
 }
 
-// errEnough ends a watch after the number of events in --count.
+// errEnough ends a watch after the number of events that --count sets.
 var errEnough = errors.New("enough")
 
-// watchResource follows the resource. A gateway in this process is opened once, without reconnecting.
+// watchResource follows the resource. With --config, it starts a gateway in this process once and does not reconnect to
+// it.
 func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlags, out output.Format, uri string, count int) error {
 	p := watchPrinter{out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, uri: uri, left: count}
 	stop := func() {}
@@ -93,7 +94,7 @@ type watchPrinter struct {
 	out, errOut io.Writer
 	format      output.Format
 	uri         string
-	left        int // versions to print before it ends; 0 = no limit
+	left        int // number of versions to print before the command ends; 0 = no limit
 }
 
 func (p *watchPrinter) tell(e client.WatchEvent) error {
@@ -121,12 +122,12 @@ func (p *watchPrinter) printText(e client.WatchEvent) error {
 	case client.WatchLost:
 		fmt.Fprintf(p.errOut, "connection lost, reconnecting: %s\n", terminal.OneLine(e.Err.Error(), 200))
 	default:
-		fmt.Fprintf(p.errOut, "cannot be read: %s\n", terminal.OneLine(e.Err.Error(), 200))
+		fmt.Fprintf(p.errOut, "cannot read the resource: %s\n", terminal.OneLine(e.Err.Error(), 200))
 	}
 	return nil
 }
 
-// event prints one line of JSON, or one document of YAML.
+// event prints an event as one line of JSON or one document of YAML.
 func (p *watchPrinter) event(e client.WatchEvent) error {
 	event := struct {
 		Event  client.WatchKind `json:"event"`

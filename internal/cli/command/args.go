@@ -11,8 +11,8 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// Group makes cmd a command with subcommands only. Without arguments it prints its help. For an unknown subcommand it fails and suggests
-// the nearest one.
+// Group makes cmd a command with subcommands only. Without arguments it prints its help. For an unknown subcommand it
+// fails and suggests the nearest one.
 func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -29,13 +29,13 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// HelpHint refers to the help of the command.
+// HelpHint returns a hint that names the help of the command.
 func HelpHint(cmd *cobra.Command) string {
-	return fmt.Sprintf("see %q", cmd.CommandPath()+" --help")
+	return fmt.Sprintf("run %q", cmd.CommandPath()+" --help")
 }
 
-// Args checks the number of arguments: at least least and, unless most is negative, at most most. what names the arguments in messages,
-// as in "a tool name".
+// Args returns a check of the number of arguments: at least least and, unless most is negative, at most most. what
+// names the arguments in messages, for example "a tool name".
 func Args(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -44,7 +44,7 @@ func Args(least, most int, what string) cobra.PositionalArgs {
 		case most == 0 && len(args) > 0:
 			return UsageError("usage: "+cmd.UseLine(), "%s takes no arguments; got %q", cmd.CommandPath(), secret.Argument(args[0]))
 		case most >= 0 && len(args) > most:
-			return UsageError("usage: "+cmd.UseLine(), "%s takes %s; got also %q", cmd.CommandPath(), what, strings.Join(secret.Arguments(args[most:]), " "))
+			return UsageError("usage: "+cmd.UseLine(), "%s takes %s; unexpected argument %q", cmd.CommandPath(), what, strings.Join(secret.Arguments(args[most:]), " "))
 		}
 		return nil
 	}

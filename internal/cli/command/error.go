@@ -17,12 +17,13 @@ const (
 	ExitUsage       = 2   // invalid command line
 	ExitConfig      = 3   // invalid configuration
 	ExitUnreachable = 4   // no gateway answers
-	ExitPeerError   = 5   // the gateway or server answered with an error
+	ExitPeerError   = 5   // the gateway or server returned an error
 	ExitInterrupted = 130 // by SIGINT or SIGTERM
 )
 
-// Error ends the program with the exit code Code after printing "error: Err" and, if Hint is not empty, "hint: Hint". Each line of Err
-// and Hint is printed as a line of its own. If Err is nil, nothing is printed: the command has already reported the problem.
+// Error ends the program with the exit code Code after printing "error: Err" and, if Hint is not empty, "hint: Hint".
+// If Err or Hint has several lines, each line gets its own "error:" or "hint:". If Err is nil, nothing is printed: the
+// command has already reported the problem.
 type Error struct {
 	Code int
 	Err  error
@@ -46,7 +47,7 @@ func UsageError(hint, format string, args ...any) error {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), hint)
 }
 
-// PrintError prints err with its hint and returns the exit code.
+// PrintError prints err with its hint and returns the exit code. A nil err means success.
 func PrintError(w io.Writer, err error) int {
 	if err == nil {
 		return ExitOK

@@ -14,8 +14,8 @@ import (
 	"goblin-actor/protocol/upstream/process"
 )
 
-// BestEffort runs write, which writes to a terminal or a pipe, and returns after a second at the latest. An interrupted command must end
-// even if its output is not read.
+// BestEffort runs write, which writes to a terminal or a pipe, and returns when write has ended or after a second. An
+// interrupted command must end even if its output is not read.
 func BestEffort(write func()) {
 	done := make(chan struct{})
 	go func() {
@@ -28,8 +28,8 @@ func BestEffort(write func()) {
 	}
 }
 
-// Interruptible returns the command's context, which the first SIGINT or SIGTERM cancels. A second signal ends the process and the
-// servers it has started at once. The caller must call stop.
+// Interruptible returns the command's context, which the first SIGINT or SIGTERM cancels with ErrInterrupted. A second
+// signal immediately ends this process and the servers that it has started. The caller must call stop.
 func Interruptible(cmd *cobra.Command) (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	signals := make(chan os.Signal, 2)
@@ -59,10 +59,12 @@ func Interruptible(cmd *cobra.Command) (ctx context.Context, stop context.Cancel
 // ErrInterrupted is the cause of a context that a signal canceled.
 var ErrInterrupted = &Error{Code: ExitInterrupted, Err: errors.New("interrupted")}
 
-// ErrInterruptedQuietly ends an interrupted command without an error message, for commands that only print until they are interrupted.
+// ErrInterruptedQuietly ends an interrupted command without an error message. It is for commands that print until they
+// are interrupted.
 var ErrInterruptedQuietly = &Error{Code: ExitInterrupted}
 
-// AfterWatch returns the error of a command that prints until it is interrupted.
+// AfterWatch returns the error of a command that prints until it is interrupted: ErrInterruptedQuietly if a signal
+// ended it, otherwise err.
 func AfterWatch(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), error(ErrInterrupted)) {
 		return ErrInterruptedQuietly

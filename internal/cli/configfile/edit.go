@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Open opens the configuration file of the flag, or the one that the search order finds. With create, a missing file is not an error: Open
-// returns a new file, by default ./goblin.yaml.
+// Open opens the configuration file that flag names, or the one that config.Find finds. If create is set, a missing
+// file is not an error: Open then returns a new file, by default ./goblin.yaml.
 func Open(flag string, create bool) (*config.File, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {
@@ -34,7 +34,7 @@ func Open(flag string, create bool) (*config.File, error) {
 		if !ok {
 			err = errors.New("no configuration found")
 		}
-		return nil, command.Fail(command.ExitFailed, err, "use --config or $GOBLIN_CONFIG to specify a file; goblin-actor add creates one")
+		return nil, command.Fail(command.ExitFailed, err, "specify a file with --config or $GOBLIN_CONFIG, or create one with goblin-actor add")
 	}
 	f.Text = "# yaml-language-server: $schema=" + config.SchemaFile + "\n"
 	if strings.EqualFold(filepath.Ext(path), ".json") {
@@ -43,7 +43,7 @@ func Open(flag string, create bool) (*config.File, error) {
 	return f, nil
 }
 
-// Write saves the configuration and prints its path.
+// Write saves text as the configuration and prints the file's path.
 func Write(cmd *cobra.Command, f *config.File, text string) error {
 	if err := Save(cmd, f, text); err != nil {
 		return err
@@ -52,7 +52,7 @@ func Write(cmd *cobra.Command, f *config.File, text string) error {
 	return err
 }
 
-// Save writes the configuration, and next to a new file its JSON Schema.
+// Save saves text as the configuration. If the file is new, Save also writes the JSON Schema next to it.
 func Save(cmd *cobra.Command, f *config.File, text string) error {
 	defer HoldSignals()()
 	created := !f.Exists()
@@ -71,7 +71,8 @@ func Save(cmd *cobra.Command, f *config.File, text string) error {
 	return nil
 }
 
-// FileError adds the hint to an error of a file.
+// FileError returns err with the exit code and hint for the command line if it is a *config.FileError, otherwise
+// unchanged.
 func FileError(err error) error {
 	if e, ok := errors.AsType[*config.FileError](err); ok {
 		return command.Fail(command.ExitFailed, e, e.Hint)
@@ -79,7 +80,8 @@ func FileError(err error) error {
 	return err
 }
 
-// EditError returns the error of an edit that failed. It prints findings about the file.
+// EditError returns the error for a failed edit of f. If f is invalid before or after the edit, EditError prints the
+// findings.
 func EditError(cmd *cobra.Command, f *config.File, err error) error {
 	if invalid, ok := errors.AsType[*config.InvalidError](err); ok {
 		PrintFindings(cmd.ErrOrStderr(), invalid.Report)
@@ -91,9 +93,9 @@ func EditError(cmd *cobra.Command, f *config.File, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, config.ErrByHand):
-		hint = "edit anchors, aliases, merge keys and ? keys by hand; goblin-actor config check lists errors"
+		hint = "edit anchors, aliases, merge keys and ? keys by hand, then run goblin-actor config check"
 	case errors.Is(err, config.ErrNoServer):
-		hint = "its servers: " + terminal.Names(config.Names(f.Text))
+		hint = terminal.UseOneOf(config.Names(f.Text))
 	}
 	return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), hint)
 }

@@ -15,7 +15,8 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// Absolute returns the absolute path. An empty path stays empty.
+// Absolute returns the absolute form of path. It returns path unchanged if path is empty or the working directory is
+// unknown.
 func Absolute(path string) string {
 	if whole, err := filepath.Abs(path); path != "" && err == nil {
 		return whole
@@ -38,8 +39,8 @@ func PrintFindings(w io.Writer, report config.Report) {
 	printAll(p.Warn("warning:"), report.Warnings)
 }
 
-// Load reads the configuration file of the flag, or the one that the search order finds. It returns nil if there is none. Findings are
-// printed to w. If the configuration is invalid, the error has exit code 3.
+// Load reads the configuration file that flag names, or the one that config.Find finds. It returns nil if there is
+// none. Findings are printed to w. If the configuration is invalid, the error has exit code 3.
 func Load(flag string, w io.Writer) (*config.Config, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {
@@ -56,7 +57,8 @@ func Load(flag string, w io.Writer) (*config.Config, error) {
 // FlagHelp is the help of the --config flag.
 const FlagHelp = "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)"
 
-// CredentialsError adds the exit code and the hint to an error of a key file or certificate.
+// CredentialsError adds the exit code and the hint to an error about a key file or certificate. It returns other errors
+// unchanged.
 func CredentialsError(err error) error {
 	if e, ok := errors.AsType[*serving.CredentialError](err); ok {
 		return command.Fail(command.ExitConfig, e, e.Hint())

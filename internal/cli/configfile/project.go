@@ -14,11 +14,11 @@ func CheckProject(cfg *config.Config, project string) error {
 	if project == "" || found {
 		return nil
 	}
-	hint := "define projects under `projects` in the configuration"
+	hint := "define the project under `projects` in the configuration"
 	if near := config.Nearest(project, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	} else if len(names) > 0 {
-		hint = "the projects are " + strings.Join(names, ", ")
+		hint = "use one of: " + strings.Join(names, ", ")
 	}
 	return command.UsageError(hint, "--project %q: no such project", project)
 }

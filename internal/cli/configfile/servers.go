@@ -10,7 +10,8 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// SelectServers removes all servers but those named. Without names it changes nothing.
+// SelectServers removes all servers whose names are not in names. If names is empty, it changes nothing. An unknown
+// name is an error.
 func SelectServers(cfg *config.Config, names []string) error {
 	var known []string
 	for i := range cfg.Servers {
@@ -22,7 +23,7 @@ func SelectServers(cfg *config.Config, names []string) error {
 	for i, name := range names {
 		names[i] = config.Slug(name)
 		if !slices.Contains(known, names[i]) {
-			hint := "its servers: " + terminal.Names(known)
+			hint := terminal.UseOneOf(known)
 			if near := config.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}

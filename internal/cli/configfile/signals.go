@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// HoldSignals delays signals that would end the process while files are written, so that no update is left half done and no temporary
-// file with secrets remains. A held signal takes effect when release is called, or after two seconds in case a message about the files
-// blocks.
+// HoldSignals delays signals that would end the process while files are written, so that no update is left half done
+// and no temporary file with secrets remains. A held signal takes effect when release is called. It takes effect after
+// two seconds even without release, because printing a message about the files may block.
 func HoldSignals() (release func()) {
 	signals, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -29,8 +29,8 @@ there is no configuration, the command creates ./goblin.yaml and, next to it, a 
 A gateway that runs with this file starts the server at once. The command waits and prints the result. If the server does
 not start, the command asks whether to keep the entry; use --keep or --keep=false to decide without being asked.
 
-Values are written literally. ${TOKEN} in single quotes is replaced when the server starts, so the secret is not stored in
-the file.`,
+Values are stored as you write them. Write ${TOKEN} in single quotes: the gateway then replaces it when it starts the server,
+and the secret is not stored in the file.`,
 		Example: `  goblin-actor add files -- npx -y @modelcontextprotocol/server-filesystem /srv/notes
   goblin-actor add issues https://example.org/mcp --header 'Authorization: Bearer ${ISSUES_TOKEN}'`,
 		Args: command.Args(2, -1, "a name, and a URL or a command after --"),
@@ -80,12 +80,12 @@ func entryFrom(cmd *cobra.Command, args []string) (config.Entry, error) {
 		e.Command, e.Args = args[1], args[2:]
 	}
 	if e.Name != args[0] {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the name becomes %s: names contain lower-case letters, digits and - only\n", e.Name)
+		fmt.Fprintf(cmd.ErrOrStderr(), "the server is added as %s: names contain only lower-case letters, digits and -\n", e.Name)
 	}
 	return e, nil
 }
 
-// pairs splits words at the first separator.
+// pairs splits each word into a name and a value at the first separator. A name may occur only once.
 func pairs(flag, separator string, words []string) ([]config.Variable, error) {
 	var list []config.Variable
 	for _, word := range words {
@@ -99,14 +99,14 @@ func pairs(flag, separator string, words []string) ([]config.Variable, error) {
 			same = func(v config.Variable) bool { return strings.EqualFold(v.Name, name) }
 		}
 		if slices.ContainsFunc(list, same) {
-			return nil, command.UsageError("pass it once", "%s %s is given twice", flag, name)
+			return nil, command.UsageError("pass each name once", "%s %s is given twice", flag, name)
 		}
 		list = append(list, config.Variable{Name: name, Value: value})
 	}
 	return list, nil
 }
 
-// addEntry adds the entry to the file and waits for the running gateway.
+// addEntry adds the entry to the file and waits until the running gateway has applied the change.
 func addEntry(cmd *cobra.Command, path string, e config.Entry, gateway *rolloutFlags) error {
 	f, err := configfile.Open(path, true)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/rollout"
 )
 
-// afterFailedAdd keeps or removes the entry of a server that failed to start, and returns the error to report. --keep decides, or the
-// user at the terminal. Without a terminal the entry is kept.
+// afterFailedAdd keeps or removes the entry of a server that failed to start, and returns the error to report. --keep
+// decides, otherwise the user at the terminal. Without a terminal the entry is kept.
 func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error {
 	keep, err := keepsEntry(cmd, path, failure)
 	if err != nil {
@@ -26,7 +26,7 @@ func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error 
 	}
 	if keep {
 		result.Err = fmt.Errorf("%w; the entry was kept in %s", failure, path)
-		result.Hint += "; goblin-actor remove " + name + " removes the entry"
+		result.Hint += "; run goblin-actor remove " + name + " to remove the entry"
 		return result
 	}
 	f, err := configfile.Open(path, false)
@@ -41,11 +41,11 @@ func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error 
 		return err
 	}
 	result.Err = fmt.Errorf("%w; the entry was removed from %s", failure, path)
-	result.Hint = "use --keep to keep the entry; goblin-actor doctor " + name + " then explains the failure"
+	result.Hint = "use --keep to keep the entry, then run goblin-actor doctor " + name + " to find the cause"
 	return result
 }
 
-// keepsEntry reports whether the entry is kept.
+// keepsEntry reports whether to keep the entry.
 func keepsEntry(cmd *cobra.Command, path string, failure error) (bool, error) {
 	if flag := cmd.Flags().Lookup("keep"); flag.Changed {
 		return flag.Value.String() == "true", nil

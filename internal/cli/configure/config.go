@@ -45,8 +45,8 @@ are redacted.`,
 	return cmd
 }
 
-// ofFile makes cmd a command for one configuration file: its argument, --config, or the file that serve would use. run gets "" if
-// there is none.
+// ofFile makes cmd a command for one configuration file: the one in its argument or --config, otherwise the one that
+// serve would use. run gets "" if there is none.
 func ofFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error) *cobra.Command {
 	var flag string
 	cmd.Flags().StringVar(&flag, "config", "", configfile.FlagHelp)

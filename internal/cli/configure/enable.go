@@ -25,7 +25,7 @@ func NewDisable() *cobra.Command {
 	return newSwitch("disable", "Disable a server or one of its tools", true)
 }
 
-// newSwitch returns enable, or with off disable.
+// newSwitch returns the command enable, or disable if off is set.
 func newSwitch(verb, short string, off bool) *cobra.Command {
 	var path string
 	var gateway rolloutFlags

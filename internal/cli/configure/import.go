@@ -57,7 +57,7 @@ are copied into the configuration.`,
 	return cmd
 }
 
-// importServers imports the servers of the named clients, or of all.
+// importServers imports the servers of the named clients, or of all clients.
 func importServers(cmd *cobra.Command, ids []string, o importOptions) error {
 	clients := desktop.Clients
 	if len(ids) > 0 {
@@ -113,8 +113,8 @@ type importer struct {
 	looked  int            // number of client files read
 	absent  []string       // client files that do not exist, with their clients
 	entries []config.Entry // imported
-	sources []config.Entry // the same entries as their clients have them, under their new names
-	copied  bool           // a value of env or headers was copied literally
+	sources []config.Entry // the same entries as in their clients' files, under their new names
+	copied  bool           // a value of env or headers was copied into the configuration
 	secrets map[string]string
 	unset   map[string]bool
 }
@@ -129,7 +129,7 @@ func newImporter(cmd *cobra.Command, f *config.File, o importOptions) (*importer
 	return in, err
 }
 
-// client imports the servers of one client. A missing file is an error only if the client was named.
+// client imports the servers of one client. A missing file is an error only if the user named the client.
 func (in *importer) client(client desktop.Client, path string, asked bool) error {
 	host := desktop.ThisHost()
 	var err error
@@ -160,7 +160,7 @@ func noClientFile(client desktop.Client, path string) error {
 	return command.Fail(command.ExitFailed, fmt.Errorf("%s: no file %s", client.Title, path), "use --file if the file is in another place")
 }
 
-// take imports the servers of a client's file. It returns those that the gateway now serves.
+// take imports the servers of a client's file. It returns the servers that the configuration now contains.
 func (in *importer) take(client desktop.Client, f *config.File, host desktop.Host) (served []desktop.Found, err error) {
 	in.looked++
 	dir, err := os.Getwd()
@@ -195,7 +195,8 @@ func (in *importer) take(client desktop.Client, f *config.File, host desktop.Hos
 	return served, nil
 }
 
-// server imports one server and describes the result. serves reports whether the configuration now contains it.
+// server imports one server and describes the result. serves reports whether the configuration contains the server
+// afterwards.
 func (in *importer) server(one desktop.Found) (result string, serves bool, err error) {
 	if one.Skipped != "" {
 		return "skipped: " + terminal.Clean(one.Skipped), false, nil
@@ -278,7 +279,7 @@ func (in *importer) finish(dryRun bool) error {
 	return err
 }
 
-// show prints the changes without values that may be secret.
+// show prints the changes. It does not print values that may be secret.
 func (in *importer) show() {
 	if len(in.entries) == 0 {
 		return
@@ -316,7 +317,7 @@ func (in *importer) write() (undo func() error, err error) {
 	return func() error { return errors.Join(restore(in.file), undoVars()) }, nil
 }
 
-// advise prints warnings about secrets.
+// advise prints a warning about copied secrets and the variables that the user must set.
 func (in *importer) advise(w io.Writer) {
 	p := terminal.PaletteFor(w)
 	if in.copied && in.file.Shared() {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// chooseName sets the name of e to one that no other server has. It returns the name of the server that equals source, or "" if there is
-// none.
+// chooseName sets the name of e to one that no other server has. If the configuration or this import already contains a
+// server equal to source, chooseName returns the name of that server, otherwise "".
 func (in *importer) chooseName(e *config.Entry, source config.Entry) (same string) {
 	taken := config.Entries(in.text)
 	for _, other := range slices.Concat(taken, in.sources) {
@@ -42,7 +42,7 @@ func (in *importer) expanded(e config.Entry) config.Entry {
 			if value, ok := in.vars.lookup(name); ok {
 				return value, true
 			}
-			return "${" + name + "}", true // the reference to an unset variable is kept
+			return "${" + name + "}", true // a reference to an unset variable stays as it is
 		})
 	}
 	list := func(vars []config.Variable) []config.Variable {
@@ -60,8 +60,8 @@ func (in *importer) expanded(e config.Entry) config.Entry {
 	return e
 }
 
-// sameServer reports whether two entries are the same server, under any name. Differences in spelling are ignored: the full path of a
-// program on PATH, npx with or without -y, @latest after a package, a slash at the end of a URL.
+// sameServer reports whether two entries are the same server, whatever their names. It ignores differences in spelling:
+// the full path of a program on PATH, npx with or without -y, @latest after a package, a slash at the end of a URL.
 func (in *importer) sameServer(a, b config.Entry) bool {
 	a, b = normalize(in.expanded(a)), normalize(in.expanded(b))
 	return alike(a, b) && a.Disabled == b.Disabled && slices.Equal(a.ToolsDisabled, b.ToolsDisabled) &&
@@ -85,7 +85,7 @@ func normalize(e config.Entry) config.Entry {
 	return e
 }
 
-// alike reports whether two entries have the same command, URL, arguments and values.
+// alike reports whether two entries have the same command, URL, arguments, working directory, variables and headers.
 func alike(a, b config.Entry) bool {
 	asMap := func(list []config.Variable) map[string]string {
 		m := map[string]string{}
@@ -98,7 +98,8 @@ func alike(a, b config.Entry) bool {
 		maps.Equal(asMap(a.Env), asMap(b.Env)) && maps.Equal(asMap(a.Headers), asMap(b.Headers))
 }
 
-// describeEntry describes a server without possible secrets: no arguments, no values, only the host of a URL.
+// describeEntry describes a server without parts that may be secret: of a URL it shows only the scheme and host, of
+// arguments and variables only the number.
 func describeEntry(e config.Entry) string {
 	if e.URL != "" {
 		if u, err := url.Parse(e.URL); err == nil && u.Host != "" {

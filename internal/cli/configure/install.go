@@ -53,11 +53,11 @@ changes in the meantime, is not touched.`,
 	return cmd
 }
 
-// clientNamed returns the client of that ID. The error lists the known clients.
+// clientNamed returns the client with that ID. The hint of its error lists the known clients.
 func clientNamed(id string) (desktop.Client, error) {
 	client, ok := desktop.ByID(id)
 	if !ok {
-		return client, command.UsageError("clients are "+strings.Join(desktop.IDs(), ", "), "unknown client %q", id)
+		return client, command.UsageError("use one of: "+strings.Join(desktop.IDs(), ", "), "unknown client %q", id)
 	}
 	return client, nil
 }
@@ -83,7 +83,7 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	if path == "" {
 		if path, err = client.Find(desktop.ThisHost()); err != nil {
 			return command.Fail(command.ExitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err),
-				"start the client once, or use --file to specify its file; --print prints the entry")
+				"start the client once, or specify its file with --file; to see the entry, use --print")
 		}
 	}
 	f, err := config.OpenFile(path, desktop.MaxFileBytes)
@@ -96,7 +96,7 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s already has this entry: %s\n", client.Title, terminal.Clean(path))
 		return err
 	case err != nil:
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", path, err), "nothing was written; correct the file, or add the output of --print by hand")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", path, err), "correct the file, or add the output of --print by hand; nothing was written")
 	}
 	if err := f.CheckWritable(); err != nil {
 		return configfile.FileError(err)
@@ -120,7 +120,7 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	return err
 }
 
-// ourEntry returns the entry for the client.
+// ourEntry returns the gateway's entry for the client's file.
 func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desktop.Ours, error) {
 	if o.url != "" {
 		if o.config != "" {
@@ -140,7 +140,8 @@ func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desk
 	return entryOf(cmd, client, path, "")
 }
 
-// entryOf returns the entry for a configuration file, or for the gateway at url. Without either, stdio finds its configuration.
+// entryOf returns the entry for the gateway at url, or for a configuration file. Without either, the stdio command
+// searches for its configuration.
 func entryOf(cmd *cobra.Command, client desktop.Client, path, url string) (desktop.Ours, error) {
 	if url != "" && !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return desktop.Ours{}, command.UsageError("use http://127.0.0.1:8730/mcp, or the URL that serve printed", "--url %q is not an http or https URL", secret.Text(url))
@@ -186,7 +187,8 @@ func showDiff(cmd *cobra.Command, path string, lines []string) {
 	}
 }
 
-// confirm asks at the terminal whether to write, unless yes is set.
+// confirm asks at the terminal whether to write, unless yes is set. It returns an error if the changes are not to be
+// written.
 func confirm(cmd *cobra.Command, yes bool) error {
 	if yes {
 		return nil

@@ -68,7 +68,7 @@ func runLint(cmd *cobra.Command, names []string, o lintOptions) error {
 	defer stop()
 	path, ok := config.Find(o.path, os.Getenv)
 	if !ok {
-		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "use --config to specify a file")
+		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "specify a file with --config")
 	}
 	cfg, err := configfile.Load(path, cmd.ErrOrStderr())
 	if err != nil {
@@ -104,7 +104,7 @@ func runLint(cmd *cobra.Command, names []string, o lintOptions) error {
 // listTools starts the servers and returns their tools, in the order of the configuration.
 func listTools(ctx context.Context, cfg *config.Config) (servers []lint.Server, err error) {
 	trial := *cfg
-	trial.Audit = config.Audit{} // nothing is called, and another gateway may be writing the log
+	trial.Audit = config.Audit{} // lint calls no tools, and a running gateway may be writing to the log
 	for i := range trial.Servers {
 		trial.Servers[i].Startup = "eager"
 	}
@@ -136,7 +136,7 @@ func listTools(ctx context.Context, cfg *config.Config) (servers []lint.Server, 
 	return servers, nil
 }
 
-// absentReason explains why the tools of a server are unknown, or returns "" if they are known.
+// absentReason returns why the tools of a server are unknown, or "" if they are known.
 func absentReason(s *status.Snapshot, name string) string {
 	for _, server := range s.Servers {
 		if server.Name == name {

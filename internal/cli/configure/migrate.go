@@ -58,8 +58,8 @@ Without --into, the configuration is the file that serve would use, or the one i
 // migration holds the planned changes.
 type migration struct {
 	client  desktop.Client
-	file    *config.File // the client's
-	text    string       // its new content
+	file    *config.File // the client's file
+	text    string       // the new content of the client's file
 	in      *importer
 	removed int // servers removed from the client
 }
@@ -94,14 +94,14 @@ func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 	return nil
 }
 
-// advise prints the remaining steps.
+// advise prints what the user should do next.
 func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
 	out, own := cmd.OutOrStdout(), terminal.Clean(program.ShellPath(m.in.file.Path))
 	if o.url != "" && !m.served(cmd) {
-		fmt.Fprintf(out, "next: run %s serve --config %s; no gateway runs with it\n", program.Name(), own)
+		fmt.Fprintf(out, "next: run %s serve --config %s; no gateway runs with this file\n", program.Name(), own)
 	}
 	if len(m.in.entries) > 0 {
-		fmt.Fprintf(out, "goblin-actor doctor --config %s tests the imported servers\n", own)
+		fmt.Fprintf(out, "to test the imported servers: goblin-actor doctor --config %s\n", own)
 	}
 	if m.text != m.file.Text {
 		fmt.Fprintf(out, "next: %s\n", m.client.After)
@@ -110,7 +110,7 @@ func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
 
 // served reports whether a gateway runs with the configuration.
 func (m *migration) served(cmd *cobra.Command) bool {
-	gateways, _ := target.Gateways(cmd.Context(), "") // a gateway that does not answer is ignored
+	gateways, _ := target.Gateways(cmd.Context(), "") // gateways that do not answer are ignored
 	return slices.ContainsFunc(gateways, func(g *target.Gateway) bool { return g.RunsWith(m.in.file.Path) })
 }
 
@@ -127,7 +127,7 @@ func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration,
 	path := o.file
 	if path == "" {
 		if path, err = client.Find(host); err != nil {
-			return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err), "start the client once, or use --file to specify its file")
+			return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err), "start the client once, or specify its file with --file")
 		}
 	}
 	m := &migration{client: client}
@@ -154,7 +154,8 @@ func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration,
 	return m, m.edit(cmd, served, o)
 }
 
-// ownPath returns the configuration to write: the named one, the one serve would use, or the one in the user's config directory.
+// ownPath returns the path of the configuration to write: the named one, otherwise the one that serve would use,
+// otherwise the one in the user's config directory.
 func ownPath(into string) string {
 	if path, ok := config.Find(into, os.Getenv); ok {
 		return path
@@ -165,7 +166,7 @@ func ownPath(into string) string {
 // edit computes the new content of the client's file.
 func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOptions) error {
 	byHand := func(err error) error {
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", m.file.Path, err), "nothing was written; correct the file, or edit it by hand: goblin-actor config install --print prints the entry")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", m.file.Path, err), "correct the file, or add the output of goblin-actor config install --print by hand; nothing was written")
 	}
 	ours, err := entryOf(cmd, m.client, m.in.file.Path, o.url)
 	if err != nil {
@@ -194,8 +195,8 @@ func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOp
 	return configfile.FileError(m.file.CheckWritable())
 }
 
-// write writes the configuration first, so that the client never loses a server that the gateway does not have. If writing the
-// client's file fails, the configuration is restored.
+// write writes the configuration before the client's file, so that the client never loses a server that the gateway
+// does not have. If writing the client's file fails, write restores the configuration.
 func (m *migration) write(cmd *cobra.Command) error {
 	defer configfile.HoldSignals()()
 	out := cmd.OutOrStdout()

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// If the client's file changes before it is written, it is not touched and the configuration is restored.
+// If another program changes the client's file before migrate writes it, the file stays as it is and the configuration
+// is restored.
 func TestMigrateRollsBack(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"GOBLIN_CONFIG", "TOKEN"} {

@@ -22,14 +22,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// defaultWait is the default of --wait: startTimeout, and time for a second attempt.
+// defaultWait is the default of --wait. It covers the default startTimeout and a second attempt.
 const defaultWait = 90 * time.Second
 
-// rolloutFlags select which running gateway should apply an edit, and how long to wait for it.
+// rolloutFlags select the running gateways that should apply an edit, and how long to wait for them.
 type rolloutFlags struct {
 	connect string
 	wait    time.Duration
-	failed  bool // the server should have started and failed, for another reason than a missing login
+	failed  bool // the server should be running, but failed for another reason than a missing login
 
 	out, errOut io.Writer
 }
@@ -39,7 +39,7 @@ func (f *rolloutFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.wait, "wait", defaultWait, "maximum time to wait for the server; 0 does not contact the running gateway")
 }
 
-// save writes the configuration, prints what was done, and waits for the running gateways to apply it.
+// save writes the configuration, prints done and the path, and waits until the running gateways have applied the change.
 func (f *rolloutFlags) save(cmd *cobra.Command, file *config.File, text, done string, c rollout.Change) error {
 	if err := configfile.Save(cmd, file, text); err != nil {
 		return err
@@ -50,8 +50,9 @@ func (f *rolloutFlags) save(cmd *cobra.Command, file *config.File, text, done st
 	return f.follow(cmd, file.Path, c)
 }
 
-// follow makes the gateways that run with the file reload it, waits until the change has taken effect, and prints the result. The file
-// stays edited in any case. An error means that the server is not running.
+// follow makes the gateways that run with the file reload it, waits until the change has taken effect, and prints the
+// result. The file stays edited in any case. An error means that a gateway did not apply the change, or that the server
+// is not running.
 func (f *rolloutFlags) follow(cmd *cobra.Command, path string, c rollout.Change) error {
 	f.out, f.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.wait <= 0 {
@@ -115,7 +116,7 @@ func (f *rolloutFlags) note(text, hint string) {
 	fmt.Fprintf(f.errOut, "%s %s\n%s %s\n", p.Warn("note:"), terminal.Clean(text), p.Good("hint:"), terminal.Clean(program.Hint(hint)))
 }
 
-// apply makes one gateway reload its file and waits for the change.
+// apply makes one gateway reload its file and waits until the change has taken effect.
 func (f *rolloutFlags) apply(ctx context.Context, g *target.Gateway, prefix string, c rollout.Change) error {
 	if err := reload(ctx, g); err != nil {
 		return err
@@ -151,7 +152,8 @@ func (f *rolloutFlags) apply(ctx context.Context, g *target.Gateway, prefix stri
 	return err
 }
 
-// gatewayError adds the exit code to the error of a gateway that does not answer. After an interruption, it returns that instead.
+// gatewayError adds an exit code and a hint to the error of a gateway that does not answer. If ctx has ended, it
+// returns err unchanged.
 func gatewayError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -165,7 +167,7 @@ func reload(ctx context.Context, g *target.Gateway) error {
 	defer cancel()
 	err := g.Source.Act(ctx, status.Action{Verb: status.Reload})
 	if refused, ok := errors.AsType[*admin.Refused](err); ok {
-		return command.Fail(command.ExitFailed, fmt.Errorf("the running gateway: %w", refused), "correct the file and save it; goblin-actor config check lists the errors")
+		return command.Fail(command.ExitFailed, fmt.Errorf("the running gateway: %w", refused), "correct the file and save it; to list the errors, run goblin-actor config check")
 	}
 	if err != nil {
 		return target.Unreachable(err)
@@ -178,14 +180,14 @@ func (f *rolloutFlags) reportStart(ctx context.Context, g *target.Gateway, prefi
 	outcome := c.OutcomeOf(server)
 	switch outcome {
 	case rollout.Unknown:
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s%s: the running gateway does not list this server", prefix, c.Server), `"goblin-actor status" lists its servers`)
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s%s: the running gateway does not list this server", prefix, c.Server), `run "goblin-actor status" to list its servers`)
 	case rollout.Started:
 		_, err := fmt.Fprintf(f.out, "%s%s: %s\n", prefix, terminal.Clean(server.Name), output.Offer(server))
 		f.noteHidden(server)
 		f.hintAtPrefix(ctx, g, server.Name)
 		return err
 	case rollout.Starting:
-		_, err := fmt.Fprintf(f.out, "%s%s: still %s; \"goblin-actor status\" shows its progress\n", prefix, terminal.Clean(server.Name), server.State)
+		_, err := fmt.Fprintf(f.out, "%s%s: still %s; \"goblin-actor status\" shows the progress\n", prefix, terminal.Clean(server.Name), server.State)
 		return err
 	}
 	f.failed = outcome == rollout.Failed
@@ -193,7 +195,7 @@ func (f *rolloutFlags) reportStart(ctx context.Context, g *target.Gateway, prefi
 	if server.Reason != "" {
 		why += ": " + terminal.OneLine(server.Reason, 400)
 	}
-	hint := "goblin-actor doctor " + server.Name + " explains the failure; goblin-actor logs " + server.Name + " shows its output"
+	hint := "run goblin-actor doctor " + server.Name + " to find the cause, or goblin-actor logs " + server.Name + " to see the server's output"
 	if server.Hint != "" && server.State != "waiting" {
 		hint = server.Hint
 	}
@@ -209,11 +211,11 @@ func (f *rolloutFlags) noteHidden(server *status.Server) {
 		}
 	}
 	if hidden > 0 {
-		f.note(terminal.Count(hidden, "tool")+" hidden because of an invalid definition", "goblin-actor doctor "+server.Name+" shows what is invalid")
+		f.note(terminal.Count(hidden, "tool")+" hidden because of an invalid definition", "run goblin-actor doctor "+server.Name+" to see what is invalid")
 	}
 }
 
-// hintAtPrefix suggests leaving the prefix out if a tool's public name contains it twice.
+// hintAtPrefix suggests omitting the prefix of a server if a tool's public name contains it twice.
 func (f *rolloutFlags) hintAtPrefix(ctx context.Context, g *target.Gateway, server string) {
 	items, err := g.Source.Items(ctx, 0)
 	if err != nil {
@@ -226,6 +228,6 @@ func (f *rolloutFlags) hintAtPrefix(ctx context.Context, g *target.Gateway, serv
 		}
 	}
 	if example := lint.DoubledPrefix(names); example != "" {
-		f.note("its tools have names like "+terminal.OneLine(example, 64), `set prefix: "" in the entry of `+server+" to leave the prefix out")
+		f.note("its tools have names like "+terminal.OneLine(example, 64), `set prefix: "" in the entry of `+server+" to omit the prefix")
 	}
 }

@@ -15,18 +15,19 @@ import (
 // secretsFile is the file for imported secrets, next to a configuration that has no envFile.
 const secretsFile = "secrets.env"
 
-// envTarget is the env file of a configuration, and the variables to be added to it.
+// envTarget is the file for a configuration's secrets, and the variables to add to it.
 type envTarget struct {
 	file    *config.File
-	written string            // its path as written in the configuration
-	named   bool              // envFile was added to the configuration
+	written string            // path of the file as written in the configuration
+	named   bool              // put added envFile to the configuration
 	known   bool              // the configuration has an envFile
 	has     map[string]string // variables of the file
 	added   []config.Variable
 	lookup  func(string) (string, bool) // looks up a variable as the resulting configuration will
 }
 
-// openVariables opens the env file of a configuration: the first of its envFile, otherwise secrets.env next to it.
+// openVariables opens the file for a configuration's secrets: the first file of its envFile, otherwise secrets.env next
+// to it.
 func openVariables(f *config.File) (envTarget, error) {
 	t := envTarget{written: secretsFile, has: map[string]string{}}
 	path := filepath.Join(filepath.Dir(f.Path), secretsFile)
@@ -54,11 +55,12 @@ func openVariables(f *config.File) (envTarget, error) {
 	return t, nil
 }
 
-// taken returns the value that a variable name already has. The environment takes precedence, so a name that is set there to another
-// value cannot be used.
+// taken returns the value that a variable name already has. The environment of this process takes precedence over the
+// file, so a name that it sets to another value cannot be used.
 func (t *envTarget) taken(name string) (string, bool) { return t.lookup(name) }
 
-// put adds variables for the file, and returns text, the configuration at path, with an envFile that names it.
+// put adds variables to the file's future content. It returns text, the configuration at path, changed if necessary so
+// that envFile names the file.
 func (t *envTarget) put(path, text string, vars []config.Variable) (string, error) {
 	for _, v := range vars {
 		if _, has := t.has[v.Name]; !has {
@@ -76,7 +78,7 @@ func (t *envTarget) put(path, text string, vars []config.Variable) (string, erro
 	return text, err
 }
 
-// write adds the variables to the file. A new file is readable by its owner only. undo restores the old content.
+// write adds the variables to the file. A new file is readable only by its owner. undo restores the old content.
 func (t *envTarget) write(errOut io.Writer) (undo func() error, err error) {
 	if len(t.added) == 0 {
 		return func() error { return nil }, nil
@@ -94,7 +96,7 @@ func (t *envTarget) write(errOut io.Writer) (undo func() error, err error) {
 	p := terminal.PaletteFor(errOut)
 	fmt.Fprintf(errOut, "wrote %s with %s\n", terminal.Clean(t.file.Path), terminal.Count(len(t.added), "secret"))
 	if t.file.Shared() {
-		fmt.Fprintf(errOut, "%s other users can read it\n%s run chmod 600 %s\n", p.Warn("warning:"), p.Good("hint:"), terminal.Clean(t.file.Path))
+		fmt.Fprintf(errOut, "%s other users can read this file\n%s run chmod 600 %s\n", p.Warn("warning:"), p.Good("hint:"), terminal.Clean(t.file.Path))
 	}
 	if inRepository(t.file.Path) {
 		fmt.Fprintf(errOut, "%s %s is in a git repository: add it to .gitignore\n", p.Good("hint:"), terminal.Clean(t.file.Path))

@@ -16,7 +16,7 @@ import (
 
 // Prepare reads the skin that the argument skin or $GOBLIN_SKIN names. It returns an error if there is no terminal.
 func Prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
-	if err := skinned(look, skin, cmd.ErrOrStderr()); err != nil {
+	if err := setSkin(look, skin, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	return needTerminal(cmd)
@@ -25,20 +25,21 @@ func Prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
 // needTerminal returns an error unless input and output are terminals.
 func needTerminal(cmd *cobra.Command) error {
 	if !terminal.IsTerminal(cmd.OutOrStdout()) || !terminal.IsTerminal(cmd.InOrStdin()) {
-		return command.UsageError("goblin-actor status prints the same once, as text", "the console needs a terminal")
+		return command.UsageError("run goblin-actor status to print the status once", "the console needs a terminal")
 	}
 	return nil
 }
 
-// Show shows the console until the user leaves or ctx ends.
+// Show shows the console until the user leaves it or ctx ends.
 func Show(ctx context.Context, source status.Source, o tui.Options) error {
 	if err := tui.Run(ctx, startedSource{source}, o); err != nil {
-		return command.Fail(command.ExitFailed, fmt.Errorf("the console: %w", err), "is TERM set? without a terminal: goblin-actor status")
+		return command.Fail(command.ExitFailed, fmt.Errorf("the console: %w", err), "check that TERM is set; without a terminal, run goblin-actor status")
 	}
 	return nil
 }
 
-// Start runs the console of "serve --tui". left is closed when the user leaves the console. stop ends the console and waits for its end.
+// Start runs the console of "serve --tui". left is closed when the console has ended, usually because the user left it.
+// stop ends the console and waits until it has ended.
 func Start(ctx context.Context, source status.Source, look tui.Options, log *slog.Logger) (left <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -51,8 +52,8 @@ func Start(ctx context.Context, source status.Source, look tui.Options, log *slo
 	return done, func() { cancel(); <-done }
 }
 
-// LogWriter returns the writer for log lines while the console is shown. It replaces a terminal by io.Discard, since the
-// lines would disturb the console, whose log view has them.
+// LogWriter returns the writer for log lines while the console is shown. If w is a terminal, it is io.Discard: the
+// lines would disturb the console, which shows them in its log view. Otherwise it is w.
 func LogWriter(w io.Writer) io.Writer {
 	if terminal.IsTerminal(w) {
 		return io.Discard

@@ -21,9 +21,9 @@ func SkinFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "skin", "", "color scheme: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or its name in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
 }
 
-// skinned sets the skin in o to the one that the flag or $GOBLIN_SKIN names. It prints all errors in the file to w; the returned error then
-// has exit code 3.
-func skinned(o *tui.Options, flag string, w io.Writer) error {
+// setSkin sets the skin in o to the one that the flag or $GOBLIN_SKIN names. It prints findings about the skin's file
+// to w. If the file is invalid, the returned error has exit code 3.
+func setSkin(o *tui.Options, flag string, w io.Writer) error {
 	name := cmp.Or(flag, os.Getenv("GOBLIN_SKIN"))
 	if name == "" || slices.Contains(tui.Palettes(), name) {
 		o.Palette = name
@@ -31,7 +31,7 @@ func skinned(o *tui.Options, flag string, w io.Writer) error {
 	}
 	path := config.SkinPath(name, os.Getenv)
 	if path == "" {
-		return command.UsageError("built in: "+strings.Join(tui.Palettes(), ", "), "no skin %q", name)
+		return command.UsageError("use the path of a YAML file, or a built-in skin: "+strings.Join(tui.Palettes(), ", "), "no skin %q", name)
 	}
 	skin, report := config.LoadSkin(path, tui.Parts(), tui.Colors())
 	configfile.PrintFindings(w, report)
@@ -43,7 +43,7 @@ func skinned(o *tui.Options, flag string, w io.Writer) error {
 		o.Skin[part] = tui.Paint(paint)
 	}
 	if err := tui.CheckSkin(o.Skin); err != nil {
-		return command.Fail(command.ExitConfig, fmt.Errorf("%s: %w", path, err), "give it a bgColor, or reverse: true")
+		return command.Fail(command.ExitConfig, fmt.Errorf("%s: %w", path, err), "set another color or bgColor for that part, or reverse: true")
 	}
 	return nil
 }

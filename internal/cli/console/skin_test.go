@@ -12,7 +12,7 @@ import (
 	"goblin-actor/tui"
 )
 
-// The skin in docs/tui.md is valid and has a style for every part.
+// The skin in docs/tui.md is valid and styles every part.
 func TestSkinInTheDocs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "tui.md"))
 	if err != nil {
@@ -26,16 +26,16 @@ func TestSkinInTheDocs(t *testing.T) {
 	}
 	var o tui.Options
 	var said strings.Builder
-	if err := skinned(&o, path, &said); err != nil || said.Len() > 0 {
-		t.Fatalf("skinned = %v\n%s", err, said.String())
+	if err := setSkin(&o, path, &said); err != nil || said.Len() > 0 {
+		t.Fatalf("setSkin: %v\n%s", err, said.String())
 	}
 	if got := slices.Sorted(maps.Keys(o.Skin)); !slices.Equal(got, tui.Parts()) {
-		t.Errorf("docs/tui.md paints %q, there are %q", got, tui.Parts())
+		t.Errorf("docs/tui.md styles the parts %q, want %q", got, tui.Parts())
 	}
 }
 
-// The flag takes precedence over the variable, and built-in skins take precedence over files.
-func TestSkinned(t *testing.T) {
+// The flag takes precedence over the variable. Built-in skins take precedence over files.
+func TestSetSkin(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
 	path := config.SkinPath("dark", os.Getenv)
@@ -54,8 +54,8 @@ func TestSkinned(t *testing.T) {
 		t.Setenv("GOBLIN_SKIN", c.variable)
 		var o tui.Options
 		var said strings.Builder
-		if err := skinned(&o, c.flag, &said); err != nil || o.Palette != c.palette || o.Skin["good"].Foreground != c.good {
-			t.Errorf("skinned(%q, %q) = %+v, %v; want palette %q, good %q", c.flag, c.variable, o, err, c.palette, c.good)
+		if err := setSkin(&o, c.flag, &said); err != nil || o.Palette != c.palette || o.Skin["good"].Foreground != c.good {
+			t.Errorf("setSkin(%q, %q) = %+v, %v; want palette %q, good %q", c.flag, c.variable, o, err, c.palette, c.good)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// startedSource is a status.Source whose hints name the program as it was started.
+// startedSource is a status.Source. In its hints, command lines begin with the name under which this program was started.
 type startedSource struct{ status.Source }
 
 // Status implements status.Source.
@@ -16,7 +16,7 @@ func (s startedSource) Status(ctx context.Context) (*status.Snapshot, error) {
 	if err != nil || program.Name() == "goblin-actor" {
 		return snapshot, err
 	}
-	changed := *snapshot // a gateway in this process shares its snapshot with others
+	changed := *snapshot // the original belongs to the gateway in this process, which shares it
 	changed.Servers = append([]status.Server{}, snapshot.Servers...)
 	for i := range changed.Servers {
 		changed.Servers[i].Hint = program.Hint(changed.Servers[i].Hint)

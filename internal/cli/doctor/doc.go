@@ -1,4 +1,4 @@
-// Package doctor holds the doctor command: it tries every server of a configuration and explains failures.
+// Package doctor contains the doctor command, which tries every server of a configuration and explains failures.
 //
 // The table in knowledge.go lists the failures that doctor can explain.
 package doctor

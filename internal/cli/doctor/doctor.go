@@ -33,7 +33,7 @@ const examineStep = 50 * time.Millisecond
 
 type doctorOptions struct {
 	path     string
-	connect  string // the running gateway whose servers are examined; "" = doctor starts the servers of the file
+	connect  string // address of the running gateway whose servers are examined; "" = doctor starts the servers of the file
 	patience time.Duration
 	out      output.Format
 }
@@ -87,7 +87,7 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 		path = running.Status.Config
 	}
 	if !ok {
-		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "use --config to specify a file; without one, goblin-actor serve runs the demo servers")
+		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "specify a file with --config; to run the demo servers without one, use goblin-actor serve")
 	}
 	cfg, report := readFor(running, path)
 	d := newDiagnosis(cmd.OutOrStdout(), path, o.out, cfg, report)
@@ -120,7 +120,8 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	return nil
 }
 
-// readFor reads the configuration to examine. For a running gateway, it adds servers that the gateway has and its file no longer lists.
+// readFor reads the configuration to examine. For a running gateway, it adds the gateway's servers that the file does
+// not list.
 func readFor(running *target.Gateway, path string) (*config.Config, config.Report) {
 	if running == nil {
 		return config.Salvage(path)
@@ -141,9 +142,9 @@ func readFor(running *target.Gateway, path string) (*config.Config, config.Repor
 	return cfg, report
 }
 
-// outdated returns the gateways that run with an older version of the file because they could not reload it.
+// outdated returns the gateways that use the file, could not reload it, and therefore run with an older version of it.
 func outdated(ctx context.Context, path string) []behindDoc {
-	gateways, _ := target.Gateways(ctx, "") // gateways that do not answer are left out
+	gateways, _ := target.Gateways(ctx, "") // without the gateways that do not answer
 	var list []behindDoc
 	for _, g := range gateways {
 		if f := g.Status.ConfigFault; f != nil && g.RunsWith(path) {
@@ -179,20 +180,20 @@ func newDiagnosis(out io.Writer, path string, format output.Format, cfg *config.
 	}
 }
 
-// examine reports each server as soon as it is ready or has failed once, and the remaining ones after patience. It starts the
-// servers unless they belong to a running gateway.
+// examine reports each server as soon as it is ready or has failed once, and the remaining ones after patience. It
+// starts the servers unless they belong to a running gateway.
 func (d *diagnosis) examine(ctx context.Context, running *target.Gateway, patience time.Duration) error {
 	if running != nil {
 		return d.watch(ctx, running.Source, patience)
 	}
 	trial := *d.cfg
-	trial.Audit = config.Audit{} // nothing is called, and another gateway may be writing the log
+	trial.Audit = config.Audit{} // doctor calls no tools, and a running gateway may be writing to the log
 	g, err := actors.Start(&trial, actors.Options{Version: program.Version(), Log: slog.New(slog.DiscardHandler), Secrets: serving.Redactor(d.cfg)})
 	if err != nil {
 		return err
 	}
 	d.tools = func() map[string][]catalog.ListedTool {
-		tools, _ := g.ListedTools(ctx) // if doctor is interrupted, nothing about tools is reported
+		tools, _ := g.ListedTools(ctx) // the error means that doctor was interrupted; then nothing about tools is reported
 		return tools
 	}
 	err = d.watch(ctx, g, patience)
@@ -226,8 +227,8 @@ func (d *diagnosis) watch(ctx context.Context, g interface {
 	}
 }
 
-// update reports the servers that have finished starting or failed; with all also those still starting. It returns true once
-// every server has been reported.
+// update reports the servers that have become ready or failed; if all is set, also those still starting. It returns
+// true once every server has been reported.
 func (d *diagnosis) update(s *status.Snapshot, all bool) bool {
 	complete := true
 	for _, server := range s.Servers {
@@ -246,7 +247,8 @@ func (d *diagnosis) update(s *status.Snapshot, all bool) bool {
 	return (s.Ready || d.running) && complete
 }
 
-// awaited reports whether a server is still starting. A running gateway may know a server from its state file and not list it as waiting.
+// awaited reports whether a server is still starting. A running gateway does not list a server as waiting if it knows
+// its items from the state file.
 func (d *diagnosis) awaited(s *status.Snapshot, server status.Server) bool {
 	switch {
 	case slices.Contains(s.Waiting, server.Name):
@@ -257,17 +259,18 @@ func (d *diagnosis) awaited(s *status.Snapshot, server status.Server) bool {
 	return d.running && slices.Contains([]string{"connecting", "handshaking", "syncing"}, server.State)
 }
 
-// idle reports whether a lazy server of a running gateway has not been needed yet.
+// idle reports whether the server belongs to a running gateway, is lazy, and has not been started yet.
 func (d *diagnosis) idle(server status.Server) bool {
 	return d.running && server.State == "idle" && d.configOf(server.Name).Startup == "lazy"
 }
 
-// concerns reports whether a server is to be reported: a running gateway may have more servers than those named.
+// concerns reports whether the server is to be reported. A running gateway may have more servers than the selected ones.
 func (d *diagnosis) concerns(name string) bool {
 	return slices.ContainsFunc(d.cfg.Servers, func(s config.Server) bool { return cmp.Or(s.Group, s.Name) == name || s.Name == name })
 }
 
-// backendOf returns a connection of the server: one that failed, otherwise the first.
+// backendOf returns a connection of the server: one with a failure, otherwise the first. It returns a zero Backend if
+// there is none.
 func backendOf(s *status.Snapshot, server string) status.Backend {
 	var first status.Backend
 	for _, b := range s.Backends {
@@ -284,7 +287,7 @@ func backendOf(s *status.Snapshot, server string) status.Backend {
 	return first
 }
 
-// configOf returns the entry of a server, or the first entry of a group.
+// configOf returns the configuration of a server, or of the first member of a group.
 func (d *diagnosis) configOf(name string) config.Server {
 	for _, server := range d.cfg.Servers {
 		if cmp.Or(server.Group, server.Name) == name || server.Name == name {
@@ -294,7 +297,7 @@ func (d *diagnosis) configOf(name string) config.Server {
 	return config.Server{}
 }
 
-// summary returns the last line of the report.
+// summary returns the last line of the report, which counts errors and unhealthy servers.
 func (d *diagnosis) summary() string {
 	var parts []string
 	if n := len(d.report.Faults); n > 0 {

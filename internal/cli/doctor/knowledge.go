@@ -20,12 +20,12 @@ type rule struct {
 	kind    kind
 	pattern func() *regexp.Regexp
 	cause   string // what is wrong
-	fix     string // what the user can do about it
+	fix     string // how the user can fix it
 	example string // a message that this rule explains; a test checks that no earlier rule does
-	foreign bool   // the message is written by the program, not by the gateway or Go's library
+	foreign bool   // the message is from the server's program, not from the gateway or Go's library
 }
 
-// on returns a rule. The pattern ignores case.
+// on returns a rule for servers of kind k. The pattern when ignores case.
 func on(k kind, when, example, cause, fix string) rule {
 	return rule{kind: k, pattern: pattern.Lazy("(?i)" + when), cause: cause, fix: fix, example: example}
 }
@@ -45,14 +45,15 @@ func written(when, example, cause, fix string) rule {
 //		"what is wrong",
 //		"what to do"),
 //
-// A rule for a process is matched against the reason of the failure and the lines the program wrote on stderr, one per line; written
-// makes a rule for such lines. A rule for a remote server is matched against the reason alone. The other rules match texts of this
-// program: a test provokes each alternative of their patterns. cause and fix may contain these placeholders:
+// A rule for a process is matched against the reason of the failure and the lines that the program wrote on stderr, one
+// per line. Use written for a rule about such a line. A rule for a remote server is matched against the reason alone.
+// All rules except those of written match texts of this program, and a test provokes each alternative of their
+// patterns. cause and fix may contain these placeholders:
 //
 //	%1          the first group of the pattern that is not empty
 //	{name}      the name of the server
-//	{program}   its program
-//	{run}       the command line to start the program by hand
+//	{program}   the program, as configured
+//	{run}       the command line that starts the program by hand
 //	{install}   how to install the program
 //	{path}      how the program's relative paths are resolved
 //	{endpoint}  where the MCP endpoint of the URL may be
@@ -60,7 +61,7 @@ func written(when, example, cause, fix string) rule {
 // TestKnowledge reports what a new rule lacks.
 var knowledge = []rule{
 	on(anyServer, `could not be listed`, `its tools could not be listed: timeout`,
-		"the server runs, but did not answer a list request",
+		"the server runs, but a request for one of its lists failed",
 		"check the server's log; the gateway keeps retrying"),
 	on(anyServer, `protocol version`, `the server requires protocol version "2030-01-01"`,
 		"the server and the gateway have no protocol version in common",
@@ -73,26 +74,26 @@ var knowledge = []rule{
 		"the program is not executable",
 		"run chmod +x on it, or set `command` to the interpreter and pass the script in `args`"),
 	on(process, `exec format error`, `fork/exec ./server: exec format error`,
-		"the file is not a program for this system, or a script without a #! line",
-		"add a #! line, or set `command` to the interpreter and pass the script in `args`"),
+		"the file is not a program for this system, or it is a script without a #! line",
+		"install a build for this system; for a script, add a #! line, or set `command` to the interpreter and pass the script in `args`"),
 	on(process, `no executable file`, `program not found: no executable file ./server`,
 		"the program {program} does not exist",
 		"correct `command`; a relative path is resolved against the configuration's directory, then `cwd`"),
 	on(process, `not found on path`, `program not found on PATH (/usr/bin)`,
-		"the program {program} was not found",
+		"the program {program} is not on PATH",
 		"{install}; or set `command` to the full path: a gateway started by a desktop program has a shorter PATH than your shell"),
 	written(`npm (?:error|err!) 404 .*\bget https?://\S+?/((?:@[^/\s]+/)?[^/\s]+)(?:\s|$)`, `npm error 404 Not Found - GET https://npm.example/@x%2fy`,
-		"npm knows no package of that name: %1",
-		"correct the name in `args`; npm view NAME shows whether a package exists, and a private one needs npm login"),
+		"npm found no package named %1",
+		"correct the name in `args`, and check it with npm view NAME; for a private package, run npm login"),
 	written(`npm (?:error|err!) .*\be404\b|npm (?:error|err!) 404`, `npm error code E404`,
-		"npm knows no package of that name",
-		"correct the name in `args`; npm view NAME shows whether a package exists, and a private one needs npm login"),
+		"npm found no package with that name",
+		"correct the name in `args`, and check it with npm view NAME; for a private package, run npm login"),
 	written(`npm (?:error|err!) .*(?:etarget|notarget)`, `npm error code ETARGET`,
-		"npm knows the package, but not this version of it",
-		"correct the version after the @ in `args`; npm view NAME versions lists them"),
+		"npm found the package, but not this version of it",
+		"correct the version after the @ in `args`; to list the versions, run npm view NAME versions"),
 	written(`npm (?:error|err!) .*could not determine executable`, `npm error could not determine executable to run`,
 		"the npm package contains no program",
-		"check the package name: the package of an MCP server contains a program"),
+		"correct the package name in `args`; the package of an MCP server contains a program"),
 	written(`npm (?:error|err!).*(?:eai_again|enotfound|econnrefused|econnreset|etimedout|err_socket_timeout|self.signed|network)`, `npm error code ENOTFOUND`,
 		"npm cannot reach its registry",
 		"check the network; behind a proxy, pass HTTPS_PROXY in the server's `env` or set `inheritEnv: true`"),
@@ -101,16 +102,16 @@ var knowledge = []rule{
 		"check who owns ~/.npm and the directory that npm config get prefix prints"),
 	written(`npm (?:error|err!) .*enoent`, `npm error code ENOENT`,
 		"npm did not find a file",
-		"run it by hand: {run}"),
+		"run the server by hand: {run}"),
 	written(`cannot connect to the docker daemon|docker daemon is not running|docker api at`, `Cannot connect to the Docker daemon`,
 		"Docker is not running, or the gateway's user may not use it",
-		"start Docker (docker info shows whether it runs), or add the user to the group docker"),
+		"start Docker and check it with docker info, or add the user to the group docker"),
 	written(`pull access denied|manifest unknown|repository does not exist`, `pull access denied for x`,
-		"Docker found no image of that name",
-		"correct the image name in `args`; run docker pull IMAGE for details"),
+		"Docker found no image with that name, or is not allowed to pull it",
+		"correct the image name in `args`; for details, run docker pull IMAGE; for a private image, run docker login"),
 	written(`no solution found|not found in the package registry|because (\S+) was not found`, `Because x was not found in the package registry`,
-		"uv found no package of that name",
-		"correct the name in `args`; if the program has another name than its package, use --from"),
+		"uv found no package with that name, or no version that meets all requirements",
+		"correct the name or version in `args`; if the program is not named like its package, name the package with --from"),
 	written(`can't open file '(.*?)'`, `python3: can't open file '/srv/x.py'`,
 		"Python did not find its script: %1",
 		"{path}"),
@@ -118,7 +119,7 @@ var knowledge = []rule{
 		"the Python package %1 is not installed in this environment",
 		"set `command` to the python of the right environment (.venv/bin/python), or install the package there; uvx installs what it needs"),
 	written(`cannot find module '(/.*?|[a-z]:\\.*?)'`, `Error: Cannot find module '/srv/x.js'`,
-		"Node did not find its script: %1",
+		"Node.js did not find its script: %1",
 		"{path}"),
 	written(`cannot find (?:module|package) '(.*?)'`, `Error: Cannot find module 'zod'`,
 		"the npm package %1 is not installed",
@@ -132,23 +133,26 @@ var knowledge = []rule{
 	written(`([A-Z][A-Z0-9]*_[A-Z0-9_]+).{0,40}(?:not set|required|missing|must be|undefined|not found|not provided)|(?:missing|required|set|provide).{0,40}\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)`,
 		`API_TOKEN is not set`,
 		"the server needs the variable %1",
-		"add env: {%1: \"${%1}\"} to the server: it gets PATH, HOME and a few more variables, not all of your shell's"),
+		"add env: {%1: \"${%1}\"} to the server; servers inherit only PATH, HOME and a few more variables"),
 	on(process, `exited with code 0`, `process exited with code 0`,
 		"the program ended without an error",
-		"run it by hand: {run}; it may need an argument such as stdio, or docker run -i"),
+		"run the server by hand: {run}; add an argument if it needs one, such as stdio, or -i for docker run"),
 	on(process, `exited with|ended by signal|closed its stdout`, `process exited with code 3`,
 		"the program ended",
-		"run it by hand: {run}"),
+		"run the server by hand: {run}"),
 
 	on(remote, `moved to (\S+); set url`, `HTTP 301 (Moved Permanently): moved to https://example.com/mcp; set url to that if you trust it`,
 		"the server has moved to %1",
 		"set `url` to %1 if you trust it; if it is a login page, put a token into `headers` instead"),
 	on(remote, `encoding of the response is not supported: content-encoding "(.*?)"`, `the encoding of the response is not supported: Content-Encoding "br"`,
 		"the server, or a proxy in front of it, uses the encoding %1, which the gateway does not accept",
-		"configure it to respect Accept-Encoding; the gateway decodes gzip and deflate, one at a time"),
-	on(remote, `response cannot be decoded|decodes to too many bytes`, `the response cannot be decoded: gzip`,
+		"configure the server or proxy to respect Accept-Encoding; the gateway decodes gzip and deflate, one at a time"),
+	on(remote, `response cannot be decoded`, `the response cannot be decoded: gzip`,
 		"the server, or a proxy in front of it, sends invalid compressed data",
-		"turn its compression off, or set headers: {Accept-Encoding: identity} for the server"),
+		"turn off compression there, or set headers: {Accept-Encoding: identity} for the server"),
+	on(remote, `decodes to too many bytes`, `the response decodes to too many bytes: 9 bytes of gzip decode to more than 999`,
+		"the compressed response expands to far more than the maximum size of a message",
+		"raise `limits.maxMessageBytes` if the response is legitimate"),
 	on(remote, `asks for (\S+) authentication`, `the server asks for Basic authentication`,
 		"the server asks for %1 authentication, for which the gateway has no login",
 		`set headers: {Authorization: "%1 ${CREDENTIALS}"} for the server`),
@@ -156,11 +160,11 @@ var knowledge = []rule{
 		"there is no MCP endpoint at this URL",
 		"{endpoint}"),
 	on(remote, `http 403 `, `HTTP 403 (Forbidden)`,
-		"the server refuses this client, or the Host or Origin header",
-		"check the token in `headers`, and the server's list of allowed hosts"),
+		"the server refuses this client, or the Host or Origin header of its requests",
+		"check the token in `headers`, and the list of allowed hosts on the server"),
 	on(remote, `not logged in`, `not logged in to the server`,
-		"the server needs a login, and doctor does not use the gateway's logins",
-		`run goblin-actor login {name}; afterwards, "goblin-actor status" shows whether the server is ready`),
+		"the server needs a login; without --connect, doctor does not use the gateway's logins",
+		`run goblin-actor login {name}; afterwards, check with goblin-actor status that the server is ready`),
 	on(remote, `by client credentials: .*invalid_client`, `token request by client credentials: invalid_client`,
 		"the authorization server rejects the gateway's clientId or clientSecret",
 		"correct them in the configuration, under `auth`"),
@@ -172,21 +176,21 @@ var knowledge = []rule{
 		"run curl -I on the URL to see where it redirects, and set `url` to that address if you trust it"),
 	on(remote, `http 429 `, `HTTP 429 (Too Many Requests)`,
 		"the server's rate limit is reached",
-		"wait for the time that the server states; lower `maxConcurrent`, or ask for a higher limit"),
+		"wait as long as the server requests; if this recurs, lower `maxConcurrent` or ask for a higher limit"),
 	on(remote, `http 5\d\d `, `HTTP 502 (Bad Gateway)`,
 		"the server, or a proxy in front of it, has failed",
-		"check its log; the gateway keeps retrying"),
+		"check the log of the server or proxy; the gateway keeps retrying"),
 	on(remote, `first record does not look like a tls|server gave http response`, `tls: first record does not look like a TLS handshake`,
 		"the server speaks HTTP on this port, not HTTPS",
 		"use http:// in `url`, or the HTTPS port"),
 	on(remote, `certificate|x509`, `x509: certificate signed by unknown authority`,
-		"the server's certificate is not trusted, or was issued for another name",
+		"the server's certificate is not trusted, has expired, or was issued for another name",
 		"use the certificate's name in `url`, renew the certificate, or add its authority to the system's trusted ones"),
 	on(remote, `malformed http|tls: |connection was reset|connection was closed`, `the connection was reset before the response was complete`,
 		"the peer on this port does not speak HTTP, or expects HTTPS",
 		"try https:// in `url`, and check the port"),
 	on(remote, `no such host`, `lookup mcp.example: no such host`,
-		"the host name does not exist",
+		"the host name does not exist or cannot be resolved",
 		"correct the name in `url`, or check the network"),
 	on(remote, `connection refused`, `connect: connection refused`,
 		"no server listens on this port",
@@ -199,10 +203,10 @@ var knowledge = []rule{
 		"{endpoint}"),
 	on(remote, `starttimeout|^waiting for the response|^waiting for the server's lists|^$`, `not ready within startTimeout (30s)`,
 		"the server accepts the connection, but does not answer",
-		"check its log; if it is only slow, raise `startTimeout` and --timeout"),
+		"check the server's log; if the server is only slow, raise `startTimeout` and --timeout"),
 }
 
-// installation describes how to install programs with which servers are commonly started. programs are separated by spaces.
+// installation describes how to install programs that commonly start servers. programs is a list separated by spaces.
 type installation struct{ programs, how string }
 
 var installations = []installation{

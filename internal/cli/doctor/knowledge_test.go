@@ -15,7 +15,7 @@ func TestKnowledge(t *testing.T) {
 	known := []string{"%1", "{name}", "{program}", "{run}", "{install}", "{path}", "{endpoint}"}
 	for i, r := range knowledge {
 		if r.cause == "" || r.fix == "" || r.example == "" {
-			t.Errorf("rule %d (%s): cause, fix and example are needed", i, r.pattern())
+			t.Errorf("rule %d (%s): cause, fix and example must not be empty", i, r.pattern())
 			continue
 		}
 		for _, text := range []string{r.cause, r.fix} {

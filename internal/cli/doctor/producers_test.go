@@ -32,8 +32,8 @@ import (
 // failure is a server that fails, and the beginning of the cause that doctor must report.
 type failure struct{ name, entry, cause string }
 
-// Doctor explains the failures of real servers. If a package rewords an error that a pattern matches, this test fails: it provokes
-// every alternative of the patterns for texts of this program.
+// Doctor explains the failures of real servers. The test provokes every alternative of the patterns that match texts of
+// this program. It fails if a package rewords such a text.
 func TestKnowledgeMatchesRealErrors(t *testing.T) {
 	failures := append(remoteFailures(t), processFailures(t)...)
 	var file strings.Builder
@@ -114,18 +114,18 @@ func alternatives(pattern string) []string {
 	return append(list, pattern[start:])
 }
 
-// libraryErrors returns errors of Go's library that a test cannot provoke, or not quickly, and texts for slow starts.
+// libraryErrors returns errors of Go's library that a test cannot provoke, or not quickly, and the texts of slow starts.
 func libraryErrors(t *testing.T) []string {
 	t.Helper()
 	site := httptest.NewServer(http.NotFoundHandler())
 	defer site.Close()
-	_, err := http.Get("https://" + site.Listener.Addr().String()) //nolint:bodyclose,noctx // it fails
+	_, err := http.Get("https://" + site.Listener.Addr().String()) //nolint:bodyclose,noctx // the request fails
 	if err == nil {
 		t.Fatal("a server without TLS answered over HTTPS")
 	}
 	texts := []string{
 		err.Error(), coding.ErrExpands.Error(), os.ErrDeadlineExceeded.Error(), syscall.ENETUNREACH.Error(), syscall.EHOSTUNREACH.Error(), "",
-		(&net.DNSError{Err: "no such host", Name: "mcp.example", IsNotFound: true}).Error(), // the resolver of the test's machine may answer otherwise
+		(&net.DNSError{Err: "no such host", Name: "mcp.example", IsNotFound: true}).Error(), // written out, because the resolver of the test's machine may return another error
 	}
 	for _, phase := range []message.Phase{message.Connecting, message.Handshaking, message.Syncing} {
 		texts = append(texts, message.Awaited(phase))
@@ -133,7 +133,7 @@ func libraryErrors(t *testing.T) []string {
 	return texts
 }
 
-// A server that is starting again is explained by its last failure.
+// While a server is starting again, its last failure is explained.
 func TestReportShowsPreviousFailure(t *testing.T) {
 	cfg := &config.Config{Servers: []config.Server{{Name: "files", Command: "sh"}}}
 	for _, phase := range []message.Phase{message.Connecting, message.Handshaking, message.Syncing} {
@@ -146,10 +146,10 @@ func TestReportShowsPreviousFailure(t *testing.T) {
 	}
 }
 
-// site serves MCP endpoints that fail, each at its own path.
+// site serves MCP endpoints that fail, each at a separate path.
 type site struct{ mux *http.ServeMux }
 
-// answer serves a response at path. With a body, it responds to POST only, like a server without event streams.
+// answer serves a response at path. If body is not empty, it responds only to POST, like a server without event streams.
 func (s site) answer(path string, status int, body string, header ...string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < len(header); i += 2 {
@@ -163,8 +163,8 @@ func (s site) answer(path string, status int, body string, header ...string) {
 	})
 }
 
-// methods answers each request with the result or error for its method, or with that for "" if there is none. For "hang" it sends no
-// response.
+// methods answers each request with the result or error for its method, or with that for "" if there is none. If this
+// is "hang", it sends no response.
 func (s site) methods(path string, answers map[string]string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		var m struct {
@@ -216,7 +216,7 @@ func remoteFailures(t *testing.T) []failure {
 	plain := httptest.NewServer(s.mux)
 	t.Cleanup(plain.Close)
 	secure := httptest.NewUnstartedServer(s.mux)
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // silences the error about the refused certificate
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // suppresses the error about the rejected certificate
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -248,9 +248,9 @@ func remoteFailures(t *testing.T) []failure {
 		{"empty", at("/empty"), noServer},
 		{"refuses", at("/refuses"), noServer},
 		{"version", at("/version"), "the server and the gateway have no protocol version in common"},
-		{"unlisted", at("/unlisted"), "the server runs, but did not answer a list request"},
+		{"unlisted", at("/unlisted"), "the server runs, but a request for one of its lists failed"},
 		{"no-tools", at("/no-tools"), ""},
-		{"slow-lists", "timeout: 200ms, " + at("/slow-lists"), "the server runs, but did not answer a list request"},
+		{"slow-lists", "timeout: 200ms, " + at("/slow-lists"), "the server runs, but a request for one of its lists failed"},
 		{"silent", "startTimeout: 200ms, " + at("/silent"), "the server accepts the connection"},
 		{"no-tls", "url: https://" + plain.Listener.Addr().String(), "the server speaks HTTP on this port, not HTTPS"},
 		{"certificate", "url: " + secure.URL, "the server's certificate is not trusted"},
@@ -262,7 +262,8 @@ func remoteFailures(t *testing.T) []failure {
 	}
 }
 
-// peer listens on TCP. It answers each request with text and closes the connection; with the text "reset", it resets the connection.
+// peer listens on TCP. It answers each request with text and closes the connection; with the text "reset", it resets
+// the connection.
 func peer(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -278,7 +279,7 @@ func peer(t *testing.T, text string) string {
 			}
 			go func() {
 				defer func() { _ = c.Close() }()
-				_, _ = c.Read(make([]byte, 64<<10)) // reads everything: unread bytes would turn the close into a reset
+				_, _ = c.Read(make([]byte, 64<<10)) // reads everything, because unread bytes would turn the close into a reset
 				if text == "reset" {
 					_ = c.(*net.TCPConn).SetLinger(0)
 					return
@@ -309,13 +310,13 @@ func processFailures(t *testing.T) []failure {
 		{"format", program("format", "\x00\x01\x02", 0o700), "the file is not a program for this system"},
 		{"folder", "command: " + dir, "the program "},
 		{"file", "command: ./none", "the program ./none does not exist"},
-		{"path", "command: no-such-program-anywhere", "the program no-such-program-anywhere was not found"},
+		{"path", "command: no-such-program-anywhere", "the program no-such-program-anywhere is not on PATH"},
 		{"ok", shell("exit 0"), "the program ended without an error"},
 		{"three", shell("exit 3"), "the program ended"},
 		{"signal", shell("kill -9 $$$$"), "the program ended"},
 		{"stdout", shell("exec >&-; exec sleep 20"), "the program ended"},
-		{"mute", "startTimeout: 200ms, " + shell("exec sleep 20"), "it runs but is silent"},
-		{"noise", "startTimeout: 500ms, " + shell("echo hello; exec sleep 20"), "it writes its log to stdout"},
+		{"mute", "startTimeout: 200ms, " + shell("exec sleep 20"), "the program runs but does not answer"},
+		{"noise", "startTimeout: 500ms, " + shell("echo hello; exec sleep 20"), "the program writes its log to stdout"},
 		{"no-mcp", program("no-mcp", "#!/bin/sh\n"+`while read -r line; do
 	id=${line#*\"id\":}
 	echo "{\"jsonrpc\":\"2.0\",\"id\":${id%%[,\}]*},\"error\":{\"code\":-32601,\"message\":\"unknown method\"}}"

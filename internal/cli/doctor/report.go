@@ -23,13 +23,13 @@ const (
 	othersShown  = 3 // maximum number of further causes in the table format
 )
 
-// diagnosisDoc is the output of doctor -o json. Fields are added, never changed.
+// diagnosisDoc is the output of doctor -o json. For compatibility, fields may be added but never changed.
 type diagnosisDoc struct {
 	OK       bool         `json:"ok"`
 	Config   string       `json:"config"`
 	Faults   []findingDoc `json:"faults"`
 	Warnings []findingDoc `json:"warnings"`
-	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that run with an older version of the file
+	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that could not reload the file and run with an older version
 	Servers  []serverDoc  `json:"servers"`
 }
 
@@ -69,7 +69,7 @@ type serverDoc struct {
 	Stderr    []string         `json:"stderr,omitempty"` // distinct lines, in order
 }
 
-// advice is a cause of a symptom and what to do about it.
+// advice is a possible cause of a symptom and its fix.
 type advice struct {
 	Cause string `json:"cause"`
 	Todo  string `json:"todo"`
@@ -138,7 +138,7 @@ func (d *diagnosis) add(server status.Server, backend status.Backend) {
 		doc.State = s.state
 		s.command = d.report.CommandLine(s.server)
 		for _, line := range backend.Stderr {
-			if line = terminal.OneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // each start writes the same
+			if line = terminal.OneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // each start of the program writes the same lines
 				s.stderr = append(s.stderr, line)
 			}
 		}
@@ -201,7 +201,8 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 	}
 }
 
-// stderrLines returns the lines of stderr to show below the symptom: the last few, or none if the symptom quotes one.
+// stderrLines returns the lines of stderr to print below the symptom: the last few, preceded by the most telling one if
+// it is not among them. It returns none if the symptom already quotes stderr.
 func stderrLines(doc serverDoc) []string {
 	if strings.Contains(doc.Symptom, "; stderr: ") {
 		return nil

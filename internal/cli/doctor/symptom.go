@@ -21,7 +21,7 @@ type symptom struct {
 	server  config.Server
 	command []string // the command line, with secrets redacted
 	state   string
-	reason  string   // "" = the server has reported nothing
+	reason  string   // why the server failed; "" = it has reported nothing
 	stderr  []string // distinct lines
 	noise   int      // lines on stdout that are not messages
 	file    string   // the configuration file
@@ -32,7 +32,7 @@ type symptom struct {
 // suspect is a warning about the server's configuration that may be the cause of the failure.
 type suspect struct {
 	advice
-	ofProgram bool // the warning is about the program to run
+	ofProgram bool // the warning is about the program to run, not its arguments or values
 }
 
 // suspects returns the warnings about a server that may be the cause of its failure, in the order of the file.
@@ -70,8 +70,9 @@ func (s symptom) summary(after time.Duration) string {
 	return text
 }
 
-// explain returns the possible causes of the failure with their fixes, the most likely first: problems with the program in the
-// configuration; then, if the server was reached, problems with its arguments and values; then what the observed failure suggests.
+// explain returns the possible causes of the failure with their fixes, the most likely first: warnings about the
+// program; then, if the server was reached, warnings about its arguments and values; then what the observed failure
+// suggests; then the other warnings.
 func (s symptom) explain() []advice {
 	cause, fix := s.diagnose()
 	usual := advice{cause, fix}
@@ -85,7 +86,7 @@ func (s symptom) explain() []advice {
 		first = append(first, one.advice)
 	}
 	if !reached && len(first) > 0 {
-		return append(first, last...) // the program exists under its correct name
+		return append(first, last...) // the warning names the correct program, so the usual advice would mislead
 	}
 	return append(append(first, usual), last...)
 }
@@ -93,7 +94,7 @@ func (s symptom) explain() []advice {
 // diagnose returns the cause that the observed failure suggests, and its fix.
 func (s symptom) diagnose() (cause, fix string) {
 	if s.state == "misconfigured" {
-		return "its configuration is invalid", "goblin-actor config check shows the line; set a missing variable where the gateway starts or in `envFile`, or give it a default: ${NAME:-value}"
+		return "the server's configuration is invalid", "run goblin-actor config check to see the line; set a missing variable where the gateway starts or in `envFile`, or give it a default: ${NAME:-value}"
 	}
 	seen, own := strings.Join(append([]string{s.reason}, s.stderr...), "\n"), process
 	if len(s.server.URLs) > 0 {
@@ -107,17 +108,17 @@ func (s symptom) diagnose() (cause, fix string) {
 			return s.fill(r.cause, found), s.fill(r.fix, found)
 		}
 	}
-	byHand := "run it by hand: " + s.run()
+	byHand := "run the server by hand: " + s.run()
 	switch {
 	case own == remote:
 		return "unknown; see the message above", "check the server's log"
 	case s.noise > 0:
-		return "it writes its log to stdout, which is reserved for messages, or it is not an MCP server on stdio", "make it log to stderr, or look for its flag for stdio; " + byHand
+		return "the program writes its log to stdout, which is reserved for messages, or it is not an MCP server on stdio", "make the program log to stderr, or add its flag for stdio; " + byHand
 	case strings.Contains(s.reason, "refused initialize"):
-		return "the program is not an MCP server on stdio", "look for its flag for stdio; " + byHand
+		return "the program is not an MCP server on stdio", "add its flag for stdio; " + byHand
 	case s.reason == "" || strings.Contains(s.reason, "startTimeout") || strings.HasPrefix(s.reason, "waits for "):
-		return "it runs but is silent: it may be downloading, or expect something other than MCP on stdin",
-			"raise `startTimeout` and --timeout if it is slow (as the first run of npx is); it may need an argument such as stdio; " + byHand
+		return "the program runs but does not answer: it may be downloading, or expect something other than MCP on stdin",
+			"if the program is slow, as on the first run of npx, raise `startTimeout` and --timeout; add an argument if it needs one, such as stdio; " + byHand
 	}
 	return "unknown; see the message above", byHand
 }
@@ -135,7 +136,7 @@ func (s symptom) fill(text string, found []string) string {
 		"{run}", s.run(), "{install}", installHint(s.server.Command), "{path}", s.pathHint(), "{endpoint}", s.endpointHint()).Replace(text)
 }
 
-// run returns the shell command that starts the program as the gateway does.
+// run returns the shell command that starts the program in the same way as the gateway does.
 func (s symptom) run() string {
 	line := terminal.OneLine(program.ShellWords(s.command, runtime.GOOS), 200)
 	dir := s.server.Cwd
@@ -151,22 +152,22 @@ func (s symptom) run() string {
 // pathHint explains how a relative path in args is resolved.
 func (s symptom) pathHint() string {
 	if s.server.Cwd != "" {
-		return "correct the path in `args`: it is relative to `cwd`, " + s.server.Cwd
+		return "correct the path in `args`, which is relative to `cwd`, " + s.server.Cwd
 	}
 	return "use the full path in `args`, or set `cwd`: paths are relative to the directory where the gateway is started"
 }
 
 // endpointHint suggests other URLs for the MCP endpoint.
 func (s symptom) endpointHint() string {
-	const other = "look up the path (often /mcp or /sse)"
+	const other = "look up the path of the endpoint (often /mcp or /sse)"
 	if len(s.server.URLs) == 0 {
 		return other
 	}
 	u, err := url.Parse(s.server.URLs[0])
 	if err != nil || u.Path != "" && u.Path != "/" {
-		return other + "; an HTML page is often a login or start page"
+		return other + "; an HTML page may be a login or start page"
 	}
-	return "add the path: usually " + secret.URL(u.Scheme+"://"+u.Host+"/mcp") + ", for older servers /sse"
+	return "add the path to `url`: usually " + secret.URL(u.Scheme+"://"+u.Host+"/mcp") + ", for older servers /sse"
 }
 
 // installHint describes how to install a well-known program.

@@ -23,8 +23,9 @@ const (
 	readyStep    = 20 * time.Millisecond // interval between polls of the status
 )
 
-// Start starts a gateway from a configuration file in this process, waits until its servers are ready or have failed once, and returns
-// a client of it. stop ends both and waits for that. Warnings and logs go to errOut.
+// Start starts a gateway with a configuration file in this process, waits until its servers are ready or have failed
+// once, and returns a client of it. stop ends the client and the gateway and waits until both have ended. Warnings and
+// logs go to errOut.
 func Start(ctx context.Context, path string, o client.Options, errOut io.Writer) (c *client.Client, stop func(), err error) {
 	cfg, err := configfile.Load(path, errOut)
 	if err != nil {
@@ -57,7 +58,8 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 	return own.Client, func() { own.Close(); end() }, nil
 }
 
-// WaitReady waits until every eager server is ready or has failed once. It reports failed servers on errOut.
+// WaitReady waits until every eager server is ready or has failed once, at most ReadyTimeout. It reports servers that
+// failed or are not ready on errOut.
 func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()

@@ -6,5 +6,5 @@ import (
 
 // StateDirFlag adds the flag --state-dir.
 func StateDirFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "state-dir", "", "directory of the state file (default: goblin-actor in $XDG_STATE_HOME)")
+	cmd.Flags().StringVar(dir, "state-dir", "", "directory of the state file (default: $XDG_STATE_HOME/goblin-actor, else ~/.local/state/goblin-actor)")
 }

@@ -33,7 +33,7 @@ running calls may finish on the old one.`,
 	return cmd
 }
 
-// NewDrain returns the drain command, which ends the gateway as SIGTERM does.
+// NewDrain returns the drain command, which ends the gateway in the same way as SIGTERM.
 func NewDrain() *cobra.Command {
 	var connect string
 	cmd := &cobra.Command{
@@ -58,7 +58,7 @@ func act(cmd *cobra.Command, connect string, a status.Action, done string) error
 	defer cancel()
 	if err := source.Act(ctx, a); err != nil {
 		if _, refused := errors.AsType[*admin.Refused](err); refused {
-			return command.Fail(command.ExitPeerError, err, `"goblin-actor status" lists the servers`)
+			return command.Fail(command.ExitPeerError, err, `run "goblin-actor status" to list the servers`)
 		}
 		return target.Unreachable(err)
 	}

@@ -131,7 +131,7 @@ func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.Finishe
 	return list, nil
 }
 
-// callHead are the column headers. Their widths are those of the columns with --follow.
+// callHead holds the column headers. With --follow, a column is as wide as its header.
 var callHead = []string{"WHEN    ", "CLIENT                ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
 
 func callCells(f status.FinishedCall) []string {
@@ -179,7 +179,7 @@ func (c *callPrinter) one(f status.FinishedCall) error {
 	return err
 }
 
-// all prints the existing calls.
+// all prints the finished calls and the running ones.
 func (c *callPrinter) all(ctx context.Context, seen calls) error {
 	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 	defer cancel()

@@ -62,7 +62,7 @@ prints one object per line.`,
 	return cmd
 }
 
-// logPrinter prints the lines of one server, or of all.
+// logPrinter prints the lines of one server or of all.
 type logPrinter struct {
 	source status.Source
 	server string // "" = all
@@ -72,7 +72,7 @@ type logPrinter struct {
 }
 
 func (l *logPrinter) print(ctx context.Context, last int, follow bool) error {
-	lines, err := l.ask(ctx, 0)
+	lines, err := l.fetch(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -102,13 +102,13 @@ func (l *logPrinter) print(ctx context.Context, last int, follow bool) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if lines, err = l.ask(ctx, after); err != nil {
+		if lines, err = l.fetch(ctx, after); err != nil {
 			return err
 		}
 	}
 }
 
-func (l *logPrinter) ask(ctx context.Context, after uint64) ([]status.Event, error) {
+func (l *logPrinter) fetch(ctx context.Context, after uint64) ([]status.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 	defer cancel()
 	lines, err := l.source.Lines(ctx, l.server, after)
@@ -139,7 +139,7 @@ func (l *logPrinter) known(ctx context.Context) error {
 	return target.UnknownServer(l.server, names)
 }
 
-// line prints a line: time, server if all are shown, kind, and text.
+// line prints a line: time, server if the lines of all servers are printed, level, and text.
 func (l *logPrinter) line(e status.Event) error {
 	if l.format != output.Table {
 		raw, err := json.Marshal(e)

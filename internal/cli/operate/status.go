@@ -71,8 +71,8 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 	return out.Write(w, raw)
 }
 
-// watchStatus prints the status every second: on a terminal in place of the last one, elsewhere below it. If the gateway ends, it waits
-// for the next one.
+// watchStatus prints the status every second. On a terminal each status replaces the previous one, elsewhere it is
+// appended. While no gateway answers, watchStatus prints the error instead.
 func watchStatus(ctx context.Context, w io.Writer, path string, out output.Format) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// statusWidth is the width of the output in columns, except for long words and names of servers.
+// statusWidth is the width of the output in columns. Single long words and the names of servers may exceed it.
 const statusWidth = 80
 
 // printStatus prints a snapshot for users: a summary, the servers, the reasons for failures, and
@@ -35,7 +35,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	paragraph(&b, "", terminal.Count(len(s.Sessions), "session")+", "+inFlight(s), terminal.Plain)
 	printAudit(&b, s.Audit, p)
 	if f := s.ConfigFault; f != nil {
-		paragraph(&b, "", "configuration: not in force since "+f.Since.Local().Format(time.TimeOnly)+"; the previous one is", p.Bad)
+		paragraph(&b, "", "configuration: reloading has failed since "+f.Since.Local().Format(time.TimeOnly)+"; the previous version is in force", p.Bad)
 		for line := range strings.Lines(f.Reason) {
 			paragraph(&b, "    ", terminal.OneLine(line, 0), terminal.Plain)
 		}
@@ -59,7 +59,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	return err
 }
 
-// inFlight describes the calls in flight and the start of the oldest one.
+// inFlight describes the number of calls in flight and the oldest of them.
 func inFlight(s *status.Snapshot) string {
 	text := terminal.Count(len(s.Calls), "call") + " in flight"
 	if len(s.Calls) == 0 {
@@ -75,24 +75,24 @@ func printAudit(b *strings.Builder, a *status.Audit, p terminal.Palette) {
 	if a == nil {
 		return
 	}
-	signed := fmt.Sprintf("signed up to n=%d", a.Signed)
+	signed := fmt.Sprintf("signed up to n=%d with %s", a.Signed, a.Key)
 	if a.Signed == 0 {
-		signed = "nothing signed since the start yet, later"
+		signed = "not signed since the start; its key is " + a.Key
 	}
-	paragraph(b, "audit log: ", fmt.Sprintf("%s, line n=%d, %s with %s", terminal.OneLine(a.File, 0), a.Sequence, signed, a.Key), terminal.Plain)
+	paragraph(b, "audit log: ", fmt.Sprintf("%s, line n=%d, %s", terminal.OneLine(a.File, 0), a.Sequence, signed), terminal.Plain)
 	if a.Fault != "" {
 		what := "records are dropped"
 		if a.Refusing {
 			what = "calls are refused"
 		}
-		paragraph(b, "audit log: ", "it cannot be written, and "+what+": "+terminal.OneLine(a.Fault, 0), p.Bad)
+		paragraph(b, "audit log: ", "the log cannot be written, and "+what+": "+terminal.OneLine(a.Fault, 0), p.Bad)
 	}
 	if a.Dropped > 0 {
 		paragraph(b, "audit log: ", terminal.Count(int(a.Dropped), "record")+" dropped since the start", p.Bad)
 	}
 }
 
-// printMembers prints the state of the members of a group, and their problems even if the server works.
+// printMembers prints the state of a group's members, and warnings about the server even if it works.
 func printMembers(b *strings.Builder, s *status.Snapshot, v status.Server, p terminal.Palette) {
 	name := terminal.OneLine(v.Name, 0) + ": "
 	var list []string
@@ -119,8 +119,8 @@ func projectServers(p status.Project) string {
 	return terminal.OneLine(strings.Join(p.Servers, ", "), 200)
 }
 
-// printServerTable prints a line for each server. It omits rarely used columns that are 0 for all servers, and truncates names to the
-// remaining width.
+// printServerTable prints a line for each server. It omits the columns PARK and QUEUE if they are 0 for all servers,
+// and truncates names to the remaining width.
 func printServerTable(b *strings.Builder, servers []status.Server, p terminal.Palette) {
 	head := []string{"SERVER", "STATE", "READY", "TOOLS", "PROMPTS", "RES", "TEMPL", "RUN", "PARK", "QUEUE"}
 	rows := make([][]string, len(servers))
@@ -162,7 +162,7 @@ func readiness(s *status.Snapshot) string {
 	case s.Ready:
 		return "ready, but without " + terminal.OneLine(strings.Join(s.Failed, ", "), 200)
 	}
-	return "starting, waits for " + terminal.OneLine(strings.Join(s.Waiting, ", "), 200)
+	return "starting, waiting for " + terminal.OneLine(strings.Join(s.Waiting, ", "), 200)
 }
 
 func readinessPaint(s *status.Snapshot, p terminal.Palette) func(string) string {
@@ -172,7 +172,7 @@ func readinessPaint(s *status.Snapshot, p terminal.Palette) func(string) string 
 	return p.Warn
 }
 
-// serverReason returns why a server is in its state, and when the next attempt is.
+// serverReason returns why a server is in its state and when the next attempt is.
 func serverReason(v status.Server, now time.Time) string {
 	reason := terminal.OneLine(v.Reason, 400)
 	if v.NextAttempt.After(now) {
@@ -213,7 +213,7 @@ func hints(servers []status.Server) []string {
 	return out
 }
 
-// paragraph writes start, which may contain colors, and then text, wrapped to statusWidth with a hanging indent.
+// paragraph prints start, which may contain colors, and then text, wrapped to statusWidth with a hanging indent.
 func paragraph(b *strings.Builder, start, text string, paint func(string) string) {
 	b.WriteString(start)
 	column := utf8.RuneCountInString(uncolored(start))

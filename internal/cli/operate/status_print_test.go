@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// The output fits 80 columns for any length of reasons, hints and names. Equal hints are printed once.
+// The output fits 80 columns, however long reasons, hints and names are. Equal hints are printed once.
 func TestStatusFitsTheTerminal(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := &status.Snapshot{Version: "v0.1.0", Listen: []string{"127.0.0.1:8730", "[::1]:8730"}, Started: now.Add(-time.Hour), Now: now, Ready: true,
@@ -32,9 +32,9 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: retry in 3s: process exited", "hint: needs: fix the configuration", "restart NAME to retry now"} {
+	for _, want := range []string{"configuration: reloading has failed since ", "    goblin.yaml:9:1: x", "issues: retry in 3s: process exited", "hint: needs: fix the configuration", "restart NAME to retry now"} {
 		if !strings.Contains(strings.ReplaceAll(out, "\n    ", " "), want) && !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
+			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
 	if n := strings.Count(out, "hint:"); n != 2 {
@@ -58,9 +58,9 @@ func TestStatusNamesTheOldestCall(t *testing.T) {
 	}
 }
 
-// Until the gateway has signed a line, the status does not name a signed line: there is no line n=0.
+// Until the gateway has signed a line, the status names none: there is no line n=0.
 func TestStatusOfTheAuditLog(t *testing.T) {
-	for signed, want := range map[uint64]string{0: "nothing signed since the start yet, later with KEY", 7: "signed up to n=7 with KEY"} {
+	for signed, want := range map[uint64]string{0: "not signed since the start; its key is KEY", 7: "signed up to n=7 with KEY"} {
 		var b strings.Builder
 		printAudit(&b, &status.Audit{File: "a.jsonl", Key: "KEY", Sequence: 9, Signed: signed}, terminal.Palette{})
 		if got := b.String(); !strings.Contains(got, "audit log: a.jsonl, line n=9, "+want) {

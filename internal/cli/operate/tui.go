@@ -31,7 +31,7 @@ waits until it is back.`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(tui.Views(), view) {
-				return command.UsageError("views: "+strings.Join(tui.Views(), " "), "--view %q: no such view", view)
+				return command.UsageError("use one of: "+strings.Join(tui.Views(), " "), "--view %q: no such view", view)
 			}
 			look := tui.Options{View: view}
 			if err := console.Prepare(cmd, &look, skin); err != nil {

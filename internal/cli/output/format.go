@@ -41,12 +41,12 @@ func (f *Format) Set(s string) error {
 		*f = Format(s)
 		return nil
 	}
-	return fmt.Errorf("want table, json or yaml")
+	return fmt.Errorf("expected table, json or yaml")
 }
 
 var errNotJSON = errors.New("the answer is not valid JSON")
 
-// Write prints JSON as JSON or YAML. It does not change the values, except that characters that could control a terminal are escaped.
+// Write prints value, which is JSON, as indented JSON or as YAML. It escapes characters that could control a terminal.
 func (f Format) Write(w io.Writer, value []byte) error {
 	if f == YAML {
 		return writeYAML(w, value)
@@ -59,7 +59,7 @@ func (f Format) Write(w io.Writer, value []byte) error {
 	return err
 }
 
-// WriteLine prints a value as one line of JSON, or as one document of YAML.
+// WriteLine encodes a value and prints it as one line of JSON or as one YAML document.
 func (f Format) WriteLine(w io.Writer, value any) error {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// JSON from outside keeps its content when it is printed, and cannot control the terminal.
+// JSON from outside keeps its content when it is printed, but cannot control the terminal.
 func TestRawIsHarmless(t *testing.T) {
 	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e\",\"num\":12345678901234567890.10}")
 	for f, want := range map[Format]string{

@@ -11,8 +11,9 @@ import (
 // MaxCell is the maximum number of characters of a description in a table.
 const MaxCell = 72
 
-// PrintTable prints rows in columns under a header. It omits columns that are empty in every row. Cells must have been escaped by
-// terminal.Clean or OneLine. Each row has as many cells as head.
+// PrintTable prints rows in columns under a header. It omits columns that are empty in every row. Each row must have as
+// many cells as head, and cells must have been escaped by terminal.Clean or OneLine. On a terminal, it cuts the last
+// column to fit the width.
 func PrintTable(w io.Writer, head []string, rows [][]string) error {
 	var out strings.Builder
 	if width := terminal.Width(w); width > 0 {
@@ -26,7 +27,8 @@ func PrintTable(w io.Writer, head []string, rows [][]string) error {
 // minLastColumn is the minimum width of a table's last column, however narrow the terminal is.
 const minLastColumn = 24
 
-// narrow truncates the cells of the last column so that the table fits the width, but not below minLastColumn.
+// narrow cuts the cells of the last column so that the table fits the width, but not to less than minLastColumn
+// characters.
 func narrow(head []string, rows [][]string, width int) {
 	last := len(head) - 1
 	for column := range last {

@@ -12,9 +12,9 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// writeYAML prints JSON as YAML 1.2. Members keep their order, numbers keep their digits (a YAML library would round them), and texts of
-// several lines become blocks. Of several members with the same name, the last is used, as by most readers of JSON: YAML does not allow
-// duplicates.
+// writeYAML prints JSON as YAML 1.2. Members keep their order, numbers keep their digits (a YAML library would round
+// them), and multi-line strings become block scalars. YAML does not allow duplicate keys: like most readers of JSON,
+// writeYAML uses the last member of a name.
 func writeYAML(w io.Writer, value []byte) error {
 	if !json.Valid(value) { // this also limits the depth
 		return errNotJSON
@@ -81,8 +81,8 @@ func readValue(d *json.Decoder) (*jsonValue, error) {
 
 type yamlWriter struct{ out bytes.Buffer }
 
-// value writes n. after means that n follows "key:", so a collection starts on the next line. Otherwise its first member is written at the
-// current position.
+// value writes n. If after is set, n follows "key:", so a non-empty collection starts on the next line. Otherwise its
+// first member is written at the current position.
 func (y *yamlWriter) value(n *jsonValue, indent int, after bool) {
 	switch scalar := n.scalar.(type) {
 	case json.Delim:
@@ -130,10 +130,10 @@ func (y *yamlWriter) collection(n *jsonValue, indent int, after bool) {
 // yamlPlain matches text that needs no quotes, because it cannot be read as a number, a comment or a mapping.
 var yamlPlain = pattern.Lazy(`^[A-Za-z_/][A-Za-z0-9_./@+-]*(?:[ :][A-Za-z0-9_./@+-]+)*$`)
 
-// yamlReserved are words that YAML readers, including those for YAML 1.1, may not read as text.
+// yamlReserved are words that YAML readers, including those for YAML 1.1, may read as something other than a string.
 var yamlReserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
-// yamlText formats a text: as a block if it has several lines, otherwise as a word.
+// yamlText formats a string: as a block scalar if it has several lines, otherwise on one line.
 func yamlText(s string, indent int) string {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	if len(lines) < 2 || visible.Contains(s) || lines[0] == "" || lines[len(lines)-1] == "" || strings.ContainsAny(s[:1], " \t") ||
@@ -154,7 +154,7 @@ func yamlText(s string, indent int) string {
 	return head
 }
 
-// yamlWord formats a text of one line: unquoted if that is safe, otherwise as a JSON string, which is also valid YAML.
+// yamlWord formats a string on one line: unquoted if that is safe, otherwise as a JSON string, which is also valid YAML.
 func yamlWord(s string) string {
 	if yamlPlain().MatchString(s) && !slices.Contains(yamlReserved, strings.ToLower(s)) {
 		return s

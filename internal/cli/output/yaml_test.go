@@ -57,8 +57,8 @@ func FuzzWriteYAML(f *testing.F) {
 	})
 }
 
-// onlyText reports whether v holds only texts, booleans, null, and lists and maps of them. Numbers are excluded, because they have several
-// Go types.
+// onlyText reports whether v consists only of strings, booleans, null, and lists and maps of them. Numbers are
+// excluded, because they have several Go types. Go types.
 func onlyText(v any) bool {
 	switch v := v.(type) {
 	case string, nil, bool:

@@ -21,7 +21,7 @@ var (
 	commandLineForm *regexp.Regexp
 )
 
-// commandLine matches the beginning of a command line of this program in a hint.
+// commandLine matches the program's name and a command in a hint.
 func commandLine() *regexp.Regexp {
 	commandLineOnce.Do(func() {
 		commandLineForm = regexp.MustCompile(`\bgoblin-actor (` + strings.Join(CommandNames, "|") + `)\b`)
@@ -29,7 +29,8 @@ func commandLine() *regexp.Regexp {
 	return commandLineForm
 }
 
-// Hint returns a hint with its command lines as the user can type them: with the program's name as it was started.
+// Hint returns a hint whose command lines the user can copy: they start with the name under which the program was
+// started.
 func Hint(hint string) string { return namedAs(hint, Name()) }
 
 func namedAs(hint, program string) string {
@@ -39,7 +40,7 @@ func namedAs(hint, program string) string {
 	return commandLine().ReplaceAllString(hint, strings.ReplaceAll(program, "$", "$$")+" $1")
 }
 
-// nameForTests is what Name returns instead, if a test has set it.
+// nameForTests, if set, is returned by Name.
 var nameForTests atomic.Pointer[string]
 
 // SetName makes Name return name until restore is called. For tests.
@@ -58,8 +59,8 @@ func Name() string {
 
 var startedName = sync.OnceValue(func() string { return startedAs(os.Args[0], exec.LookPath) })
 
-// startedAs returns the word for a program whose first argument is arg0: its base name if the shell finds the same file under
-// it, otherwise the path.
+// startedAs returns the word that starts a program whose first argument is arg0: the base name of arg0 if look finds
+// the same file under that name, otherwise the quoted path.
 func startedAs(arg0 string, look func(string) (string, error)) string {
 	if !strings.ContainsRune(filepath.ToSlash(arg0), '/') {
 		return arg0

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// Command lines in a hint name the program as the user started it; other words stay as they are.
+// Command lines in a hint begin with the name under which the user started the program. Other words stay as they are.
 func TestHintsCanBeTyped(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ program, hint, want string }{
-		{"bin/goblin-actor", `"goblin-actor list tools" shows what there is`, `"bin/goblin-actor list tools" shows what there is`},
+		{"bin/goblin-actor", `"goblin-actor list tools" lists the tools`, `"bin/goblin-actor list tools" lists the tools`},
 		{"bin/goblin-actor", "run goblin-actor doctor for the cause, or goblin-actor restart files to retry now", "run bin/goblin-actor doctor for the cause, or bin/goblin-actor restart files to retry now"},
-		{"bin/goblin-actor", "goblin-actor cannot do that; use /opt/goblin-actor itself", "goblin-actor cannot do that; use /opt/goblin-actor itself"},
+		{"bin/goblin-actor", "goblin-actor cannot do that; use /opt/goblin-actor", "goblin-actor cannot do that; use /opt/goblin-actor"},
 		{"goblin-actor", `"goblin-actor list tools"`, `"goblin-actor list tools"`},
 	} {
 		if got := namedAs(c.hint, c.program); got != c.want {

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Path returns the path of this program as the user runs it. It does not resolve a symbolic link, because an update may change its target.
+// Path returns the absolute path of this program as the user runs it. It does not resolve symbolic links, because an
+// update may change their targets.
 func Path() (string, error) {
 	executable, err := os.Executable()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// shellPlain are the characters that have no special meaning in any shell.
+// shellPlain contains the characters that have no special meaning in any shell.
 const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
-// ShellWords quotes words of a configuration for the shell of the system, so that it reads them as the gateway
-// does: it expands variables, and everything else is literal. On Windows, references stay as written.
+// ShellWords quotes words of a configuration for the shell of a system, so that the shell reads them as the gateway
+// does: ${NAME} is expanded, and everything else is literal. For Windows, ${NAME} stays as written.
 func ShellWords(words []string, system string) string {
 	written := make([]string, len(words))
 	for i, word := range words {

@@ -16,7 +16,7 @@ func TestShellWords(t *testing.T) {
 		{"windows", []string{`C:\Program Files\x.exe`, "-v", `say "hi"`}, `"C:\Program Files\x.exe" -v "say \"hi\""`},
 	} {
 		if got := ShellWords(c.words, c.system); got != c.want {
-			t.Errorf("shellWords(%q, %s) = %s, want %s", c.words, c.system, got, c.want)
+			t.Errorf("ShellWords(%q, %s) = %s, want %s", c.words, c.system, got, c.want)
 		}
 	}
 }

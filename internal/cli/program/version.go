@@ -4,8 +4,8 @@ import (
 	"runtime/debug"
 )
 
-// The linker sets these in releases: -ldflags "-X goblin-actor/internal/cli/program.version=v0.1.0". A value that is empty comes from the
-// build information instead.
+// The linker sets these in releases: -ldflags "-X goblin-actor/internal/cli/program.version=v0.1.0". If one is empty, the
+// build information is used instead.
 var (
 	version string
 	commit  string
@@ -23,7 +23,8 @@ func Version() string {
 	return "devel"
 }
 
-// Commit returns the revision from which this binary was built, with "+dirty" if files differed from it, or "" if it is unknown.
+// Commit returns the revision from which this binary was built, with "+dirty" if the working tree had uncommitted
+// changes. It returns "" if the revision is unknown.
 func Commit() string {
 	if commit != "" {
 		return commit

@@ -42,13 +42,13 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	}
 	at, err := client.EndpointOf(f.connect, f.project)
 	if err != nil {
-		return command.UsageError("for example --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
+		return command.UsageError("pass a port, an address or a URL: --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
 	}
 	f.key, err = f.shown.ForGateway(at, os.Getenv, cmd.ErrOrStderr())
 	return err
 }
 
-// bridge connects the client to a running gateway until its input ends or a signal arrives. Neither is an error.
+// bridge connects the client to a running gateway until the client's input ends or a signal arrives. Neither is an error.
 func bridge(cmd *cobra.Command, to bridgeFlags) error {
 	ctx, stop := command.Interruptible(cmd)
 	defer stop()

@@ -35,13 +35,13 @@ roots.`,
 			}
 			s, err := demo.Named(args[0])
 			if err != nil {
-				return command.UsageError(`"goblin-actor demo" lists them`, "%w", err)
+				return command.UsageError(`run "goblin-actor demo" to list the demo servers`, "%w", err)
 			}
 			if version != "" && !protocol.IsLegacy(version) && !protocol.IsModern(version) {
-				return command.UsageError("one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28", "--protocol %q: the demo servers do not support this version", version)
+				return command.UsageError("use one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28", "--protocol %q: the demo servers do not support this version", version)
 			}
 			if pageSize < 1 {
-				return command.UsageError("1 or more", "--page-size %d", pageSize)
+				return command.UsageError("pass 1 or more", "--page-size %d is too small", pageSize)
 			}
 			s.Protocol, s.PageSize = version, pageSize
 			return runDemo(cmd, s, listen)
@@ -79,26 +79,27 @@ func runDemo(cmd *cobra.Command, s *demo.Server, listen string) error {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return command.Fail(command.ExitFailed, err, "--http 0 uses any free port")
+		return command.Fail(command.ExitFailed, err, "use --http 0 for any free port")
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", l.Addr())
 	return demo.ServeHTTP(ctx, s, l, log)
 }
 
-// loopback completes a listen address. Demo servers have no authentication, so they listen on loopback addresses only.
+// loopback completes a listen address and checks that it is a loopback address. Demo servers listen on no other,
+// because they have no authentication.
 func loopback(address string) (string, error) {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = ":" + address
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", command.UsageError("for example --http 127.0.0.1:9000 or --http 9000", "--http %q: want an address or a port", address)
+		return "", command.UsageError("use for example --http 127.0.0.1:9000 or --http 9000", "--http %q: expected an address or a port", address)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
-		return "", command.UsageError("for example --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
+		return "", command.UsageError("use for example --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
 	}
 	return net.JoinHostPort(host, port), nil
 }

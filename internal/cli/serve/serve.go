@@ -74,7 +74,7 @@ type serveOptions struct {
 	skin   string
 
 	stateDir  string
-	unchecked bool // tool definitions are not checked, whatever the configuration says; for bench
+	unchecked bool // tool definitions are not checked, regardless of the configuration; for bench
 }
 
 func serve(cmd *cobra.Command, o serveOptions) error {
@@ -157,7 +157,7 @@ func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveL
 	return l
 }
 
-// answer serves clients on the listeners. It returns a channel with the errors that end them.
+// answer serves clients on the listeners. When a listener ends, the returned channel receives its error, or nil.
 func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gateway) (failed <-chan error) {
 	ended := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
@@ -169,7 +169,8 @@ func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gatew
 	return ended
 }
 
-// greet prints the URL of the gateway to stdout, for scripts.
+// greet prints the URL of the gateway to stdout for scripts. If the demo servers run, it also prints instructions to
+// stderr.
 func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address string) {
 	scheme := "http"
 	if e.Secure {
@@ -181,7 +182,7 @@ func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address 
 	}
 }
 
-// serveConfig loads the configuration, or returns that of the demo servers.
+// serveConfig loads the configuration. If there is none, it returns one with the demo servers.
 func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	var cfg *config.Config
 	var err error
@@ -200,7 +201,7 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 			cfg.Servers[i].Tools.Invalid = ""
 		}
 	}
-	cfg.Path = configfile.Absolute(cfg.Path) // commands in other directories compare it with the file they edit
+	cfg.Path = configfile.Absolute(cfg.Path) // commands that run in other directories compare this path with that of the file they edit
 	if len(o.listen) > 0 {
 		for i, address := range o.listen {
 			if _, err := strconv.ParseUint(address, 10, 16); err == nil { // a port alone, as in --connect
@@ -216,7 +217,7 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	return cfg, nil
 }
 
-// listenAll listens on all addresses, or returns an error.
+// listenAll listens on all addresses. If one fails, it closes the others and returns an error.
 func listenAll(addresses []string) ([]net.Listener, error) {
 	var listeners []net.Listener
 	for _, address := range addresses {
@@ -227,7 +228,7 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 			}
 			hint := ""
 			if errors.Is(err, syscall.EADDRINUSE) {
-				hint = "another program uses this address, maybe another goblin-actor (run goblin-actor status); choose another address with --listen"
+				hint = "choose another address with --listen; to see whether another goblin-actor uses this one, run goblin-actor status"
 			}
 			return nil, command.Fail(command.ExitFailed, fmt.Errorf("listen on %s: %w", address, err), hint)
 		}
@@ -244,7 +245,8 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 	}
 }
 
-// openSocket opens the admin socket for the port. It returns nil on failure, since the gateway works without one.
+// openSocket opens the admin socket for the port. If that fails, it logs a warning and returns nil: the gateway works
+// without one.
 func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
@@ -275,7 +277,8 @@ To add your own server, create goblin.yaml in this directory and restart:
 // errDrain is the cause of a context that the drain command ended.
 var errDrain = errors.New("requested by goblin-actor drain")
 
-// endSignals returns a channel for the signals that end the gateway. handBack restores their default behavior and closes the channel.
+// endSignals returns a channel for the signals that end the gateway. handBack restores their default behavior and
+// closes the channel.
 func endSignals() (signals <-chan os.Signal, handBack func()) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
@@ -291,7 +294,7 @@ const (
 	logStopped  = "stopped"
 )
 
-// waitForEnd blocks until a signal, the context or a listener ends the gateway.
+// waitForEnd blocks until a signal, the context, the user of the terminal UI or a listener ends the gateway.
 func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	select {
 	case s := <-signals:
@@ -312,7 +315,8 @@ func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan err
 	return nil
 }
 
-// secondSignal waits for another signal and then ends the process and its servers at once. It returns when the channel is closed.
+// secondSignal waits for another signal and then ends the process and its servers at once. It returns when the channel
+// is closed.
 func secondSignal(signals <-chan os.Signal) {
 	if _, ok := <-signals; !ok {
 		return
@@ -335,7 +339,8 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 	return err
 }
 
-// serveStdio serves one client on in and out until EOF or until ctx ends. project is the client's project; with "", the client chooses.
+// serveStdio serves one client on in and out until EOF or until ctx ends. project is the client's project; "" leaves
+// the choice to the client.
 func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, e *serving.Security, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	front, err := g.Stdio(ctx, project)
 	if err != nil {

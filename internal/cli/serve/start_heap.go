@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The garbage collector runs less often during the start. The heap grows from nothing to a whole catalog, all of which is kept, and a
-// collection at each doubling would take a third of the time until the first list is answered.
+// During the start, the garbage collector runs less often. The heap then grows from nothing to a whole catalog, all of
+// which stays in use. Collections at each doubling would take a third of the time until the first list is answered.
 const (
 	startGCPercent = 400
 	startTime      = time.Second
 )
 
-// growFast avoids most collections during the start, unless GOGC is set. Afterwards, memory that only the start needed is returned to
-// the system.
+// growFast avoids most collections during the first second, unless GOGC is set. Afterwards it returns the memory that
+// only the start needed to the system.
 func growFast() {
 	usual, set := 0, false
 	if _, set = os.LookupEnv("GOGC"); !set {

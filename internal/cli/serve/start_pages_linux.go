@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetProgram drops the pages of the program's file from the process. The start touches nearly all of them, but an idle gateway needs only a
-// quarter. The kernel maps needed pages again from its cache, 64 KiB at a time. A failure costs only memory.
+// forgetProgram removes the pages of the program's file from the process. The start touches nearly all of them, but an
+// idle gateway needs only a quarter. When a page is needed again, the kernel maps it from its cache, 64 KiB at a time.
+// If forgetProgram fails, the process only uses more memory.
 func forgetProgram() {
 	self, err := os.Executable()
 	if err != nil {
@@ -29,8 +30,8 @@ func forgetProgram() {
 // mapping is a range of addresses.
 type mapping struct{ from, to uintptr }
 
-// unwritten returns the read-only mappings of a file whose pages all equal the file. It excludes mappings that a linker modified at the
-// start and then protected, because their content would be lost.
+// unwritten returns the read-only mappings of a file whose pages all equal the file. It excludes mappings that a linker
+// modified at the start and then protected: their content would be lost.
 func unwritten(smaps *bufio.Scanner, path string) (list []mapping) {
 	var of mapping
 	var ours bool

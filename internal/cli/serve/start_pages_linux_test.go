@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// unwritten returns only mappings of the program's own file that are read-only and were not written to before they were protected.
+// unwritten returns only read-only mappings of the program's own file that were not written to before they were
+// protected.
 func TestUnwritten(t *testing.T) {
 	const smaps = `00400000-00d0e000 r-xp 00000000 fe:00 11004735                           /opt/gob lin
 Size:               9272 kB
@@ -30,7 +31,7 @@ Anonymous:             0 kB
 	}
 }
 
-// The program keeps running after its pages have been dropped.
+// The program keeps running after its pages have been removed.
 func TestForgetProgram(t *testing.T) {
 	for range 10 {
 		forgetProgram()

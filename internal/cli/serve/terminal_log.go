@@ -28,15 +28,16 @@ const (
 // volatile matches the parts of a fault that differ at each occurrence: times of day and durations.
 var volatile = pattern.Lazy(`[0-9:.TZ-]*[0-9]{2}:[0-9]{2}(:[0-9]{2})?[0-9:.TZ-]*|([0-9.]+(µs|ms|s|m|h))+`)
 
-// terminalLog is a slog.Handler that prints the log of serve on a terminal: a line for each server that becomes ready, and each fault once.
-// "goblin-actor logs" shows the rest. With log.level debug, it prints the same log as to a pipe.
+// terminalLog is a slog.Handler that prints the log of serve on a terminal: a line for each server that becomes ready,
+// each fault once, reloads and the shutdown. "goblin-actor logs" shows the rest. With log.level debug, it prints the
+// same log as to a pipe.
 type terminalLog struct {
 	*terminalLines
 	text  slog.Handler // the log for pipes
 	attrs []slog.Attr
 }
 
-// terminalLines is the output that the loggers of a process share. It is safe for concurrent use.
+// terminalLines is the output that all loggers derived from a terminalLog share. It is safe for concurrent use.
 type terminalLines struct {
 	level slog.Leveler
 	w     io.Writer
@@ -45,9 +46,9 @@ type terminalLines struct {
 	ready chan struct{}       // signals that a server may be ready or disabled; capacity 1
 
 	mu     sync.Mutex
-	faults map[string]int       // occurrences by server and text
-	shown  map[string]bool      // servers that were reported as ready
-	since  map[string]time.Time // start time by server; "" = all other servers
+	faults map[string]int       // number of occurrences, by server and text
+	shown  map[string]bool      // servers that have been reported as ready
+	since  map[string]time.Time // start time by server; "" = that of all servers without an entry
 }
 
 func newTerminalLog(w io.Writer, text slog.Handler, level slog.Leveler, now time.Time) *terminalLog {
@@ -67,7 +68,7 @@ func (t *terminalLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &terminalLog{t.terminalLines, t.text.WithAttrs(attrs), append(t.attrs[:len(t.attrs):len(t.attrs)], attrs...)}
 }
 
-// WithGroup implements slog.Handler. Groups are not used.
+// WithGroup implements slog.Handler. The gateway's log uses no groups.
 func (t *terminalLog) WithGroup(name string) slog.Handler {
 	return &terminalLog{t.terminalLines, t.text.WithGroup(name), t.attrs}
 }
@@ -106,7 +107,7 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	case record.Message == status.LogReloaded:
 		t.since[""] = record.Time
 		t.forget("", strings.Join(rest, " "))
-		t.checkReady() // some may be disabled now
+		t.checkReady() // some servers may be disabled now
 		t.line(record.Time, t.p.Good("↻"), "", strings.Join(append([]string{record.Message}, rest...), "; "))
 	case record.Level >= slog.LevelWarn:
 		mark := t.p.Warn("▲")
@@ -124,7 +125,8 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-// forget resets the faults of a server, and those of servers whose names are in text, so that they are printed again. The caller must hold mu.
+// forget resets the faults of a server, and of all servers whose names occur in text, so that they are printed again.
+// The caller must hold mu.
 func (t *terminalLines) forget(server, text string) {
 	for key := range t.faults {
 		if of, _, _ := strings.Cut(key, "\x00"); of == server || of != "" && strings.Contains(text, of) {
@@ -133,7 +135,7 @@ func (t *terminalLines) forget(server, text string) {
 	}
 }
 
-// checkReady makes follow check which servers are ready.
+// checkReady makes follow check which servers have become ready.
 func (t *terminalLines) checkReady() {
 	select {
 	case t.ready <- struct{}{}:
@@ -141,7 +143,7 @@ func (t *terminalLines) checkReady() {
 	}
 }
 
-// fault prints a fault at its first, tenth, hundredth and thousandth occurrence, and so on. The caller must hold mu.
+// fault prints a fault at its first, tenth, hundredth, thousandth, … occurrence. The caller must hold mu.
 func (t *terminalLines) fault(at time.Time, mark, server, text string) {
 	if len(t.faults) > maxFaults {
 		clear(t.faults)
@@ -173,7 +175,7 @@ func (t *terminalLines) line(at time.Time, mark, server, text string) {
 	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, text[textIndent:])
 }
 
-// follow reports servers that become ready, until ctx ends. The caller runs it in a goroutine.
+// follow reports servers that become ready until ctx ends. It blocks.
 func (t *terminalLines) follow(ctx context.Context, snapshot func(context.Context) (*status.Snapshot, error)) {
 	slow := time.After(startingAfter)
 	for {
@@ -192,7 +194,7 @@ func (t *terminalLines) follow(ctx context.Context, snapshot func(context.Contex
 	}
 }
 
-// reportSlow lists the servers that have neither become ready nor failed, and a likely reason.
+// reportSlow lists the servers that have neither become ready nor failed, and names a likely reason.
 func (t *terminalLines) reportSlow(s *status.Snapshot, now time.Time) {
 	if len(s.Waiting) == 0 {
 		return
@@ -237,7 +239,7 @@ func (t *terminalLines) reportReady(s *status.Snapshot, now time.Time) {
 	}
 }
 
-// count returns how many of the servers were reported as ready. The caller must hold mu.
+// count returns how many of the servers have been reported as ready. The caller must hold mu.
 func (t *terminalLines) count(servers []status.Server) int {
 	n := 0
 	for _, v := range servers {
@@ -248,7 +250,8 @@ func (t *terminalLines) count(servers []status.Server) int {
 	return n
 }
 
-// oneLineKeeping cleans s and replaces line breaks, but keeps the spaces that form columns.
+// oneLineKeeping escapes s and replaces line breaks. Unlike terminal.OneLine, it keeps runs of spaces, which form
+// columns.
 func oneLineKeeping(s string) string {
 	return terminal.Clean(strings.NewReplacer("\r", "", "\n", "; ", "\t", " ").Replace(s))
 }

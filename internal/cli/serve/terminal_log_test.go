@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// On a terminal, serve prints each fault once and later its count, and reports each server once as ready.
+// On a terminal, serve prints each fault once, and later how often it occurred. It reports once that a server is ready.
 func TestTerminalLog(t *testing.T) {
 	var b, text strings.Builder
 	level := new(slog.LevelVar)
@@ -25,8 +25,8 @@ func TestTerminalLog(t *testing.T) {
 	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Info("session opened", "client", "x")
 	log.Info(status.LogReloaded, "added", "clock", "changed", "files: args")
-	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2") // the same as before: counted
-	log.Info(status.LogReloaded, "changed", "bad: args")                    // a changed server's fault is printed again
+	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2") // the same as before, so only counted
+	log.Info(status.LogReloaded, "changed", "bad: args")                    // after the server has changed, its fault is printed again
 	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Warn("configuration", "warning", "goblin.yaml:1:1: hm")
 	log.Error("the configuration was rejected", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
@@ -57,7 +57,7 @@ func TestTerminalLog(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	// At level debug, it is the same log as to a pipe.
+	// At level debug, a terminal shows the same log as a pipe.
 	b.Reset()
 	level.Set(slog.LevelDebug)
 	bad.Info(status.LogServerReady, "replica", 0)
@@ -66,7 +66,7 @@ func TestTerminalLog(t *testing.T) {
 	}
 }
 
-// The number of counted faults is bounded.
+// The number of faults that are counted is limited.
 func TestTerminalLogIsBounded(t *testing.T) {
 	var b strings.Builder
 	handler := newTerminalLog(&b, slog.NewTextHandler(&b, nil), slog.LevelInfo, time.Now())

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// NewUnchecked returns a hidden command for bench. It is serve without checks of tool definitions.
+// NewUnchecked returns a hidden command for bench: serve without checks of tool definitions.
 func NewUnchecked() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{

@@ -16,7 +16,7 @@ import (
 // completionTime limits a completion request, since the shell waits for it.
 const completionTime = 500 * time.Millisecond
 
-// CompleteServers completes server names of the running gateway.
+// CompleteServers completes the names of the running gateway's servers.
 func CompleteServers(connect *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -40,7 +40,7 @@ func CompleteServers(connect *string) cobra.CompletionFunc {
 	}
 }
 
-// CompleteItems completes public names of items of the running gateway. pick selects the kinds.
+// CompleteItems completes the public names of the running gateway's items. pick selects the items to complete.
 func CompleteItems(pick func(*status.Items) []status.Item) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -73,7 +73,7 @@ func RunningItems(cmd *cobra.Command) (*status.Items, error) {
 	return source.Items(ctx, 0)
 }
 
-// NoCompletion returns no completions and the reason, which bash and zsh show below the command line.
+// NoCompletion returns no completions. It passes the reason to the shell: bash and zsh show it below the command line.
 func NoCompletion(err error) ([]string, cobra.ShellCompDirective) {
 	text := err.Error()
 	if e, ok := errors.AsType[*command.Error](err); ok && e.Hint != "" {

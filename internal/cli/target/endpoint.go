@@ -21,13 +21,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A command uses the gateway of --connect, otherwise of $GOBLIN_CONNECT, otherwise the only one running on this machine, otherwise the
-// one on the default port. Client commands need its URL, admin commands its socket.
+// A command uses the gateway that --connect names, otherwise the one that $GOBLIN_CONNECT names, otherwise the only one
+// running on this machine, otherwise the one on the default port. Client commands need its URL, admin commands its
+// socket. Admin commands do not use the default port.
 
 // ConnectVariable is the environment variable used if --connect is missing.
 const ConnectVariable = "GOBLIN_CONNECT"
 
-// WhichHelp explains this order in the help of commands.
+// WhichHelp describes this order in the help of commands.
 const WhichHelp = " (default: $" + ConnectVariable + ", else the only gateway running here, else " + client.DefaultAddress + ")"
 
 // ConnectFlag adds --connect to a command that uses the admin socket.
@@ -35,7 +36,8 @@ func ConnectFlag(cmd *cobra.Command, connect *string) {
 	cmd.Flags().StringVar(connect, "connect", "", "running gateway: port, loopback address or admin socket"+WhichHelp)
 }
 
-// named returns the gateway that the flag or the variable names, and which of the two. It returns "" if neither is set.
+// named returns the gateway that the flag or the variable names, and the name of that flag or variable. It returns ""
+// if neither is set.
 func named(connect string, getenv func(string) string) (address, by string) {
 	if connect != "" {
 		return connect, "--connect"
@@ -51,22 +53,22 @@ func Endpoint(connect string, getenv func(string) string) (string, error) {
 	address, by := named(connect, getenv)
 	if address != "" {
 		if _, err := client.ParseAddress(address); err != nil {
-			return "", command.UsageError("for example --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "%s: %w", by, err)
+			return "", command.UsageError("pass a port, an address or a URL: --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "%s: %w", by, err)
 		}
 		return address, nil
 	}
 	live, err := LiveSockets(getenv)
 	switch {
 	case err != nil || len(live) == 0:
-		return client.DefaultAddress, nil // the gateway has no socket, or none is running; in that case the error names the address
+		return client.DefaultAddress, nil // no gateway runs, or it has no socket; if the request fails, the error names the address
 	case len(live) > 1:
 		return "", several(live)
 	}
 	return addressOf(live[0]), nil
 }
 
-// addressOf returns the address on which the gateway of an admin socket accepts clients: the port on this machine, or the address that
-// the gateway reports.
+// addressOf returns the address on which the gateway of an admin socket accepts clients: 127.0.0.1 with the socket's
+// port if a connection succeeds, otherwise the first address that the gateway reports.
 func addressOf(socket string) string {
 	local := net.JoinHostPort("127.0.0.1", Port(socket))
 	if conn, err := net.DialTimeout("tcp", local, time.Second); err == nil {
@@ -92,14 +94,14 @@ func AdminSocket(connect string, getenv func(string) string) (string, error) {
 	}
 	u, err := client.ParseAddress(connect)
 	if err != nil {
-		return "", command.UsageError("for example --connect 8730 or --connect /run/user/1000/goblin-actor/8730.sock", "%s: %w", by, err)
+		return "", command.UsageError("pass a port or the path of a socket: --connect 8730 or --connect /run/user/1000/goblin-actor/8730.sock", "%s: %w", by, err)
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return "", command.UsageError("forward its admin socket with ssh -L and pass the path to --connect", "%s is another machine; its admin socket is not reachable from here", u.Host)
 	}
 	port, err := strconv.Atoi(u.Port())
 	if err != nil {
-		return "", command.UsageError("for example --connect 8730", "%s %q has no port", by, connect)
+		return "", command.UsageError("add the port, for example --connect 8730", "%s %q has no port", by, connect)
 	}
 	path, err := status.SocketPath(port, getenv)
 	if err != nil {
@@ -122,7 +124,7 @@ func onlySocket(getenv func(string) string) (string, error) {
 	return live[0], nil
 }
 
-// LiveSockets returns the admin sockets that answer. A killed gateway leaves its socket file behind.
+// LiveSockets returns the admin sockets that accept a connection. A killed gateway leaves its socket file behind.
 func LiveSockets(getenv func(string) string) ([]string, error) {
 	all, err := status.Sockets(getenv)
 	if err != nil {
@@ -137,7 +139,7 @@ func LiveSockets(getenv func(string) string) ([]string, error) {
 	return live, nil
 }
 
-// several returns the error of a command for which several gateways are candidates.
+// several returns the error for a command that cannot choose among several running gateways.
 func several(live []string) error {
 	names := make([]string, len(live))
 	for i, path := range live {
@@ -146,7 +148,7 @@ func several(live []string) error {
 	return command.UsageError(strings.Join(names, "\n"), "%d gateways are running on this machine; specify one", len(live))
 }
 
-// Port returns the port in the name of a socket.
+// Port returns the port in the name of a socket file.
 func Port(socket string) string { return strings.TrimSuffix(filepath.Base(socket), ".sock") }
 
 // answers reports whether a process listens on the socket.
@@ -158,7 +160,7 @@ func answers(path string) bool {
 	return conn.Close() == nil
 }
 
-// DialAdmin returns the gateway of --connect.
+// DialAdmin returns the admin interface of the gateway that connect names; see AdminSocket.
 func DialAdmin(connect string) (status.Source, error) {
 	path, err := AdminSocket(connect, os.Getenv)
 	if err != nil {
@@ -167,7 +169,7 @@ func DialAdmin(connect string) (status.Source, error) {
 	return admin.Dial(path)
 }
 
-// Unreachable returns the error of a gateway that does not answer on its admin socket.
+// Unreachable returns the error for a gateway that does not answer on its admin socket.
 func Unreachable(err error) error {
 	return command.Fail(command.ExitUnreachable, fmt.Errorf("no gateway answers: %w", err), StartHint(os.Getenv))
 }
@@ -181,9 +183,9 @@ func StartHint(getenv func(string) string) string {
 	return "start one with \"goblin-actor serve\"; it uses " + path
 }
 
-// UnknownServer returns the error of a server name that is not among names.
+// UnknownServer returns the error for a server name that is not in names.
 func UnknownServer(name string, names []string) error {
-	hint := "the servers are " + terminal.Names(names)
+	hint := terminal.UseOneOf(names)
 	if near := config.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}

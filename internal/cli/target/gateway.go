@@ -18,7 +18,7 @@ type Gateway struct {
 	socket string
 }
 
-// Name describes the gateway for messages.
+// Name returns a description of the gateway for messages.
 func (g *Gateway) Name() string {
 	if len(g.Status.Listen) > 0 {
 		return "the gateway on " + terminal.OneLine(strings.Join(g.Status.Listen, ", "), 200)
@@ -29,8 +29,8 @@ func (g *Gateway) Name() string {
 // RunsWith reports whether the gateway uses the configuration file path.
 func (g *Gateway) RunsWith(path string) bool { return program.SameFile(g.Status.Config, path) }
 
-// Gateways returns the gateway that connect or $GOBLIN_CONNECT names, otherwise all gateways running on this machine. A gateway that does
-// not answer is left out unless it was named.
+// Gateways returns the gateway that connect or $GOBLIN_CONNECT names, otherwise all gateways running on this machine.
+// It omits gateways that do not answer, unless one was named: then it returns an error.
 func Gateways(ctx context.Context, connect string) ([]*Gateway, error) {
 	var sockets []string
 	address, _ := named(connect, os.Getenv)

@@ -21,7 +21,8 @@ import (
 // keyVariable is the environment variable with the API key, used if --key-file is missing.
 const keyVariable = "GOBLIN_KEY"
 
-// maxKeyBytes is the maximum length of a credential. A proxy in front of the gateway may require other credentials than our keys.
+// maxKeyBytes is the maximum length of a credential. It exceeds that of our keys, because a proxy in front of the
+// gateway may require other credentials.
 const maxKeyBytes = 8 << 10
 
 // KeyFlag selects the API key that a command sends to the gateway.
@@ -48,8 +49,9 @@ func (f *KeyFlag) ForGateway(at *url.URL, getenv func(string) string, errOut io.
 	return key, f.CheckTransport(from, at)
 }
 
-// CheckTransport refuses to send a key unencrypted to another machine, where it could be intercepted. A name that merely resolves to
-// loopback counts as another machine, since it may resolve elsewhere later.
+// CheckTransport returns an error if the key would be sent unencrypted to another machine, where it could be
+// intercepted. A name other than localhost counts as another machine even if it resolves to a loopback address, because
+// that may change. from names the key's origin.
 func (f *KeyFlag) CheckTransport(from string, at *url.URL) error {
 	if f.plain || at.Scheme == "https" || client.IsLoopback(at.Hostname()) {
 		return nil
@@ -58,13 +60,13 @@ func (f *KeyFlag) CheckTransport(from string, at *url.URL) error {
 		"%s: the key would be sent unencrypted to http://%s", from, terminal.Clean(at.Host))
 }
 
-// Read returns the key and its origin, or "" if there is none. Errors do not contain any part of the key.
+// Read returns the key and its origin, or "" if there is none. Errors contain no part of the key.
 func (f *KeyFlag) Read(getenv func(string) string, errOut io.Writer) (key, from string, err error) {
 	from, key = "$"+keyVariable, getenv(keyVariable)
 	if f.file != "" {
 		from = "--key-file " + terminal.Clean(f.file)
 		if key, err = readKey(f.file, errOut); err != nil {
-			return "", "", command.Fail(command.ExitUsage, fmt.Errorf("%s: %w", from, err), "the file must contain only the key, as goblin-actor key new prints it")
+			return "", "", command.Fail(command.ExitUsage, fmt.Errorf("%s: %w", from, err), "pass a file that contains only the key, as goblin-actor key new prints it")
 		}
 	}
 	key = strings.TrimSpace(key)

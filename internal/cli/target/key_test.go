@@ -11,7 +11,8 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// A key is sent unencrypted to this machine only, for every form of address and every origin of the key.
+// Without --plain-http, a key is sent unencrypted only to this machine, for every form of address and every origin of
+// the key.
 func TestKeyOverPlainHTTP(t *testing.T) {
 	key, _ := auth.NewKey()
 	file := filepath.Join(t.TempDir(), "key")

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Dialogue asks the user at the terminal one question at a time. Begin waits for its turn and End ends it. The other methods
-// may be called only in between.
+// Dialogue asks the user one question at a time at the terminal. Begin waits until no other question is open, and End
+// allows the next one. The other methods may be called only between Begin and End.
 type Dialogue struct {
 	Out  io.Writer
 	turn chan struct{} // capacity 1
 
 	in    *bufio.Reader
 	got   chan typedLine // capacity 1
-	asked bool           // a goroutine is reading; true at the start of Line if the previous question was canceled
+	asked bool           // a goroutine is reading a line; Line uses that line if its question was canceled before the user answered
 }
 
 type typedLine struct {
@@ -34,7 +34,8 @@ func NewDialogue(in io.Reader, out io.Writer) *Dialogue {
 	return &Dialogue{Out: out, turn: make(chan struct{}, 1), in: bufio.NewReader(in), got: make(chan typedLine, 1)}
 }
 
-// read reads a line. It runs in its own goroutine, since reading from a terminal cannot be canceled.
+// read reads a line and sends it to got. It runs in its own goroutine, because reading from a terminal cannot be
+// canceled.
 func (d *Dialogue) read() {
 	text, err := d.in.ReadString('\n')
 	if text != "" {
@@ -43,7 +44,8 @@ func (d *Dialogue) read() {
 	d.got <- typedLine{strings.TrimRight(text, "\r\n"), err}
 }
 
-// Begin waits until no other question is open. The caller must call End afterwards. It returns the cause of ctx if that ends first.
+// Begin waits until no other question is open. The caller must call End afterwards. If ctx ends first, Begin returns
+// its cause.
 func (d *Dialogue) Begin(ctx context.Context) error {
 	select {
 	case d.turn <- struct{}{}:
@@ -59,7 +61,7 @@ func (d *Dialogue) End() { <-d.turn }
 // Print formats a text and prints it.
 func (d *Dialogue) Print(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }
 
-// Line prints a prompt and returns the line typed. It returns ErrNoAnswer for Ctrl-D.
+// Line prints a prompt and returns the line that the user types. It returns ErrNoAnswer at the end of the input.
 func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
 	d.Print("%s", prompt)
 	if !d.asked {
@@ -79,7 +81,7 @@ func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Choose asks until one of the words is typed. An empty line chooses the first.
+// Choose asks until the user types one of the words. An empty line chooses the first.
 func (d *Dialogue) Choose(ctx context.Context, prompt string, words ...string) (string, error) {
 	for {
 		text, err := d.Line(ctx, prompt)

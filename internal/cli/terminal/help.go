@@ -25,8 +25,8 @@ func FitHelp(root *cobra.Command) {
 	})
 }
 
-// fitted wraps text that exceeds the width. It wraps whole paragraphs, and gives list items a hanging indent. It does not change examples,
-// since users copy them.
+// fitted wraps text that exceeds the width. It joins and wraps paragraphs as a whole, and gives list items a hanging
+// indent. It does not change examples, because users copy them.
 func fitted(page string, width int) string {
 	var b strings.Builder
 	var paragraph []string
@@ -60,7 +60,8 @@ func fitted(page string, width int) string {
 	return b.String()
 }
 
-// textColumn returns the column of the description in a line of a list.
+// textColumn returns the column at which wrapped lines of a list item continue: that of the description after the gap
+// of two spaces, or two columns to the right of the item's start.
 func textColumn(line string) int {
 	words := strings.TrimLeft(line, " ")
 	start := len(line) - len(words)

@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// Palette colors text. The zero value does not.
+// Palette adds colors to text. The zero value adds none.
 type Palette struct{ on bool }
 
 func (p Palette) paint(code, s string) string {
@@ -28,7 +28,8 @@ func (p Palette) Warn(s string) string { return p.paint("33", s) }
 // Bold returns s in bold.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// PaletteFor returns colors for a terminal, and none for pipes, files, NO_COLOR (https://no-color.org) and TERM=dumb.
+// PaletteFor returns colors if w is a terminal, unless NO_COLOR (https://no-color.org) is set or TERM is dumb.
+// Otherwise it returns none.
 func PaletteFor(w io.Writer) Palette {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		return Palette{}

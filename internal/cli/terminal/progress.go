@@ -12,7 +12,7 @@ import (
 // barWidth is the width of the progress bar in characters.
 const barWidth = 24
 
-// ProgressBar shows the progress of a call: on a terminal, in a line that is redrawn; elsewhere, in a line for each
+// ProgressBar shows the progress of a call. On a terminal it redraws one line; elsewhere it prints a line for each
 // step. Its methods may be called from any goroutine.
 type ProgressBar struct {
 	w    io.Writer
@@ -25,7 +25,7 @@ type ProgressBar struct {
 	later  []func()         // output that was delayed by the pause
 }
 
-// NewProgressBar returns a ProgressBar that draws on w if that is a terminal.
+// NewProgressBar returns a ProgressBar on w.
 func NewProgressBar(w io.Writer) *ProgressBar { return &ProgressBar{w: w, Live: IsTerminal(w)} }
 
 // Show draws a step.
@@ -59,7 +59,7 @@ func (b *ProgressBar) draw(p client.Progress) {
 	fmt.Fprintf(b.w, "\r\x1b[K%s", text)
 }
 
-// Clear erases the line, so that later output starts on an empty one.
+// Clear erases the line, so that later output starts on an empty line.
 func (b *ProgressBar) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *ProgressBar) Pause() {
 	b.paused = true
 }
 
-// Resume prints the delayed output and draws the last step.
+// Resume prints the delayed output and draws the last step that Show received during the pause.
 func (b *ProgressBar) Resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *ProgressBar) Resume() {
 	}
 }
 
-// Aside runs write, which writes whole lines to w, on an empty line: now, or after the pause.
+// Aside erases the bar and runs write, which must write whole lines to w. During a pause, Aside delays this until Resume.
 func (b *ProgressBar) Aside(write func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

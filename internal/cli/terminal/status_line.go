@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// StatusLine shows what a command waits for: on a terminal, in one line that is updated; elsewhere, each text once.
+// StatusLine shows what a command is waiting for. On a terminal it updates one line; elsewhere it prints each text once.
 type StatusLine struct {
 	w    io.Writer
 	live bool
@@ -16,7 +16,7 @@ type StatusLine struct {
 // NewStatusLine returns a StatusLine on w.
 func NewStatusLine(w io.Writer) *StatusLine { return &StatusLine{w: w, live: IsTerminal(w)} }
 
-// Show shows a text. On terminals it also shows more, which may change at any time.
+// Show shows a text. On a terminal it also shows the time waited and more, which may change with every call.
 func (l *StatusLine) Show(text, more string, waited time.Duration) {
 	text = OneLine(text, 40)
 	if l.live {

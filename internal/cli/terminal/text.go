@@ -11,12 +11,14 @@ import (
 // Clean escapes text from outside, so that it can neither control the terminal nor contain invisible characters.
 func Clean(s string) string { return visible.Text(s) }
 
-// OneLine is Clean for one line: white space becomes single spaces, and text longer than limit characters is cut. 0 means no limit.
+// OneLine escapes s like Clean, replaces each run of white space by a space, and cuts the result to limit characters. 0
+// means no limit.
 func OneLine(s string, limit int) string {
 	return visible.Cut(Clean(strings.Join(strings.Fields(s), " ")), limit)
 }
 
-// Names returns names in one line, up to a limit.
+// Names joins up to 20 names with commas and adds the number of the remaining ones. It returns "none" if there are no
+// names.
 func Names(names []string) string {
 	const most = 20
 	switch {
@@ -28,7 +30,15 @@ func Names(names []string) string {
 	return OneLine(strings.Join(names, ", "), 0)
 }
 
-// Count returns a number with its noun, in singular or plural.
+// UseOneOf returns a hint that lists the names to choose from, or "" if there are none.
+func UseOneOf(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "use one of: " + Names(names)
+}
+
+// Count returns a number with its noun, in the singular or plural.
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -10,11 +10,11 @@ func TestClean(t *testing.T) {
 		{"escape", "\x1b[31mred\x1b]0;title\x07", `\x1b[31mred\x1b]0;title\x07`},
 		{"eight bit escape", "\u009b31m", `\x9b31m`},
 		{"carriage return", "safe\rfake", `safe\x0dfake`},
-		{"line end of another system", "a\r\nb", "a\nb"},
+		{"line end of Windows", "a\r\nb", "a\nb"},
 		{"backspace and delete", "a\b\x7f", `a\x08\x7f`},
-		{"turned around", "a\u202eb", `a\u202eb`},
-		{"line ends that are no newline", "a\u2028b\u2029c\u0085d", `a\u2028b\u2029c\x85d`},
-		{"no UTF-8", "a\xffb", "a\ufffdb"},
+		{"text direction override", "a\u202eb", `a\u202eb`},
+		{"other line separators", "a\u2028b\u2029c\u0085d", `a\u2028b\u2029c\x85d`},
+		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
 		{"invisible", "ig\u200bnore\U000e0041", `ig\u200bnore\U000e0041`},
 	} {
 		if got := Clean(c.in); got != c.want {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// waitingAfter is the time after which servers that are still starting are listed.
+// waitingAfter is how long a command waits before it shows which servers are still starting.
 const waitingAfter = 2 * time.Second
 
-// WaitLine lists on a terminal the servers that a command waits for, and is erased afterwards. Elsewhere it prints nothing.
+// WaitLine shows on a terminal which servers a command waits for. Elsewhere it prints nothing.
 type WaitLine struct {
 	w     io.Writer // nil = no terminal
 	shown string

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Indent returns text from outside as lines that start with two spaces. It wraps long lines, since a terminal would continue them at the
-// column where the command's own output starts.
+// Indent returns text from outside as lines that start with two spaces. It wraps long lines, because a terminal would
+// continue them in the first column, where the command's own output starts.
 func Indent(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.TrimRight(Clean(text), "\n"), "\n") {
@@ -16,14 +16,14 @@ func Indent(text string) string {
 	return b.String()
 }
 
-// A line of text from outside that exceeds the first width is cut into pieces of the second, which leaves space for two
+// A line of text from outside that exceeds maxColumns is cut into pieces of pieceColumns, which leaves space for two
 // levels of indentation.
 const (
 	maxColumns   = 76
 	pieceColumns = 70
 )
 
-// folded cuts a line into pieces that fit.
+// folded cuts a line that exceeds maxColumns into pieces.
 func folded(line string) []string {
 	if columns(line) <= maxColumns {
 		return []string{line}
@@ -46,8 +46,8 @@ func runeColumns(r rune) int {
 	return 2
 }
 
-// wrap cuts a line into pieces of at most the given widths, one for the first piece and one for the others. It cuts at spaces, unless
-// the piece would be less than half full.
+// wrap cuts a line into pieces: the first has at most first columns, the others at most rest. It cuts at a space unless
+// the piece would then be less than half full.
 func wrap(line string, first, rest int) []string {
 	var pieces []string
 	limit := first
@@ -72,7 +72,7 @@ func wrap(line string, first, rest int) []string {
 	return append(pieces, line)
 }
 
-// Hang wraps text to the width and indents all lines but the first. With width 0, it returns text unchanged.
+// Hang wraps text to the width and indents all lines but the first. If width is 0, it returns text unchanged.
 func Hang(text string, width, indent int) string {
 	if width == 0 {
 		return text

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBroken(t *testing.T) {
+func TestWrap(t *testing.T) {
 	for _, c := range []struct {
 		line        string
 		first, rest int
@@ -17,7 +17,7 @@ func TestBroken(t *testing.T) {
 		{"ten columns", 11, 5, []string{"ten columns"}},
 		{"one two three four", 10, 10, []string{"one two", "three four"}},
 		{"one two  three", 9, 9, []string{"one two", "three"}},
-		{"a abcdefghijklmnop", 10, 10, []string{"a abcdefgh", "ijklmnop"}}, // a piece of one letter is too short
+		{"a abcdefghijklmnop", 10, 10, []string{"a abcdefgh", "ijklmnop"}}, // the first piece would be too short
 		{"日本語日本語", 6, 4, []string{"日本語", "日本", "語"}},
 		{strings.Repeat("x", 25), 10, 5, []string{"xxxxxxxxxx", "xxxxx", "xxxxx", "xxxxx"}},
 	} {
