@@ -1,10 +1,12 @@
 package pool
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/secret"
 	"goblin-actor/protocol/upstream"
 )
@@ -22,5 +24,31 @@ func TestAttack82TruncatedSecret(t *testing.T) {
 		if got := fmt.Sprintf("%+v %q", redactEvent(&known, e), redactEvent(&known, e)); strings.Contains(got, key[:secret.Shortest]) || strings.Contains(got, "ghp_hun") {
 			t.Errorf("%T: %s", e, got)
 		}
+	}
+}
+
+// Secrets are removed both from the events of a connection and from the messages of backends, so that neither the one nor the other
+// has to be complete.
+func TestSecretsAreRemovedTwice(t *testing.T) {
+	known := new(secret.Redactor)
+	known.Replace("test", "hunter2-hunter2")
+	const text = "password hunter2-hunter2 is wrong"
+	p := &pool{Options: Options{Secrets: known}}
+	for _, msg := range []any{message.BackendChanged{Reason: text}, message.BackendChanged{LastLine: text}, message.LoginChanged{Reason: text}, message.NotExecuted{Reason: text}} {
+		if got := fmt.Sprintf("%+v", p.redact(msg)); strings.Contains(got, "hunter2") || !strings.Contains(got, "is wrong") {
+			t.Errorf("%T became %s", msg, got)
+		}
+	}
+	var got []upstream.Event
+	open := p.redactEvents(func(sink upstream.Sink) upstream.Link {
+		_ = sink(t.Context(), upstream.Stderr{Line: text})
+		return nil
+	})
+	open(func(_ context.Context, e upstream.Event) error {
+		got = append(got, e)
+		return nil
+	})
+	if line := got[0].(upstream.Stderr).Line; strings.Contains(line, "hunter2") || !strings.Contains(line, "is wrong") {
+		t.Errorf("the line became %q", line)
 	}
 }
