@@ -36,13 +36,13 @@ type Config struct {
 	StateFile string
 	// Log receives the gateway's log messages. It may be nil.
 	Log *slog.Logger
-	// Name and Version identify this program as an MCP client. Servers of version 2026-07-28 see them; older servers see the
-	// gateway's own identity. The default name is goblin-actor.
+	// Name and Version identify this program as an MCP client. Servers of version 2026-07-28 see them; older servers
+	// see the gateway's own identity. The default name is goblin-actor.
 	Name, Version string
 }
 
-// Server describes an MCP server: a command that uses stdin and stdout, a URL, or a function of this program. Its strings are
-// used literally; ${NAME} is not expanded, unlike in a file.
+// Server describes an MCP server: a command that uses stdin and stdout, a URL, or a function of this program. Its
+// strings are used literally; ${NAME} is not expanded, unlike in a file.
 type Server struct {
 	Command string            // program to run
 	Args    []string          // arguments
@@ -52,12 +52,14 @@ type Server struct {
 	URL     string            // address of a server reached over HTTP, instead of Command
 	Headers map[string]string // sent with every request
 
-	// Connect serves a server in this process. Packages gateway/mcpgo and gateway/gosdk return such functions for servers of these
-	// libraries. The gateway calls Connect on a goroutine of its own for every connection, and again after a connection has
-	// ended, with the delays of the setting "reconnect". With the setting "isolation", several calls run at once.
+	// Connect serves a server in this process. Packages gateway/mcpgo and gateway/gosdk return such functions for
+	// servers of these libraries. The gateway calls Connect on a separate goroutine for every connection. After a
+	// connection has ended, it calls Connect again, with the delays of the setting "reconnect". With the setting
+	// "isolation", Connect may run several times at once.
 	//
-	// Connect returns when c.Read returns io.EOF or when ctx ends, which happens a moment later. If it returns earlier or panics, the
-	// calls of this connection fail. It must not call methods of the Gateway that add, remove or wait for servers.
+	// Connect must return when c.Read returns io.EOF, or at the latest when ctx ends, a moment later. If it returns
+	// earlier or panics, the calls of this connection fail. It must not call methods of the Gateway that add, remove or
+	// wait for servers.
 	Connect func(ctx context.Context, c Conn) error
 
 	// Settings holds other settings of an entry of mcpServers, as in a file (docs/config.md): "timeout": "1m",
@@ -153,7 +155,7 @@ func without(cfg *config.Config, name string) (*config.Config, string, error) {
 	return &next, cmp.Or(group, name), nil
 }
 
-// check reports fields that contradict each other.
+// check returns an error if fields contradict each other.
 func (s Server) check(name string) error {
 	given := func(there ...bool) (n int) {
 		for _, t := range there {

@@ -13,20 +13,20 @@ import (
 	"goblin-actor/protocol/upstream/embedded"
 )
 
-// Conn carries messages between the gateway and a server in this process. A message is one JSON-RPC message of MCP, without a
-// newline. Methods may be called concurrently.
+// Conn carries messages between the gateway and a server in this process. A message is one JSON-RPC message of MCP,
+// without a newline. Methods may be called concurrently.
 type Conn interface {
-	// Read returns the next message from the gateway and blocks until there is one. It returns io.EOF after the gateway has ended the
-	// connection. The caller owns the bytes. Messages that are not read wait in the gateway: at most 8 MiB, after which
-	// calls are refused, and at most 30 s, after which the connection ends.
+	// Read blocks until there is a message from the gateway, and returns it. It returns io.EOF after the gateway has
+	// ended the connection. The caller owns the bytes. Unread messages wait in the gateway: beyond 8 MiB, further calls
+	// are refused; after 30 s, the connection ends.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends a message to the gateway. It blocks while the gateway has no room for it, and keeps nothing of m. An error concerns
-	// this message only, unless the connection has ended.
+	// Write sends a message to the gateway. It blocks while the gateway has no room for it, and does not retain m.
+	// Unless the connection has ended, an error concerns only this message.
 	Write(ctx context.Context, m []byte) error
 }
 
-// functions holds the servers that are functions of this program. A configuration refers to them by number, because functions
-// cannot be compared.
+// functions holds the servers that are functions of this program. A configuration refers to them by number, because
+// functions cannot be compared.
 type functions struct {
 	mu   sync.Mutex
 	last uint64
@@ -39,7 +39,7 @@ type function struct {
 	connect func(context.Context, Conn) error
 }
 
-// with returns a copy of cfg with one more server, whose function it remembers.
+// with returns a copy of cfg with one more server, and stores the server's function.
 func (f *functions) with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.Config, error) {
 	next, err := with(cfg, name, s, log)
 	if err != nil || s.Connect == nil {
@@ -56,7 +56,7 @@ func (f *functions) with(cfg *config.Config, name string, s Server, log *slog.Lo
 	return next, nil
 }
 
-// drop forgets the functions that cfg does not use.
+// drop removes the functions to which cfg does not refer.
 func (f *functions) drop(cfg *config.Config) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *functions) find(number uint64) (function, bool) {
 	return found, ok
 }
 
-// leave records that a function of a server did not return.
+// leave records that a server's function did not return.
 func (f *functions) leave(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *functions) leftBehind() error {
 	defer f.mu.Unlock()
 	var errs []error
 	for _, name := range f.left {
-		errs = append(errs, fmt.Errorf("gateway: server %q: its Connect function did not return after its context had ended; its goroutine is left behind", name))
+		errs = append(errs, fmt.Errorf("gateway: server %q: the Connect function did not return after its context had ended; its goroutine is still running", name))
 	}
 	return errors.Join(errs...)
 }
@@ -97,7 +97,7 @@ func (f *functions) leftBehind() error {
 // errRemoved is returned for a connection to a server that has just been removed.
 var errRemoved = errors.New("the server was removed")
 
-// open returns how to serve a connection of a function.
+// open returns a function that finds out how to serve connections to the function with the given number.
 func (f *functions) open(log *slog.Logger) func(number uint64) embedded.Options {
 	return func(number uint64) embedded.Options {
 		found, ok := f.find(number)
@@ -109,7 +109,7 @@ func (f *functions) open(log *slog.Logger) func(number uint64) embedded.Options 
 			Serve: func(ctx context.Context, c *embedded.Conn) error { return found.run(ctx, c, log) },
 			Left: func() {
 				f.leave(found.name)
-				log.Error("the Connect function did not return after its context had ended; its goroutine is left behind")
+				log.Error("the Connect function did not return after its context had ended; its goroutine is still running")
 			},
 		}
 	}

@@ -7,12 +7,14 @@ import (
 	"goblin-actor/internal/inprocess"
 )
 
-// Dial opens a session of an MCP client in this process. The client writes its messages to the connection and reads those of the
-// gateway from it, each on a line of its own, as on stdin and stdout. Both protocol eras are served. ctx limits only Dial.
+// Dial opens a session of an MCP client in this process. The client writes its messages to the connection and reads the
+// gateway's messages from it, one per line, as on stdin and stdout. Both protocol eras are served. ctx limits only
+// Dial.
 //
-// The session has the rights and limits of the program, and its own 256 concurrent calls. While the client does not read, its
-// messages wait in the gateway within limits; then the session ends. Close ends the session and cancels its calls; the end of
-// the gateway closes it as well. Packages gateway/mcpgo and gateway/gosdk have transports that call Dial.
+// The session has the rights and limits of the program, and a separate limit of 256 concurrent calls. If the client
+// does not read, messages for it wait in the gateway up to a limit, after which the session ends. Close ends the
+// session and cancels its calls. If the gateway ends, it closes the connection too. The transports of packages
+// gateway/mcpgo and gateway/gosdk call Dial.
 func (g *Gateway) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -31,7 +31,7 @@ type Gateway struct {
 	cfg *config.Config
 
 	functions functions                    // servers in this process
-	sessions  map[*inprocess.Pipe]struct{} // open connections of Dial; mu guards it
+	sessions  map[*inprocess.Pipe]struct{} // open connections of Dial; guarded by mu
 
 	known secret.Redactor // secrets of all configurations so far
 
@@ -42,9 +42,9 @@ type Gateway struct {
 	err           error         // result of stopping
 }
 
-// Start starts a gateway and returns when each server is ready or has failed once. Servers that start on demand are not waited
-// for. Failed servers are retried while the gateway runs. If the configuration is invalid or ctx ends, Start returns an error
-// and leaves nothing running.
+// Start starts a gateway and returns when each server is ready or has failed once. Servers that start on demand are not
+// waited for. Failed servers are retried while the gateway runs. If the configuration is invalid or ctx ends, Start
+// returns an error and leaves nothing running.
 func Start(ctx context.Context, c Config) (*Gateway, error) {
 	log := c.Log
 	if log == nil {
@@ -83,8 +83,9 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 	return inprocess.Dial(ctx, g.actors, limits, o, g.log)
 }
 
-// Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) has passed or ctx's deadline. Then it
-// stops every server, and returns when all have ended. Further calls of Stop and Close wait for this end and return its error.
+// Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) has passed or ctx's
+// deadline. Then it stops every server, and returns when all have ended. Further calls of Stop and Close wait for this
+// end and return its error.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	drain := g.cfg.Drain

@@ -11,12 +11,12 @@ import (
 	"goblin-actor/gateway"
 )
 
-// Server returns the Connect function of a gateway.Server for s. It may be used for several servers and gateways. Every connection
-// is a session of s.
+// Server returns the Connect function of a gateway.Server for s. It may be used for several servers and gateways. Every
+// connection is a session of s.
 //
-// Server adds a receiving middleware to s, so that a panic in a handler fails its own call. Without it, the SDK would let the
-// panic end the program. The context of a handler ends with its call or the connection. A handler that ignores the end of
-// its context keeps its connection from ending, and is left behind.
+// Server adds a receiving middleware to s, so that a panic in a handler fails only its call. Without the middleware,
+// the panic would end the program. The context of a handler ends with its call or the connection. A handler that
+// ignores this prevents its connection from ending and keeps running.
 func Server(s *mcp.Server) func(context.Context, gateway.Conn) error {
 	s.AddReceivingMiddleware(recoverPanics)
 	return func(ctx context.Context, conn gateway.Conn) error {

@@ -8,8 +8,9 @@ import (
 	"goblin-actor/gateway"
 )
 
-// Transport returns a transport with which an mcp.Client of the SDK talks to g. It is used for one connection. Both protocol eras
-// work, and the client can answer elicitation, sampling and roots requests. The end of the connection cancels its calls.
+// Transport returns a transport with which an mcp.Client of the SDK communicates with g. It can be used for one
+// connection. Both protocol eras work, and the client can answer elicitation, sampling and roots requests. When the
+// connection ends, its calls are canceled.
 func Transport(g *gateway.Gateway) mcp.Transport { return clientTransport{g} }
 
 type clientTransport struct{ g *gateway.Gateway }

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// streams holds the running subscriptions/listen requests of a connection. Each has a session of its own, so mcp-go does not find
-// them by the id of a cancellation.
+// streams holds the running subscriptions/listen requests of a connection. Each has a session of its own, so mcp-go
+// does not find them by the id of a cancellation.
 type streams struct {
 	mu sync.Mutex
 	by map[string]context.CancelFunc // by the id of the request
@@ -51,7 +51,8 @@ func (s *streams) cancel(f *protocol.Frame) {
 	}
 }
 
-// listen serves a subscriptions/listen request of 2026-07-28 until it is canceled. Its notifications carry the id of the request.
+// listen serves a subscriptions/listen request of 2026-07-28 until it is canceled. Its notifications carry the id of
+// the request.
 func (c *connection) listen(ctx context.Context, f *protocol.Frame) mcp.JSONRPCMessage {
 	listening, cancel := context.WithCancel(ctx)
 	defer cancel()

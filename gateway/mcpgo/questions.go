@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// questions are the requests of handlers to the client: elicitation, sampling and roots. The gateway passes them to the client
-// whose call the handler serves.
+// questions sends the requests of handlers to the client: elicitation, sampling and roots. The gateway passes them to
+// the client whose call the handler serves.
 type questions struct {
 	send func(context.Context, []byte) error
 
@@ -29,8 +29,8 @@ type answer struct {
 	Error  *mcp.JSONRPCErrorDetails `json:"error"`
 }
 
-// ask sends a request and stores the result in to. It blocks until the client has answered or ctx ends, in which case the request
-// is canceled.
+// ask sends a request and stores the result in to. It blocks until the client has responded or ctx ends. If ctx ends,
+// the request is canceled.
 func (q *questions) ask(ctx context.Context, method mcp.MCPMethod, params, to any) error {
 	reply := make(chan answer, 1)
 	q.mu.Lock()

@@ -14,17 +14,17 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxRunning is the number of requests of one connection whose handlers may run at once. The gateway runs fewer, but a handler
-// may go on after its call has timed out.
+// maxRunning is the maximum number of requests of one connection whose handlers run at the same time. The gateway runs
+// fewer calls, but a handler may continue after its call has timed out.
 const maxRunning = 1024
 
 var errEnded = errors.New("the connection to the gateway has ended")
 
 // Server returns the Connect function of a gateway.Server for s. It may be used for several servers and gateways.
 //
-// Handlers run on goroutines of their own, at most 1024 per connection; further requests are refused. Their contexts end with the
-// call or the connection. A panic in a handler fails its own call. A handler that ignores the end of its context outlives the
-// call, and also the connection and the gateway; its result is dropped.
+// Each handler runs on a separate goroutine, at most 1024 per connection; further requests are refused. A handler's
+// context ends with its call or the connection. A panic in a handler fails only its call. A handler that ignores the
+// end of its context may outlive the call, the connection and the gateway; its result is dropped.
 func Server(s *server.MCPServer) func(context.Context, gateway.Conn) error {
 	return func(ctx context.Context, conn gateway.Conn) error {
 		ctx, cancel := context.WithCancel(ctx) // also for handlers
@@ -43,8 +43,8 @@ func Server(s *server.MCPServer) func(context.Context, gateway.Conn) error {
 	}
 }
 
-// connection is one connection of a gateway to a server. Its goroutines are the caller of read, the one of write, and one for each
-// running request.
+// connection is one connection of a gateway to a server. Its goroutines are the callers of read and write, and one for
+// each running request.
 type connection struct {
 	server    *server.MCPServer
 	conn      gateway.Conn

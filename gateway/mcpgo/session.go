@@ -11,8 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// waitingNotifications is the number of notifications that wait while the gateway has no room. mcp-go drops further ones and
-// returns an error to their sender.
+// waitingNotifications is the number of notifications that can wait while the gateway has no room. If more are sent,
+// mcp-go drops them and returns an error to the sender.
 const waitingNotifications = 1024
 
 // session is the ClientSession of a connection. Methods may be called from any goroutine.
@@ -113,8 +113,8 @@ func (s *session) IsSubscribedToResource(uri string) bool {
 	return s.subscribed[uri]
 }
 
-// SubscriptionFilter returns what a stream of 2026-07-28 has requested. The connection itself receives no broadcasts in that
-// version: they belong to streams.
+// SubscriptionFilter returns what a stream of 2026-07-28 has requested. The connection itself receives no broadcasts in
+// that version: they belong to streams.
 func (s *session) SubscriptionFilter() (filter mcp.SubscriptionFilter, active bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

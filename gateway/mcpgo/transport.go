@@ -11,9 +11,9 @@ import (
 	"goblin-actor/gateway"
 )
 
-// Transport returns a transport with which a client.Client of mcp-go talks to g. It opens a session when the client starts, and it
-// is used once. Both protocol eras work, and the client can answer elicitation, sampling and roots requests. Close ends the
-// session and cancels its calls.
+// Transport returns a transport with which a client.Client of mcp-go communicates with g. It opens a session when the
+// client starts, and can be used once. Both protocol eras work, and the client can answer elicitation, sampling and
+// roots requests. Close ends the session and cancels its calls.
 func Transport(g *gateway.Gateway) transport.BidirectionalInterface {
 	s := &dialed{gateway: g}
 	return transport.NewIO(s, s, io.NopCloser(strings.NewReader("")))
