@@ -118,8 +118,8 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 	return out
 }
 
-// dropCreatedTask cancels a task that its client does not know, because the client canceled the call while the response
-// was on its way.
+// dropCreatedTask cancels a task that its client does not know, because the client canceled the call before the
+// response arrived.
 func (s *state) dropCreatedTask(m message.DropTask, out []kernel.Effect) []kernel.Effect {
 	if m.Incarnation != uint64(s.conn.incarnation) || s.conn.era != protocol.EraLegacy {
 		return out

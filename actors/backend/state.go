@@ -99,10 +99,10 @@ type serverProcess struct {
 
 // seen records what a connection's server has done so far.
 type seen struct {
-	spoke   bool // it has sent something
-	refused bool // it has refused the only era that may be used
-	garbage bool // it has sent something that is not a message; only the first is a warning
-	strayID bool // it has answered with an unknown id; only the first is a warning
+	spoke   bool // the server has sent something
+	refused bool // the server has refused the only era that may be used
+	garbage bool // the server has sent something that is not a message; only the first is logged as a warning
+	strayID bool // the server has answered with an unknown id; only the first is logged as a warning
 }
 
 // peer describes a server that is a gateway like this one.

@@ -69,8 +69,8 @@ func (s *Snapshot) itemsLike(o *offer, kind protocol.ItemKind) []*item {
 // claim is an item that is about to get its public name.
 type claim struct {
 	*item
-	had  *item // the item in the previous snapshot if it keeps its name; else nil
-	bent bool  // the name it requests had to be adapted
+	had     *item // the item in the previous snapshot if it keeps its name; else nil
+	adapted bool  // the preferred name was invalid and had to be changed
 }
 
 // inNamingOrder returns the items in the order in which they get public names: first those that keep a name, then by
@@ -89,7 +89,7 @@ func inNamingOrder(items, before []*item, had holdings, plain func(*item) bool) 
 		if a.server != b.server {
 			return cmp.Or(cmp.Compare(a.server.Order, b.server.Order), cmp.Compare(a.server.Name, b.server.Name))
 		}
-		if c := falseFirst(a.bent, b.bent); c != 0 {
+		if c := falseFirst(a.adapted, b.adapted); c != 0 {
 			return c
 		}
 		return cmp.Compare(a.own, b.own)

@@ -48,7 +48,7 @@ func (c *Calls[H, K, R]) Unaudited() *protocol.Fault {
 	if !c.auditing.Has(audit.Refusing) {
 		return nil
 	}
-	return &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "the audit log cannot be written, and no call may go without it (audit.required)"}
+	return &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "the audit log cannot be written, and calls are refused without it (audit.required)"}
 }
 
 // countUnsent counts the last effect if it is a record whose replies wait for the log.

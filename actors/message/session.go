@@ -200,7 +200,7 @@ func (ResourceUpdated) Class() kernel.Class { return kernel.State }
 // Key identifies the resource: only its newest update is kept.
 func (u ResourceUpdated) Key() any { return updatedKey{u.Server, u.URI} }
 
-// Size returns the bytes of its frame.
+// Size returns the size of the frame in bytes.
 func (u ResourceUpdated) Size() int { return len(u.Frame.Raw) }
 
 // Sum implements kernel.Summarized. A server may name any number of parts of a subscribed resource.
@@ -227,7 +227,7 @@ type ServerLog struct {
 
 func (ServerLog) Class() kernel.Class { return kernel.LogLine }
 
-// Size returns the bytes of its frame.
+// Size returns the size of the frame in bytes.
 func (l ServerLog) Size() int { return len(l.Frame.Raw) }
 
 // ElicitationDone passes notifications/elicitation/complete on to the client that received the elicitation.

@@ -126,8 +126,8 @@ func better(x, y hit) int {
 type tally struct {
 	score   float32 // of the concepts so far
 	matched float32 // weight of the matched concepts
-	best    float32 // the best term of the current concept
-	sum     float32 // all terms of the current concept
+	best    float32 // score of the best term of the current concept
+	sum     float32 // score of all terms of the current concept
 	part    float32 // how much of the current concept the document has, up to 1
 	named   float32 // words of its name that the concepts match
 	inName  float32 // how much of the current concept its name matches

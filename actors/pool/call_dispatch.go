@@ -106,14 +106,14 @@ func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Eff
 	return s.sendQueued(now, out)
 }
 
-// canBeServed reports whether a call for the target may wait: a suitable connection is ready but busy, is coming
-// (connection.isComing), or can be opened when it is the call's turn.
+// canBeServed reports whether a call for the target may wait: a suitable connection is ready but busy, will soon be
+// ready (connection.soonReady), or can be opened when it is the call's turn.
 func (s *state) canBeServed(now time.Time, w target) bool {
 	for _, conn := range s.replicas.connections {
 		if conn.leaving || !w.allows(conn) || s.definesDifferently(w, conn) || !s.matchesClass(w, conn) && !conn.main {
 			continue
 		}
-		if conn.phase == message.Ready && s.matchesClass(w, conn) || conn.isComing(now) {
+		if conn.phase == message.Ready && s.matchesClass(w, conn) || conn.soonReady(now) {
 			return true
 		}
 	}

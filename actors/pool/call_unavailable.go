@@ -9,10 +9,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// isComing reports whether calls may wait for a connection that is not ready. They may while its first attempt since it
-// was opened, or last ready, is in progress or due. Once that attempt has failed, nothing tells when the server will
-// return, so calls fail at once.
-func (conn *connection) isComing(now time.Time) bool {
+// soonReady reports whether calls may wait for a connection that is not ready. They may wait while its first attempt
+// since it was opened, or last ready, is in progress or due. Once that attempt has failed, it is unknown when the
+// server will return, so calls fail at once.
+func (conn *connection) soonReady(now time.Time) bool {
 	switch conn.phase {
 	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
 		return !conn.attempts.failing

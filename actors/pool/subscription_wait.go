@@ -11,13 +11,13 @@ import (
 // subscribesDue reports that a subscriber may have waited too long for a server.
 type subscribesDue struct{}
 
-// maySubscribeLater reports whether a connection is coming that can carry a tenant's subscriptions. The tenant "" stands
-// for the shared connections. A tenant without a connection gets one when the server is ready.
+// maySubscribeLater reports whether a connection that can carry a tenant's subscriptions will soon be ready. The tenant
+// "" stands for the shared connections. A tenant without a connection gets one when the server is ready.
 func (s *state) maySubscribeLater(tenant string) bool {
 	none := tenant != "" && !s.replicas.hasConnection(tenant)
 	return slices.ContainsFunc(s.replicas.connections, func(conn *connection) bool {
 		of := conn.tenant.KeyOf() == tenant && (tenant != "" || conn.main) || none && conn.main
-		return of && !conn.leaving && conn.isComing(s.now)
+		return of && !conn.leaving && conn.soonReady(s.now)
 	})
 }
 
@@ -59,7 +59,7 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 	return append(out, kernel.WakeAfter(next.Sub(now), subscribesDue{}))
 }
 
-// failWaitingSubscribes answers the subscribers that wait for a connection if none is coming.
+// failWaitingSubscribes answers the subscribers that wait for a connection if none will soon be ready.
 func (s *state) failWaitingSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.waitingKeys() {
 		if !s.canSubscribe(key.tenant) && !s.maySubscribeLater(key.tenant) {

@@ -67,8 +67,8 @@ func (s *state) capabilities() []byte {
 }
 
 // initializeResult describes the gateway. It announces everything that the gateway supports, whichever servers are
-// connected now, because servers may be added and removed later. If the client is another gateway, it also learns this
-// gateway's name.
+// connected now, because servers may be added and removed later. If the client is another gateway, the result also
+// contains this gateway's node name.
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.client.version)...)
 	b = append(append(b, `,"capabilities":`...), s.capabilities()...)

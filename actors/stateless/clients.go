@@ -23,6 +23,6 @@ func (s *state) evictParked(now time.Time, client string, out []kernel.Effect) (
 	if oldest == nil {
 		return out, false
 	}
-	const why = "the client did not return with the answer, and the call made room for a newer one that waits for the client (limits.parkedPerClient)"
+	const why = "the client did not return with the answer, and the call was ended to make room for a newer one that waits for the client (limits.parkedPerClient)"
 	return s.calls.End(now, oldest, why, &protocol.Fault{Name: protocol.Overloaded, Server: oldest.Server, Message: why}, out), true
 }

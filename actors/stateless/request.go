@@ -105,7 +105,7 @@ func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol
 }
 
 // discover describes the gateway, but refuses a request that comes from this gateway itself. If the client is another
-// gateway, it also learns this gateway's name. MCP 2026-07-28, server/discover.
+// gateway, the result also contains this gateway's node name. MCP 2026-07-28, server/discover.
 func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
