@@ -12,7 +12,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot reproducible snapshot reproducible
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -148,6 +148,19 @@ keyring: ## test the keyring code in a new D-Bus session (needs gnome-keyring an
 		{ echo "gnome-keyring-daemon and dbus-run-session are required; on Debian, run apt-get install gnome-keyring dbus" >&2; exit 1; }
 	dbus-run-session -- sh -c 'echo | HOME=$$(mktemp -d) gnome-keyring-daemon --unlock --components=secrets >/dev/null && \
 		go test -count=1 -v ./internal/keyring -run "TestKeyring$$" -keyring'
+
+# Tools for releases. They take minutes to build, so only the targets that need them do.
+TOOLS := $(CURDIR)/bin/tools
+$(TOOLS)/goreleaser: Makefile
+	GOBIN=$(TOOLS) go install github.com/goreleaser/goreleaser/v2@v2.15.1
+$(TOOLS)/syft: Makefile
+	GOBIN=$(TOOLS) go install github.com/anchore/syft/cmd/syft@v1.57.1
+
+snapshot: $(TOOLS)/goreleaser $(TOOLS)/syft ## build all release files into dist, without an account or a tag
+	PATH=$(TOOLS):$$PATH goreleaser release --snapshot --clean --skip=sign
+
+reproducible: $(TOOLS)/goreleaser ## build the release twice, in different directories and at different times, and compare the checksums
+	contrib/release/reproducible.sh $(TOOLS)/goreleaser
 
 clean: ## remove bin and bench/results
 	rm -rf bin bench/results

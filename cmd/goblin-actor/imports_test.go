@@ -15,20 +15,21 @@ const module = "goblin-actor"
 // mayImport lists the packages of the module that each package may import, except in tests. Every package must be
 // listed. "*" stands for every package. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
-	"cmd/goblin-actor": {"internal/cli"},
-	"gateway":          {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "protocol/upstream/embedded"},
-	"gateway/mcpgo":    {"gateway", "protocol"},
-	"gateway/gosdk":    {"gateway"},
-	"bench":            {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
-	"bench/limits":     {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
-	"bench/load":       {"bench/process", "bench/stats", "bench/wire", "protocol"},
-	"bench/process":    {"bench/wire"},
-	"bench/server":     {"bench/wire", "protocol"},
-	"bench/wire":       {},
-	"bench/report":     {"bench/plot", "bench/stats"},
-	"bench/plot":       {},
-	"bench/stats":      {},
-	"tui":              {"internal/status", "internal/visible"},
+	"cmd/goblin-actor":      {"internal/cli"},
+	"gateway":               {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "protocol/upstream/embedded"},
+	"gateway/mcpgo":         {"gateway", "protocol"},
+	"gateway/gosdk":         {"gateway"},
+	"bench":                 {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
+	"bench/limits":          {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
+	"bench/load":            {"bench/process", "bench/stats", "bench/wire", "protocol"},
+	"bench/process":         {"bench/wire"},
+	"bench/server":          {"bench/wire", "protocol"},
+	"bench/wire":            {},
+	"bench/report":          {"bench/plot", "bench/stats"},
+	"bench/plot":            {},
+	"bench/stats":           {},
+	"tui":                   {"internal/status", "internal/visible"},
+	"contrib/release/pages": {"internal/cli"},
 
 	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
@@ -147,7 +148,7 @@ var commandMayImport = append([]string{"internal/config", "internal/secret", "in
 // cobraPackages lists the packages that declare commands or flags.
 var cobraPackages = []string{"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/command", "internal/cli/configfile",
 	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve",
-	"internal/cli/target", "internal/cli/terminal"}
+	"internal/cli/target", "internal/cli/terminal", "contrib/release/pages"}
 
 // foreign lists which packages may import an external package, except in tests. An external package that is not listed
 // may be imported anywhere except in protocol, which imports only the standard library.
@@ -169,6 +170,7 @@ var foreign = map[string][]string{
 	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                            // and tests, as an independent peer
 	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                          // and tests, as an independent peer
 	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo and protocol/upstream use only the names of statuses
+	"github.com/coreos/go-systemd":            {"internal/cli/serve"},
 	"golang.org/x/perf":                       {"bench/report"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"goblin-actor/actors"
@@ -131,6 +132,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	signals, handBack := endSignals()
 	defer handBack()
 	defer r.Start(ctx)()
+	notifySystemd(daemon.SdNotifyReady, log) // only now is SIGHUP handled
 	err = waitForEnd(ctx, signals, failed, left, log)
 	drain(nil)
 	stop()
@@ -327,6 +329,7 @@ func secondSignal(signals <-chan os.Signal) {
 
 // end drains and stops everything. Open streams end at once; running calls may take up to drain.
 func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
+	notifySystemd(daemon.SdNotifyStopping, log)
 	started := time.Now()
 	err := serving.Stop(g, drain)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -1,0 +1,39 @@
+package serve
+
+import (
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// The service manager gets the state on the socket that it names. Without a service manager nothing happens; if the socket is gone, the
+// log says so.
+func TestNotifySystemd(t *testing.T) {
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	t.Setenv("NOTIFY_SOCKET", "")
+	notifySystemd(daemon.SdNotifyReady, log)
+	if said.Len() > 0 {
+		t.Errorf("without a service manager, the log says %q", said.String())
+	}
+	path := filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Skip("no datagram sockets here: ", err) // on Windows
+	}
+	t.Setenv("NOTIFY_SOCKET", path)
+	notifySystemd(daemon.SdNotifyReady, log)
+	buffer := make([]byte, 100)
+	if n, err := manager.Read(buffer); err != nil || string(buffer[:n]) != "READY=1" {
+		t.Errorf("the service manager got %q, %v, want READY=1", buffer[:n], err)
+	}
+	_ = manager.Close()
+	notifySystemd(daemon.SdNotifyStopping, log)
+	if !strings.Contains(said.String(), "systemd was not notified") {
+		t.Errorf("the log says %q, want that systemd was not notified", said.String())
+	}
+}
