@@ -64,7 +64,7 @@ type bindingCompiler struct {
 func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool, depth int) (bound, error) {
 	out := bound{header: -1}
 	if depth > maxSchemaDepth {
-		return out, fmt.Errorf("property %q: schemas nest too deep", strings.Join(path[:3], "."))
+		return out, fmt.Errorf("property %q: schemas are nested too deeply", strings.Join(path[:3], "."))
 	}
 	var header, kind rawjson.Span
 	properties := false
@@ -81,7 +81,7 @@ func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool,
 			kind = w.Value
 		case "properties":
 			if properties {
-				return out, fmt.Errorf("property %q: properties occurs twice", strings.Join(path, "."))
+				return out, fmt.Errorf("property %q: the keyword properties occurs twice", strings.Join(path, "."))
 			}
 			properties = true
 			out.below, err = c.properties(w.Value, path, fixed, depth)

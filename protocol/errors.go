@@ -8,9 +8,9 @@ import (
 // The reasons for refusing a message, as ParseError.Kind.
 var (
 	ErrSyntax    = errors.New("malformed JSON")                // not valid JSON or not valid UTF-8
-	ErrDepth     = errors.New("nested too deep")               // more than MaxDepth nested arrays and objects
+	ErrDepth     = errors.New("nested too deeply")             // more than MaxDepth nested arrays and objects
 	ErrVersion   = errors.New(`jsonrpc is not "2.0"`)          // missing or another version
-	ErrDuplicate = errors.New("duplicate or disguised key")    // a key that the gateway routes on occurs twice, escaped, or in another case
+	ErrDuplicate = errors.New("ambiguous key")                 // a key that the gateway routes on occurs twice, escaped, or in another case
 	ErrShape     = errors.New("not a JSON-RPC message")        // missing members or wrong types
 	ErrTooLarge  = errors.New("message or batch is too large") // more than 4 GiB, or more than MaxBatch messages in a batch
 )

@@ -2,7 +2,7 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// ResultKind says whether a result completes its call.
+// ResultKind classifies results by their effect on the call: it is complete, needs input, or became a task.
 type ResultKind uint8
 
 // The kinds of results, by resultType.

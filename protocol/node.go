@@ -20,7 +20,7 @@ const (
 // MetaServer is the key in an item's _meta for the name of its server.
 const MetaServer = "goblin-actor/server"
 
-// MaxNodes is the maximum number of gateways that an item may come through.
+// MaxNodes is the maximum number of gateways that an item may pass through.
 const MaxNodes = 8
 
 // maxNode is the maximum length of a node name in bytes.

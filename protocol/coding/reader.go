@@ -43,7 +43,7 @@ type Reader struct {
 	fl      io.ReadCloser
 }
 
-// counter counts the bytes read and keeps the error of the source.
+// counter counts the bytes read and records the error of the source.
 type counter struct {
 	src io.Reader
 	n   int64
@@ -94,7 +94,7 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 		r.decoded += int64(n)
 		r.err = r.explain(err)
 		if r.err == nil && r.decoded > r.limit+maxExpansion*r.encoded.n {
-			n, r.err = 0, fmt.Errorf("%w: %d bytes of %s decode to more than %d, the limit for a message is %d", ErrExpands, r.encoded.n, r.coding, r.decoded, r.limit)
+			n, r.err = 0, fmt.Errorf("%w: %d bytes of %s decode to at least %d bytes; the limit for a message is %d", ErrExpands, r.encoded.n, r.coding, r.decoded, r.limit)
 		}
 	}
 	if n > 0 {

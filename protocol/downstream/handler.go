@@ -81,7 +81,7 @@ type Exchange struct {
 	port port
 }
 
-// Weight says whether a message may be dropped while its reader is slow.
+// Weight determines whether a message may be dropped or replaced while its reader is slow.
 type Weight uint8
 
 // The weights of messages.

@@ -74,7 +74,7 @@ func macOf(key []byte, texts ...string) []byte {
 // tagSize is the number of bytes of a MAC in a task tag. A MAC of 16 bytes cannot be guessed.
 const tagSize = 16
 
-// TaskTag returns the suffix of the id by which a principal knows a server's task. It is deterministic, consists of letters,
+// TaskTag returns the suffix that the gateway adds to the id of a server's task for a principal. It is deterministic, consists of letters,
 // digits, - and _, and cannot be guessed by other principals.
 func (s *Sealer) TaskTag(principal, server, id string) string {
 	return base64.RawURLEncoding.EncodeToString(macOf(s.tasks[:], principal, server, id)[:tagSize])

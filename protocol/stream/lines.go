@@ -24,7 +24,7 @@ type Lines struct {
 	err        error // returned when buf is used up
 }
 
-// Reset starts reading a new stream and keeps the buffer.
+// Reset starts reading a new stream. It reuses the buffer.
 func (l *Lines) Reset(r io.Reader) {
 	l.R, l.start, l.end, l.skipLF, l.err = r, 0, 0, false, nil
 }

@@ -11,7 +11,7 @@ type Credentials interface {
 	Refused(sent string, status int, challenges []string) <-chan Verdict
 }
 
-// Verdict says how to proceed with a request that was refused for its credentials.
+// Verdict is the decision about a request that was refused for its credentials.
 type Verdict struct {
 	Again bool  // send the request once more, with the current credentials
 	Err   error // why the request is not repeated; nil = the status is the only reason

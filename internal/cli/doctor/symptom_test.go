@@ -12,8 +12,8 @@ func TestExplainEncodings(t *testing.T) {
 	for reason, want := range map[string][2]string{
 		`the encoding of the response is not supported: Content-Encoding "br"; set the server, or the proxy in front of it, to respect Accept-Encoding`: {
 			"uses the encoding br, which the gateway does not accept", "respect Accept-Encoding"},
-		"read answer: the response cannot be decoded: the checksum of its gzip data is wrong":                                   {"sends invalid compressed data", "headers: {Accept-Encoding: identity}"},
-		"the response decodes to too many bytes: 9 bytes of gzip decode to more than 999, the limit for a message is 100 bytes": {"expands to far more", "raise `limits.maxMessageBytes`"},
+		"read answer: the response cannot be decoded: the checksum of its gzip data is wrong":                                  {"sends invalid compressed data", "headers: {Accept-Encoding: identity}"},
+		"the response decodes to too many bytes: 9 bytes of gzip decode to at least 999 bytes; the limit for a message is 100": {"expands to far more", "raise `limits.maxMessageBytes`"},
 	} {
 		cause, fix := symptom{state: "waiting", reason: reason, server: config.Server{URLs: []string{"https://mcp.example.com/mcp"}}, command: []string{""}}.diagnose()
 		if !strings.Contains(cause, want[0]) || !strings.Contains(fix, want[1]) {

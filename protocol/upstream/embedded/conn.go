@@ -87,8 +87,8 @@ func (c *Conn) next() (m []byte, found, ended bool) {
 	return bytes.Clone(o.Frame), true, false
 }
 
-// Write sends a JSON-RPC message, or a batch of 2025-03-26, to the gateway. It blocks while the gateway has no room. It returns
-// upstream.ErrClosed after the connection has ended. Other errors concern this message only. Write does not keep m.
+// Write sends a JSON-RPC message, or a batch of 2025-03-26, to the gateway. It blocks until the gateway accepts the message. It
+// returns upstream.ErrClosed after the connection has ended. Other errors concern this message only. Write does not retain m.
 func (c *Conn) Write(ctx context.Context, m []byte) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -125,7 +125,8 @@ func (c *Conn) signal() {
 	}
 }
 
-// end makes Read return io.EOF: after the queue is read if the gateway has ended the connection, which cause nil means, else at once.
+// end makes Read return io.EOF. A nil cause means that the gateway has closed the connection; Read then first returns the queued
+// messages. With any other cause, Read returns io.EOF at once.
 func (c *Conn) end(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

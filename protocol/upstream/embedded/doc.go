@@ -12,8 +12,8 @@
 //
 // Invariants:
 //   - The function runs on a goroutine of the link. A panic in it ends this connection and nothing else.
-//   - Messages to the function wait in a queue that is limited in bytes. Messages from it wait in nothing: Write blocks while the
-//     gateway has no room.
-//   - After Closed, Read and Write return an error, whatever the function still does. A function that does not return is left behind
-//     and reported through Options.Left.
+//   - Messages to the function wait in a queue that is limited in bytes. Messages from the function are not queued: Write blocks until
+//     the gateway accepts the message.
+//   - After Closed, Read and Write return an error, even if the function still runs. The goroutine of a function that does not return
+//     is abandoned, and Options.Left is called.
 package embedded

@@ -114,7 +114,7 @@ func (c *Conn) run() {
 	err := c.sink(c.telling, upstream.Opened{})
 	close(c.opened)
 	if err != nil {
-		c.end(upstream.ErrClosed) // the receiver is gone
+		c.end(upstream.ErrClosed) // the receiver has stopped
 		c.finish(nil)
 		return
 	}
@@ -130,7 +130,7 @@ func (c *Conn) run() {
 	c.finish(cause)
 }
 
-// serve calls the function. It sends the function's error, also if the function panics or exits its goroutine.
+// serve calls the function. It sends the function's error to failed, even if the function panics or exits its goroutine.
 func (c *Conn) serve(ctx context.Context, failed chan<- error) {
 	err := errExited
 	defer func() {
@@ -144,7 +144,8 @@ func (c *Conn) serve(ctx context.Context, failed chan<- error) {
 	}
 }
 
-// supervise returns when Close was called, with its grace, or when the function has returned or does not read, with the reason.
+// supervise waits until Close is called and returns its grace, or until the function has returned or has stopped reading and returns
+// the cause.
 func (c *Conn) supervise(failed <-chan error) (grace time.Duration, cause error) {
 	look := time.NewTicker(c.o.ReadTimeout / 4)
 	defer look.Stop()
@@ -162,7 +163,8 @@ func (c *Conn) supervise(failed <-chan error) (grace time.Duration, cause error)
 	}
 }
 
-// await waits for the function to return. Its context ends after grace. If it still runs after returnWithin, it is left behind.
+// await waits for the function to return. It cancels the function's context after grace. If the function still runs returnWithin
+// later, its goroutine is abandoned.
 func (c *Conn) await(returned <-chan struct{}, grace time.Duration, cancel context.CancelFunc) {
 	gentle := time.NewTimer(max(grace, 0))
 	defer gentle.Stop()
@@ -202,7 +204,7 @@ func (c *Conn) finish(cause error) {
 }
 
 // settle waits until Read and Write have reported their events, and makes later calls fail. Once Close was called, it waits at most
-// drainFor for room in the receiver.
+// drainFor for the receiver to accept the events.
 func (c *Conn) settle(asked bool) {
 	quiet := make(chan struct{})
 	go func() {

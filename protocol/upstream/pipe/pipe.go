@@ -203,7 +203,7 @@ func (p *Peer) pump() {
 	}
 }
 
-// deliver reports Written before the peer gets the frame, so that a response cannot come first.
+// deliver reports Written before the peer gets the frame, so that the response is always reported later.
 func (p *Peer) deliver(o upstream.Outgoing, closed bool) {
 	if closed {
 		_ = p.sink(context.Background(), upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})

@@ -117,7 +117,7 @@ func (c *child) run(cmd *exec.Cmd, started chan<- error) {
 	if err := c.group.adopt(cmd.Process); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		started <- fmt.Errorf("adopt the process: %w", err)
+		started <- fmt.Errorf("set up the process group: %w", err)
 		return
 	}
 	processes.Lock()
@@ -202,13 +202,13 @@ func lookupPath(command, base, dir string, env []string) (string, error) {
 		}
 		tried = append(tried, path)
 	}
-	why := "no executable file "
+	why := "no executable file at "
 	for i, path := range tried {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			return "", fmt.Errorf("%w: %s is not executable: permission denied", upstream.ErrProgramNotFound, secret.Text(path))
 		}
 		if i > 0 {
-			why += ", nor "
+			why += " or "
 		}
 		why += secret.Text(path)
 	}

@@ -106,17 +106,17 @@ func (p *link) run() {
 	go p.readStderr(child.stderr)
 	p.outbox.start(child.stdin, p.opened, p.fail)
 
-	asked, cause := p.supervise(child)
-	state := p.release(child, asked)
-	if !asked && cause == nil {
+	byClose, cause := p.supervise(child)
+	state := p.release(child, byClose)
+	if !byClose && cause == nil {
 		cause = exitError(state)
 	}
 	p.finish(cause)
 }
 
-// supervise returns when the process has ended or was killed. asked reports whether Close ended it.
+// supervise returns when the process has ended or was killed. byClose reports whether Close ended it.
 // cause is the reason why the link ended it, or nil if it ended by itself.
-func (p *link) supervise(child *child) (asked bool, cause error) {
+func (p *link) supervise(child *child) (byClose bool, cause error) {
 	select {
 	case <-child.exited:
 		return false, nil
@@ -172,7 +172,7 @@ func ended(child *child, d time.Duration, hurry <-chan struct{}) bool {
 
 // release releases the resources of the process. It reads the remaining output for up to drainFor, since a
 // grandchild may keep the pipes open, and then kills the rest of the group.
-func (p *link) release(child *child, asked bool) *os.ProcessState {
+func (p *link) release(child *child, byClose bool) *os.ProcessState {
 	child.terminate() // grandchildren; on Linux, the group's number is not reused before the child is reaped
 	p.outbox.close(upstream.ErrClosed, true)
 	_ = child.stdin.Close()
@@ -191,7 +191,7 @@ func (p *link) release(child *child, asked bool) *os.ProcessState {
 	}
 	child.kill()
 	state := child.reap()
-	p.Settle(read, asked)
+	p.Settle(read, byClose)
 	_ = child.stdout.Close()
 	_ = child.stderr.Close()
 	return state
@@ -199,8 +199,8 @@ func (p *link) release(child *child, asked bool) *os.ProcessState {
 
 // Settle waits until all received frames are reported, so that none is lost, however long the receiver's queue stays full. Once Close
 // is called, it waits at most drainFor.
-func (p *link) Settle(read <-chan struct{}, asked bool) {
-	if !asked {
+func (p *link) Settle(read <-chan struct{}, byClose bool) {
+	if !byClose {
 		select {
 		case <-read:
 			return

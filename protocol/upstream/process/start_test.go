@@ -22,7 +22,7 @@ func TestProcessNotFound(t *testing.T) {
 		{"relative path entries", Options{Command: "process_test.go", Env: []string{"PATH=.:"}}, []string{"not found on PATH"}},
 		{"file", Options{Command: "./no-such-server", Dir: "/"}, []string{`"./no-such-server"`, "no executable file"}},
 		{"not executable", Options{Command: "./process_test.go"}, []string{"is not executable"}},
-		{"nowhere", Options{Command: "./no-such-server", Base: "/etc", Dir: "/"}, []string{filepath.Join("/etc", "no-such-server") + ", nor "}},
+		{"nowhere", Options{Command: "./no-such-server", Base: "/etc", Dir: "/"}, []string{filepath.Join("/etc", "no-such-server") + " or "}},
 		{"empty", Options{}, []string{"no command given"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -140,7 +140,7 @@ func (w *worker) end(c *exchange, err error) {
 	_ = w.link.report(upstream.Ended{Ticket: c.Ticket, Err: err})
 }
 
-// read processes the response. clean means that it was read to its end. The error is the one for Ended.
+// read processes the response. clean means that the response was read to its end. The error is reported in Ended.
 func (w *worker) read(c *exchange) (clean bool, err error) {
 	a := &w.answer
 	if a.unreadable != nil && a.status/100 == 2 {

@@ -129,7 +129,7 @@ func (s *site) endpoint(reference string) (path string, err error) {
 		return "", fmt.Errorf("%w: its URL is invalid: %.200q", errSSEEndpoint, reference)
 	}
 	if to.Scheme != s.url.Scheme || hostPort(to) != hostPort(s.url) && !strings.EqualFold(to.Host, s.host) {
-		return "", fmt.Errorf("the server's endpoint at %.200q has another origin than the URL, %q",
+		return "", fmt.Errorf("the endpoint event names a URL at %.200q, which is not the origin of the configured URL, %q",
 			to.Scheme+"://"+to.Host, s.url.Scheme+"://"+s.url.Host)
 	}
 	path = to.RequestURI()
