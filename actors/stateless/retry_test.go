@@ -330,16 +330,16 @@ func TestCancelStateless(t *testing.T) {
 		t.Error("the call continues without requests")
 	}
 	d = newDeskScript(t, 1)
+	d.servers("one")
 	for id := range 2 {
-		m := stdio(d, id+1, "", "")
-		m.Exchange.Frame, m.Exchange.Params = actortest.Request(t, strings.ReplaceAll(string(m.Exchange.Frame.Raw), "one_ask", "one_unknown"))
-		d.step(m)
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio", Stdio: true}}
+		x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"file:///x%d"}}`, id+1, id))
+		d.step(message.StatelessRequest{Exchange: x})
 	}
-	if n := len(d.s.calls.Waiting()); n == 2 {
-		d.wants("a request that waits for a list", cancel("2"), "2: accepted")
-		if len(d.s.calls.Waiting()) != 1 {
-			t.Error("the other request no longer waits")
-		}
+	d.wants("another request", cancel("9"))
+	d.wants("a request that waits for a list", cancel("2"), "2: accepted")
+	if waiting := d.s.calls.Waiting(); len(waiting) != 1 || string(waiting[0].Exchange.Frame.IDBytes()) != "1" {
+		t.Errorf("%d requests wait, want the first", len(waiting))
 	}
 }
 
