@@ -21,10 +21,11 @@ const (
 	bridgeMaxLine = 256 << 20       // maximum size of a message in either direction
 )
 
-// Bridge connects a client on in and out, with one message per line, to the running gateway at address (see EndpointOf). If the gateway
-// restarts, Bridge repeats the client's initialize, restores its log level and subscriptions, and notifies it that every list may have
-// changed. Requests that had been sent are answered with BACKEND_DISCONNECTED; others wait up to 20 s for the next gateway. key is the API
-// key, or "". Messages pass unchanged in both directions.
+// Bridge connects a client on in and out, with one message per line, to the running gateway at address (see
+// EndpointOf). If the gateway restarts, Bridge repeats the client's initialize, restores the log level and
+// subscriptions, and notifies the client that every list may have changed. Requests that had been sent are answered
+// with BACKEND_DISCONNECTED; others wait up to 20 s for the restarted gateway. key is the API key, or "". Messages
+// pass unchanged in both directions.
 //
 // The client's first message selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session. Its
 // subscriptions/listen streams are reopened after a restart.

@@ -198,7 +198,8 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 	}
 }
 
-// failed answers a request that may have been executed. It is retryable only if the method changes nothing.
+// failed answers a request that may have been executed. The error is marked as retryable only if the method changes
+// nothing.
 func (s *bridgeState) failed(f protocol.Frame, err error) {
 	message := "The connection to the gateway was lost after the request was sent"
 	if status, ok := errors.AsType[*upstream.StatusError](err); ok {

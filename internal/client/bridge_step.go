@@ -91,7 +91,7 @@ type bridgeState struct {
 	gen    uint64                 // newest link
 	links  map[uint64]int         // number of sent messages per open link
 	asks   map[string]*bridgeAsk  // requests of the server, by the id that the client knows
-	askers uint64
+	askers uint64                 // number of ids that the bridge has replaced in such requests
 }
 
 // Effects of a step.
@@ -166,7 +166,7 @@ func (s *bridgeState) clientRequest(f protocol.Frame) {
 	case f.Method == protocol.MethodPing:
 		s.tell(protocol.AppendResult(nil, f.IDBytes(), []byte("{}")))
 	case f.Method == protocol.MethodServerDiscover || f.Method == protocol.MethodOther:
-		s.refuse(f, protocol.MethodNotFound, "Method not found: this bridge supports versions with initialize only", false)
+		s.refuse(f, protocol.MethodNotFound, "Method not found: send initialize first, or the _meta of MCP 2026-07-28", false)
 	default:
 		s.refuse(f, protocol.InvalidRequest, "send initialize first", false)
 	}
@@ -316,7 +316,7 @@ func (s *bridgeState) own(m protocol.Method, params []byte) protocol.Frame {
 	}
 	var f protocol.Frame
 	if err := f.Parse(append(raw, '}')); err != nil {
-		panic("the bridge made a bad frame: " + err.Error())
+		panic("the bridge built an invalid frame: " + err.Error())
 	}
 	return f
 }

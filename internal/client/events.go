@@ -47,7 +47,8 @@ func isRefusal(e *upstream.Received) bool {
 	return e.Ticket != 0 && e.Last && e.Frame.Kind == protocol.KindError && (!e.Frame.ID.Present() || string(e.Frame.IDBytes()) == "null")
 }
 
-// refusal returns the error of such a response. For a path that does not exist it is the HTTP status.
+// refusal returns the error of a response for which isRefusal is true. For HTTP 404 it wraps an
+// *upstream.StatusError, otherwise it is an *RPCError.
 func (c *Client) refusal(e *upstream.Received) error {
 	rpc := &RPCError{}
 	if e.Status == 404 || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {

@@ -135,7 +135,7 @@ func (l *lines) read() error {
 		}
 	}
 	if errors.Is(in.Err(), bufio.ErrTooLong) {
-		return errors.New("a message of the gateway is too long")
+		return errors.New("a message from the gateway is too long")
 	}
 	if in.Err() != nil {
 		return in.Err()

@@ -14,8 +14,9 @@ const (
 	maxLookupPages = 1000
 )
 
-// headerLookup collects which tool arguments must be repeated in HTTP headers, which a client on a pipe does not do. It learns them from tool
-// lists that the client requests. If a call is refused because of missing headers, the bridge requests the list itself.
+// headerLookup collects which tool arguments must be repeated in HTTP headers. A client on a pipe does not send them.
+// The bridge learns them from tool lists that the client requests. If a call is refused because of missing headers,
+// the bridge requests the list itself.
 type headerLookup struct {
 	known   map[string]*protocol.Bindings // bindings by tool, for tools with such arguments
 	waiting []modernItem                  // refused calls that wait for the list
@@ -71,7 +72,7 @@ func (s *modernState) askForTools(like protocol.Frame, cursor []byte) {
 		raw = append(append(raw, `,"cursor":`...), cursor...)
 	}
 	var f protocol.Frame
-	if f.Parse(append(raw, "}}"...)) != nil { // like has no _meta; the gateway would have answered differently
+	if f.Parse(append(raw, "}}"...)) != nil { // like has no _meta, for which the gateway would have returned a different error
 		s.resume()
 		return
 	}

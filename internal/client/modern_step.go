@@ -153,7 +153,7 @@ func (s *modernState) pump() {
 	}
 }
 
-// working reports whether the client still waits for a response, other than of a stream.
+// working reports whether the client still waits for a response to a request other than subscriptions/listen.
 func (s *modernState) working() bool {
 	awaited := func(i modernItem) bool { return !i.listen && i.frame.Kind == protocol.KindRequest }
 	for _, i := range s.away {

@@ -9,20 +9,21 @@ const maxSteps = 64
 // must delay neither the connection nor the end of the call.
 type steps struct {
 	queue chan Progress
-	told  chan struct{} // closed when the goroutine has ended
+	done  chan struct{} // closed when the goroutine has ended
 }
 
-// newSteps starts reporting to tell, which is not called after ctx has ended. It returns nil if tell is nil.
-func newSteps(ctx context.Context, tell func(Progress)) *steps {
-	if tell == nil {
+// newSteps starts reporting steps to report, which is not called after ctx has ended. It returns nil if report is
+// nil.
+func newSteps(ctx context.Context, report func(Progress)) *steps {
+	if report == nil {
 		return nil
 	}
-	s := &steps{queue: make(chan Progress, maxSteps), told: make(chan struct{})}
+	s := &steps{queue: make(chan Progress, maxSteps), done: make(chan struct{})}
 	go func() {
-		defer close(s.told)
+		defer close(s.done)
 		for p := range s.queue {
 			if ctx.Err() == nil {
-				tell(p)
+				report(p)
 			}
 		}
 	}()
@@ -51,7 +52,7 @@ func (s *steps) end(ctx context.Context) {
 	}
 	close(s.queue)
 	select {
-	case <-s.told:
+	case <-s.done:
 	case <-ctx.Done():
 	}
 }

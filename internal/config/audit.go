@@ -33,7 +33,7 @@ func (d *decoder) checkAudit(c *Config) {
 	path := c.AuditPath()
 	for _, other := range []struct{ key, file string }{{"auth.keys", c.Auth.Keys}, {"tls.cert", c.TLS.Cert}, {"tls.key", c.TLS.Key}} {
 		if other.file != "" && sameFile(path, c.Beside(other.file)) {
-			d.complain("audit.file", "this is the file of "+other.key, "use a separate file, for example audit.jsonl")
+			d.complain("audit.file", "this is the same file as "+other.key, "use a separate file, for example audit.jsonl")
 		}
 	}
 	if c.Path != "" && sameFile(path, c.Path) {

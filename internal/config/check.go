@@ -25,7 +25,7 @@ func (d *decoder) check(c *Config) {
 			"a separator must be one to eight letters, digits, _ or -", ""},
 		{"limits.maxBufferedBytes", c.Limits.MaxBufferedBytes < c.Limits.MaxMessageBytes,
 			fmt.Sprintf("%s is below maxMessageBytes, %s", formatBytes(c.Limits.MaxBufferedBytes), formatBytes(c.Limits.MaxMessageBytes)),
-			"not even one message would fit into the buffer"},
+			"raise maxBufferedBytes, or lower maxMessageBytes"},
 	} {
 		if f.wrong {
 			d.complain(d.firstWritten(f.path, "limits.maxMessageBytes"), f.say, f.hint)

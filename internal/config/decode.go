@@ -173,7 +173,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	case root && m.key == "$schema": // read by editors only
 		return
 	case root && slices.Contains(laterSections, m.key):
-		d.warn(m.line, m.column, path, "accepted, but without effect yet", "the gateway ignores this section")
+		d.warn(m.line, m.column, path, "accepted, but has no effect yet", "the gateway ignores this section")
 		return
 	case slices.Contains(foreign, m.key):
 		d.ignore(m, last(at.path))
@@ -182,7 +182,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 		d.warn(m.line, m.column, path, "this key no longer exists and has no effect", "remove it; "+removedKeys[at.key(m.key).schema])
 		return
 	case isRefused(at, m.key):
-		d.fault(m.line, m.column, path, "not supported yet; the gateway does not run without the protection it asks for", "remove it and everything that depends on it")
+		d.fault(m.line, m.column, path, "not supported yet; the gateway refuses to run without the protection that this key requests", "remove it and everything that depends on it")
 		return
 	}
 	if len(d.report.Faults) >= maxFindings {

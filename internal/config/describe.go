@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Describe lists the differences between two configs for users, in the order of the new file: `files: args, timeout 30s → 1m0s` for a
-// server, then `limits.maxSessions 100 → 200` for a setting. It omits servers that only one config has. It shows values only if they cannot
-// be secret: numbers, durations and words from a fixed set.
+// Describe lists the differences between two configs for users, in the order of the new file: `files: args, timeout
+// 30s → 1m0s` for a server, then `limits.maxSessions 100 → 200` for a setting. It omits servers that only one config
+// has. It shows values only if they cannot be secret: booleans, numbers, durations and words from a fixed set.
 func Describe(old, next *Config) []string {
 	before := map[string]Server{}
 	for _, s := range old.Servers {

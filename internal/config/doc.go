@@ -12,11 +12,12 @@
 // (keys.go). The library's own strict decoding is not used, because it stops at the first error and converts 1.10 to 1.1 where an argument
 // must stay as written.
 //
-// A Config exists only if the file has no errors. A problem of the environment, such as a missing variable, is not an error of the file: it
-// makes one server misconfigured, and the others run. No message contains the value of a variable, an env entry or a header.
+// Parse and Load return a Config only if the file has no errors. Inside mcpServers, a problem in the environment,
+// such as a missing variable, is not an error: it makes only that server misconfigured. No message contains the value
+// of a variable, an env entry or a header.
 //
-// The package has no state and starts no goroutines. Its functions may be called concurrently. A Config must not be modified after Parse
-// has returned it.
+// The package keeps no state except caches, and starts no goroutines. Its functions may be called concurrently. A
+// Config must not be modified after Parse has returned it.
 package config
 
 //go:generate go run ./docgen ../../docs/config.md

@@ -58,8 +58,8 @@ func (c *Config) Hosts() []string {
 	return c.AllowedHosts
 }
 
-// checkAuthKeys reports a section auth without keys. Its lines may be commented out by mistake, or a variable in it may be empty. An explicit
-// `keys: ""` is allowed.
+// checkAuthKeys reports an auth section without keys. Its lines may be commented out by mistake, or a variable in it
+// may be empty. An explicit `keys: ""` is allowed.
 func (d *decoder) checkAuthKeys(c *Config) {
 	wrong := func(f *Finding) bool { return strings.HasPrefix(f.Path, "auth") }
 	keys, written := d.report.origins["auth.keys"]
@@ -76,7 +76,7 @@ func (d *decoder) checkIdentity(c *Config) {
 		if network, ok := parseNetwork(text); !ok {
 			fault := "neither an address nor a network"
 			if network.IsValid() {
-				fault = "this is every address, so any client could claim another address"
+				fault = "this includes every address, so any client could claim to have another address"
 			}
 			d.complain(d.itemPath("trustedProxies", i), fault, "write 127.0.0.1 or 10.0.0.0/8 for each proxy")
 		}
@@ -86,7 +86,7 @@ func (d *decoder) checkIdentity(c *Config) {
 		d.complain("publicUrl", "not a URL that clients can use", "write https://host, https://host:port or https://host/path, without a query")
 	}
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		d.complain("tls", "a certificate and its key go together", "write tls: {cert: tls.crt, key: tls.key}")
+		d.complain("tls", "cert and key must be set together", "write tls: {cert: tls.crt, key: tls.key}")
 	}
 	if o, ok := d.report.origins["tls"]; ok && !c.TLS.On() && !c.TLS.Off && c.TLS.Key == "" {
 		d.warn(o.line, o.column, "tls", "no certificate given, so the gateway serves plain HTTP", "write tls: {cert: tls.crt, key: tls.key}, or tls: off if that is intended")
@@ -116,7 +116,7 @@ func (d *decoder) checkForwardedKeys(c *Config) {
 			}
 			at := place{path: "mcpServers"}.key(s.Written).key("forwardHeaders").item(i).key("from").path
 			o := d.report.origins[at]
-			d.warn(o.line, o.column, at, "this sends the gateway's own API keys to the server, because clients with auth send them in this header",
+			d.warn(o.line, o.column, at, "forwarding Authorization sends clients' gateway API keys to the server, because with auth clients authenticate in that header",
 				"let clients send the server's token in a separate header: {from: X-Server-Token, to: Authorization}")
 		}
 	}
@@ -129,8 +129,8 @@ func (d *decoder) checkFiles(c *Config) {
 	}
 	for _, f := range []struct{ path, file, hint string }{
 		{"auth.keys", c.Auth.Keys, "create it with goblin-actor key new NAME; until then all clients are rejected"},
-		{"tls.cert", c.TLS.Cert, "the gateway does not start without it"},
-		{"tls.key", c.TLS.Key, "the gateway does not start without it"},
+		{"tls.cert", c.TLS.Cert, "create it, or correct its name; the gateway does not start without it"},
+		{"tls.key", c.TLS.Key, "create it, or correct its name; the gateway does not start without it"},
 	} {
 		if f.file == "" {
 			continue

@@ -16,8 +16,8 @@ func TestAddressAndIdentityChecks(t *testing.T) {
 		"publicUrl: https://user:pw@mcp.example.com":                      "publicUrl: not a URL",
 		"publicUrl: https://mcp.example.com/?x=1":                         "publicUrl: not a URL",
 		"publicUrl: https://*.example.com":                                "publicUrl: not a URL",
-		"tls: {cert: c}":                                                  "tls: a certificate and its key go together",
-		"tls: {key: k}":                                                   "tls: a certificate and its key go together",
+		"tls: {cert: c}":                                                  "tls: cert and key must be set together",
+		"tls: {key: k}":                                                   "tls: cert and key must be set together",
 		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 10.0.0.0/8, '::1']": "",
 		"auth: {keys: k}\ntrustedProxies: [proxy.example]":                "trustedProxies[0]: neither an address nor a network",
 		"auth:":                     "auth: no value given",
@@ -27,7 +27,7 @@ func TestAddressAndIdentityChecks(t *testing.T) {
 		"auth: {keys: '${NONE:-}'}": "auth: no keys given",
 		"auth: {keys: '${NONE}'}":   "auth.keys: variable NONE is not set",
 		"audit: {required: true}":   "audit: required is set, but there is no file",
-		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: this is every address",
+		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: this includes every address",
 	} {
 		_, report := Parse("goblin.yaml", []byte(file+"\n"), func(string) (string, bool) { return "", false })
 		err := report.Err()

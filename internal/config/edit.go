@@ -39,7 +39,7 @@ type Variable struct{ Name, Value string }
 func Slug(name string) string { return namespace.Slug(name) }
 
 // ErrByHand is wrapped by the error of an edit that cannot be made without changing other parts of the file.
-var ErrByHand = errors.New("this part of the file must be edited by hand")
+var ErrByHand = errors.New("this part of the file cannot be edited automatically; edit it by hand")
 
 // ErrNoServer is wrapped by the error of an edit if the file does not have the server.
 var ErrNoServer = errors.New("no such server")

@@ -243,7 +243,7 @@ func (d *editor) blockStep(prefix string) string {
 	return "  "
 }
 
-// replaceBlock replaces the value of an entry, which must be a scalar or missing.
+// replaceBlock replaces the value of an entry. The old value must be on the line of its key, or missing.
 func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
 	stop := lineEnd(d.lf, e.colon)
 	from := e.colon + indentOf(d.lf[e.colon:stop])
@@ -275,10 +275,10 @@ func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
 	return nil
 }
 
-// hollow reports whether a value may be replaced by a mapping.
+// hollow reports whether n has no content, so that a mapping may replace it.
 func hollow(n *node) bool { return void(n) || n.empty() }
 
-// valueOfEntry returns nil if the entry has no value.
+// valueOfEntry returns nil if the entry has no value, and a placeholder otherwise.
 func valueOfEntry(e blockEntry) *node {
 	if e.value == nil || e.value.Type() == ast.NullType {
 		return nil
@@ -286,7 +286,7 @@ func valueOfEntry(e blockEntry) *node {
 	return &node{kind: text}
 }
 
-// scalarEnd returns the offset just past a value on one line.
+// scalarEnd returns the offset just past the value at from, which must end before stop.
 func (d *editor) scalarEnd(from, stop int) (int, error) {
 	switch d.lf[from] {
 	case '"', '\'', '{', '[':

@@ -20,8 +20,8 @@ type flowItem struct {
 	comma      int    // offset of the comma after it; -1 if there is none
 }
 
-// scanFlow finds the items of the list or mapping that opens at offset open. The text is known to parse, so this only finds positions. It
-// returns ErrByHand for syntax that it does not support.
+// scanFlow finds the items of the list or mapping that opens at offset open. The text must be valid YAML; scanFlow
+// only finds positions. It returns ErrByHand for syntax that it does not support.
 func scanFlow(s string, open int) (flow, error) {
 	f := flow{open: open}
 	closer := byte('}')

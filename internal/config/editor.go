@@ -98,8 +98,8 @@ func (d *editor) start(i int) int {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// contentEnd returns the line after the content of lines from to to-1. Trailing blank lines, and trailing comments that are not indented more
-// than indent, belong to the next entry.
+// contentEnd returns the line after the content of the lines [from, to). Trailing blank lines, and trailing comments
+// that are not indented more than indent, belong to the next entry.
 func (d *editor) contentEnd(from, to, indent int) int {
 	for ; to > from+1; to-- {
 		line := d.line(to - 1)
@@ -136,7 +136,7 @@ func (d *editor) step() string {
 type block struct {
 	indent  int
 	entries []blockEntry
-	end     int // the line after it and the blank lines and comments that follow
+	end     int // the line after the block and the blank lines and comments that follow it
 }
 
 // blockEntry is one key of a block.

@@ -157,7 +157,7 @@ func (d *decoder) rootVariables(root *node) {
 		}
 		vars, _, err := d.readVariables(e.text, item, "envFile")
 		if err != nil {
-			d.warn(item.line, item.column, "envFile", err.Error(), "servers that need its variables are misconfigured until it exists")
+			d.warn(item.line, item.column, "envFile", err.Error(), "create the file or correct its name; until then, servers that need its variables are misconfigured")
 		}
 		for _, v := range vars {
 			known[v.Name] = v.Value

@@ -73,7 +73,7 @@ func expand(s string, from sources) expansion {
 	}
 }
 
-// reference appends the value of reference inner.
+// reference appends the value of the reference ${inner}.
 func (e *expansion) reference(b *strings.Builder, inner string, from sources) {
 	kind, what, _ := strings.Cut(inner, ":")
 	switch {

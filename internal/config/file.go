@@ -17,7 +17,7 @@ import (
 const MaxFileBytes = maxFileBytes
 
 // ErrChanged is wrapped by the error of Replace if the file has changed since OpenFile read it.
-var ErrChanged = errors.New("the file has changed in the meantime")
+var ErrChanged = errors.New("the file has changed since it was read")
 
 // FileError reports why a file cannot be read or replaced.
 type FileError struct {

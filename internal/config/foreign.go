@@ -300,7 +300,7 @@ func (d *decoder) isOurs(n *node) bool {
 	})
 }
 
-// loopbackName normalizes the loopback names of this machine.
+// loopbackName replaces the host of host:port by 127.0.0.1 if it is localhost or [::1].
 func loopbackName(host string) string {
 	for _, name := range []string{"localhost:", "[::1]:"} {
 		if port, ok := strings.CutPrefix(host, name); ok {
@@ -323,13 +323,13 @@ func listensAt(root *node) []string {
 	return list
 }
 
-// spokenVariable matches a variable in the syntax of Cursor, Windsurf and VS Code.
-var spokenVariable = pattern.Lazy(`\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(userHome))\}`)
+// foreignVariable matches a variable in the syntax of Cursor, Windsurf and VS Code.
+var foreignVariable = pattern.Lazy(`\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(userHome))\}`)
 
 // ownVariables converts another program's variables to the gateway's syntax.
 func ownVariables(s string) string {
-	return spokenVariable().ReplaceAllStringFunc(s, func(v string) string {
-		if name := spokenVariable().FindStringSubmatch(v)[1]; name != "" {
+	return foreignVariable().ReplaceAllStringFunc(s, func(v string) string {
+		if name := foreignVariable().FindStringSubmatch(v)[1]; name != "" {
 			return "${" + name + "}"
 		}
 		return "${HOME}"

@@ -12,7 +12,8 @@ import (
 var ownKeys = []string{"disabled", "description", "command", "args", "env", "inheritEnv", "cwd", "replicas", "urls", "type", "headers",
 	"protocol", "startTimeout", "reconnect", "roots", "labels", "group"}
 
-// checkGroups reports groups whose name is taken, and members that set keys of the first member.
+// checkGroups reports groups whose name is taken, and members with settings that are ignored because the first
+// member's apply.
 func (d *decoder) checkGroups(c *Config) {
 	first := map[string]*Server{}
 	for i := range c.Servers {
@@ -51,8 +52,8 @@ func (d *decoder) warnOfDifferences(first, s *Server, path string) {
 	if len(keys) > 0 {
 		at := path + ".group"
 		o := d.report.origins[at]
-		d.warn(o.line, o.column, at, fmt.Sprintf("the settings of the first member of group %s, %s, apply to all members: %s", s.Group, first.Name, strings.Join(keys, ", ")),
-			"set these keys at the first member, or to the same value")
+		d.warn(o.line, o.column, at, fmt.Sprintf("group %s uses the settings of its first member, %s, for %s", s.Group, first.Name, strings.Join(keys, ", ")),
+			"set these keys in the first member only, or to the same value in all members")
 	}
 }
 
@@ -66,8 +67,9 @@ func (d *decoder) says(path, key string) bool {
 	return false
 }
 
-// Gather returns the configuration with each group merged into one server. It has the name of the group, the position and settings of the
-// first member, and projects refer to it. c is not modified.
+// Gather returns the configuration with each group merged into one server. The merged server has the group's name,
+// and the position and settings of the first member. Projects that list a member refer to the group instead. c is not
+// modified.
 func Gather(c *Config) *Config {
 	if !slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Group != "" }) {
 		return c
@@ -174,8 +176,8 @@ func (s *Server) SameConnection(next *Server) bool {
 	return s.Name == next.Name && s.Fault == next.Fault && s.Disabled == next.Disabled && !differ(*s, *next, true)
 }
 
-// SameReplica reports whether the connection of replica i of was stays valid as replica j of next. The number of replicas does not
-// matter.
+// SameReplica reports whether the connection of replica i of was stays valid as replica j of next. A different number
+// of replicas does not matter.
 func SameReplica(was *Server, i int, next *Server, j int) bool {
 	a, b := *was, *next
 	switch {

@@ -32,7 +32,7 @@ func unknownKeyHint(key string, known []string) string {
 	if ours := otherNames[key]; ours != "" {
 		name, _, _ := strings.Cut(ours, ":")
 		if slices.Contains(known, name) {
-			return fmt.Sprintf("the name here is %s", ours)
+			return fmt.Sprintf("use %s", ours)
 		}
 	}
 	return "known keys: " + strings.Join(known, ", ")
@@ -42,9 +42,9 @@ func unknownKeyHint(key string, known []string) string {
 func strayServer(m member) string {
 	switch {
 	case slices.Contains([]string{"command", "args", "env", "url", "serverUrl", "headers"}, m.key):
-		return "it belongs to a server: mcpServers: {NAME: {" + m.key + ": …}}"
+		return "move it into the entry of a server: mcpServers: {NAME: {" + m.key + ": …}}"
 	case m.value.member("command") != nil || m.value.member("url") != nil || m.value.member("serverUrl") != nil:
-		return "servers go under mcpServers: mcpServers: {" + clip(m.key) + ": …}"
+		return "move the server under mcpServers: mcpServers: {" + clip(m.key) + ": …}"
 	}
 	return ""
 }
@@ -116,7 +116,7 @@ func syntaxHint(data []byte, line, column int) string {
 	case len(here) > 0 && strings.HasPrefix(strings.TrimLeft(string(here), " "), "\t"):
 		return "indent with spaces; YAML does not allow tabs"
 	case beginsJSON(string(data)):
-		return "a comma, a quote or a bracket is missing here or before"
+		return "add the comma, quote or bracket that is missing here or earlier"
 	case strings.Count(withoutQuoted(string(here)), ": ") > 1:
 		return "put a value that contains a colon and a space in double quotes"
 	}

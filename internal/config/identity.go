@@ -31,7 +31,7 @@ func (d *decoder) roles(to *[]Role, n *node, at place) {
 		d.fields(reflect.ValueOf(&r).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 			if len(filter.Rename) > 0 {
-				d.complain(here.key(key).key("rename").path, "a role cannot rename items", "rename under mcpServers")
+				d.complain(here.key(key).key("rename").path, "a role cannot rename items", "rename them under mcpServers")
 			}
 			if len(filter.Disabled) > 0 {
 				d.complain(here.key(key).key("disabled").path, "a role cannot disable items", "use deny instead")
@@ -62,7 +62,7 @@ func (d *decoder) rejectEmpty(n *node, at place) {
 	section, _, _ := strings.Cut(at.path, ".")
 	hint := map[string]string{"policy": "without restrictions, a policy permits everything", "auth": "without keys, clients are not authenticated"}[section]
 	if n.kind != invalidKind && hint != "" {
-		d.fault(n.line, n.column, at.path, "no value given", "add one, or remove the key: "+hint)
+		d.fault(n.line, n.column, at.path, "no value given", "add a value, or remove the key; "+hint)
 	}
 }
 

@@ -26,20 +26,24 @@ import (
 //
 // Default returns a complete Config. Load reads a file on top of it.
 type Config struct {
-	// Listen is the address to listen on, as host:port. There may be several. Port 0 picks a free port. Without `auth` only loopback
-	// addresses are allowed. Other addresses also need `tls`, `trustedProxies` or `tls: off`.
+	// Listen is the address to listen on, as host:port, or a list of addresses. Port 0 picks a free port. Without
+	// `auth`, only loopback addresses are allowed. With `auth`, other addresses also need `tls`, `trustedProxies` or
+	// `tls: off`.
 	Listen []string `key:"listen" single:"ok" default:"127.0.0.1:8730"`
 
-	// AllowedOrigins are origins that may send requests, such as `https://app.example.org`, besides the gateway's own. They also
-	// get CORS headers. A request with another `Origin` header gets 403; one without the header is accepted. There are no wildcards.
+	// AllowedOrigins are origins that may send requests, such as `https://app.example.org`, besides the gateway's
+	// own. Responses to them have CORS headers. A request with another `Origin` header gets 403; one without the
+	// header is accepted. Wildcards are not supported.
 	AllowedOrigins []string `key:"allowedOrigins" single:"ok"`
 
-	// AllowedHosts are values of the `Host` header to accept besides loopback names, the listen addresses and the host of
-	// `publicUrl`. Other hosts get 403. There are no wildcards.
+	// AllowedHosts are values of the `Host` header to accept besides loopback names and addresses, the listen
+	// addresses and the host of `publicUrl`. A request with another `Host` header gets 403. Wildcards are not
+	// supported.
 	AllowedHosts []string `key:"allowedHosts" single:"ok"`
 
-	// Servers are the MCP servers, by name. If two items would get the same public name, the server that comes first in the file
-	// keeps it. A name that does not match `[a-z0-9][a-z0-9-]*` is converted, with a warning. The name `goblin` is reserved.
+	// Servers are the MCP servers, by name. If two items would get the same public name, an item that already has the
+	// name keeps it. Otherwise the item of the server that comes first in the file gets it. A server name that does
+	// not match `[a-z0-9][a-z0-9-]*` is converted, with a warning. The name `goblin` is reserved.
 	Servers []Server `key:"mcpServers"`
 
 	// Namespace controls the public names of tools and prompts.
@@ -59,13 +63,14 @@ type Config struct {
 	// clients can call them by name even where they are not listed.
 	MetaTools string `key:"metaTools" oneof:"auto|all|true|only|false" default:"auto"`
 
-	// ValidateArguments is the `validateArguments` of servers that do not set their own.
+	// ValidateArguments is the value for servers that do not set `validateArguments`.
 	ValidateArguments string `key:"validateArguments" oneof:"off|refuse" default:"off"`
 
 	// ServerInfo is the name and title that clients see.
 	ServerInfo ServerInfo `key:"serverInfo"`
 
-	// Instructions is text for the client's model. It precedes the instructions of the servers. Default: a built-in text.
+	// Instructions is text for the client's model. It precedes the instructions of the servers. With `metaTools:
+	// only`, a built-in text on how to search the catalog follows it.
 	Instructions string `key:"instructions"`
 
 	// PageSize is the maximum number of items in one page of a list.
@@ -74,19 +79,20 @@ type Config struct {
 	// Limits holds limits for the whole gateway.
 	Limits Limits `key:"limits"`
 
-	// PublicURL is the address that clients use, as `scheme://host[:port][/path]`, if it differs from the listen addresses. Requests to its
-	// host are accepted as if it stood in `allowedHosts`. The pages for logging in to servers are served there if its host is
-	// localhost or a loopback address.
+	// PublicURL is the address that clients use, as `scheme://host[:port][/path]`, if it differs from the listen
+	// addresses. Requests to its host are accepted as if the host were listed in `allowedHosts`. If the host is
+	// `localhost` or a loopback address, the URLs of the pages for logging in to servers start with this address.
 	PublicURL string `key:"publicUrl"`
 
-	// TrustedProxies are addresses or networks of proxies whose X-Forwarded-For, Forwarded or X-Real-IP headers are believed.
-	// It needs `auth`. Without `auth`, the gateway refuses proxied requests.
+	// TrustedProxies are addresses or networks of proxies whose X-Forwarded-For, Forwarded or X-Real-IP headers are
+	// trusted. It needs `auth`. Without `auth`, the gateway refuses proxied requests.
 	TrustedProxies []string `key:"trustedProxies" single:"ok"`
 
 	// Auth controls how clients authenticate.
 	Auth Auth `key:"auth"`
 
-	// TLS sets the certificate for HTTPS, or `off` to allow plain HTTP on addresses that other machines can reach.
+	// TLS holds the certificate for HTTPS. The value `off` allows plain HTTP on addresses that other machines can
+	// reach.
 	TLS TLS `key:"tls"`
 
 	// Policy controls what each client may see and do. Without this section, everything is permitted.
@@ -95,7 +101,7 @@ type Config struct {
 	// Audit controls the audit log.
 	Audit Audit `key:"audit"`
 
-	// Egress controls the outgoing connections that servers can cause.
+	// Egress controls connections to the URLs that servers name for OAuth logins.
 	Egress Egress `key:"egress"`
 
 	// Drain is how long running calls may continue after SIGTERM or SIGINT. 0 ends them at once.
@@ -104,8 +110,9 @@ type Config struct {
 	// Log controls the log, which goes to stderr.
 	Log Log `key:"log"`
 
-	// EnvFile names files of `NAME=value` lines that `${NAME}` may refer to, relative to this file. Variables that are set when the gateway
-	// starts take precedence. Servers do not get these variables unless their `env` refers to them. Restrict who can read these files.
+	// EnvFile names files with `NAME=value` lines, relative to this file. `${NAME}` may refer to their variables.
+	// Variables that are set when the gateway starts take precedence. Servers do not get these variables unless their
+	// `env` refers to them. Restrict who can read these files.
 	EnvFile []string `key:"envFile" single:"ok"`
 
 	Path  string   // file name; "" if there is no file
@@ -122,7 +129,8 @@ type Namespace struct {
 	// Separator is placed between prefix and name: one to eight letters, digits, `_` or `-`.
 	Separator string `key:"separator" default:"_"`
 
-	// MaxLength is the maximum number of characters in a public name. A longer name is cut and ends with a hash.
+	// MaxLength is the maximum number of characters in a public name. A longer name is shortened and ends with a
+	// hash.
 	MaxLength int `key:"maxLength" min:"16" max:"256" default:"64"`
 }
 
@@ -132,15 +140,15 @@ type Resources struct {
 	// or `original` (the server's own URI).
 	URIStyle string `key:"uriStyle" oneof:"prefix|underscore|original" default:"prefix"`
 
-	// Unlisted selects which URIs clients may read and subscribe to although the server neither lists them nor has a matching template:
-	// `mentioned` (URIs that the server has sent in a result or notification), `forward` (all) or `refuse` (none). The server's
-	// `resources` filter applies in any case.
+	// Unlisted selects which URIs clients may read and subscribe to although the server neither lists them nor has a
+	// matching template: `mentioned` (URIs that the server has sent in a result or notification), `forward` (all) or
+	// `refuse` (none). The server's `resources` filter always applies.
 	Unlisted string `key:"unlisted" oneof:"mentioned|forward|refuse" default:"mentioned"`
 }
 
 // Tools holds settings for the tools of all servers.
 type Tools struct {
-	// Invalid is the `tools.invalid` of servers that do not set their own.
+	// Invalid is the value for servers that do not set `tools.invalid`.
 	Invalid string `key:"invalid" oneof:"hide|show" default:"hide"`
 }
 

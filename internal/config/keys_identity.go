@@ -28,7 +28,7 @@ func (t TLS) On() bool { return t.Cert != "" }
 
 // Policy controls what each client may see and do. Anything no role permits is invisible to the client.
 type Policy struct {
-	Present bool // the file has the section, so everything is denied that no role permits
+	Present bool // the file has the section, so everything that no role permits is denied
 
 	// Mode is `enforce`, or `report` to permit everything and log what would have been denied.
 	Mode string `key:"mode" oneof:"enforce|report" default:"enforce"`
@@ -51,8 +51,8 @@ type Role struct {
 	// Projects limits the role to these projects. Default: none; the role applies everywhere.
 	Projects []string `key:"projects" single:"ok"`
 
-	// Tools filters tools by public name. A glob with a slash matches `server/tool`, with the server's own name of the tool. `rename` and
-	// `disabled` are not allowed here. Default: all.
+	// Tools filters tools by public name. A glob with a slash matches `server/tool`, where `tool` is the server's own
+	// name for the tool. `rename` and `disabled` are not allowed here. Default: all.
 	Tools Filter `key:"tools"`
 
 	// Prompts filters prompts in the same way.
@@ -67,12 +67,12 @@ type Role struct {
 	// ReadOnlyTools are globs for tools to treat as read-only. It needs `readOnly`.
 	ReadOnlyTools []string `key:"readOnlyTools" single:"ok"`
 
-	// Rate is the maximum number of requests of one principal, such as `60/min` (units s, min, h). More are refused with RATE_LIMITED. Of several
-	// roles with a rate, the highest applies. Default: no limit.
+	// Rate is the maximum number of requests of one principal, such as `60/min` (units s, min, h). More are refused
+	// with RATE_LIMITED. If several roles set a rate, the highest applies. Default: no limit.
 	Rate string `key:"rate"`
 
-	// ToolRate is the maximum number of calls of each tool by one principal, written like `rate`. Of several roles that permit the tool,
-	// the highest applies. Default: no limit.
+	// ToolRate is the maximum number of calls of each tool by one principal, written like `rate`. If several roles
+	// that permit the tool set one, the highest applies. Default: no limit.
 	ToolRate string `key:"toolRate"`
 
 	// Admin is the permission for admin commands and the console: `none`, `view` or `act`.
@@ -99,7 +99,7 @@ type Audit struct {
 	// File is the audit log (JSON lines), relative to this file. Default: none; there is no audit log.
 	File string `key:"file"`
 
-	// When is `end` (one line at the end of each call) or `both` (another one at its start).
+	// When selects when a call is recorded: `end` (when it ends) or `both` (also when it starts).
 	When string `key:"when" oneof:"end|both" default:"end"`
 
 	// Sync selects when lines are flushed to disk: `1s` (within a second), `each` (before the call is answered) or `never` (the system
@@ -125,9 +125,9 @@ type Rotate struct {
 	Keep int `key:"keep" min:"0" max:"100000" default:"0"`
 }
 
-// Egress controls the outgoing connections that servers can cause.
+// Egress controls connections to the URLs that servers name for OAuth logins.
 type Egress struct {
-	// Allow lists addresses, networks (`10.0.0.0/8`) or host names in private networks that a server may name as its metadata, login page or
-	// token endpoint. A change applies after a restart.
+	// Allow lists addresses, networks (`10.0.0.0/8`) or host names in private networks that a server may name for its
+	// metadata, login page or token endpoint. A change applies after a restart.
 	Allow []string `key:"allow" single:"ok"`
 }

@@ -7,10 +7,11 @@ type Limits struct {
 	// MaxMessageBytes is the maximum size of one message in either direction. It must not exceed `maxBufferedBytes`.
 	MaxMessageBytes int64 `key:"maxMessageBytes" form:"bytes" min:"1KiB" max:"1GiB" default:"64MiB"`
 
-	// MaxSessions is the maximum number of client sessions and listen streams. At the limit, the least recently used session without
-	// calls and streams is closed, taken from the owner with the most sessions (a principal; without `auth` an address, or on this machine a
-	// client name). If a principal owns more than half of the sessions, one that only has a stream may be closed.
-	// Otherwise the client gets 503.
+	// MaxSessions is the maximum number of client sessions and listen streams. At the limit, the gateway closes the
+	// least recently used session without calls and streams of the owner with the most sessions. The owner is the
+	// principal; without `auth` it is the address, or for clients on this machine the client name. If there is no
+	// such session and another principal has more than half of all sessions, one of its sessions that has only a
+	// stream is closed. Otherwise the new client gets 503.
 	MaxSessions int `key:"maxSessions" min:"1" max:"10000000" default:"10000"`
 
 	// MaxInFlightPerClient is the maximum number of running calls of one client. More are refused with OVERLOADED.
@@ -38,9 +39,9 @@ type Limits struct {
 	// 2026-07-28 client is dropped, and a new question to an older client is refused. 0 means no limit.
 	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000" default:"16"`
 
-	// StartsAtOnce is the maximum number of processes that start at the same time. Servers with a waiting call start first, then the
-	// others in file order. A start no longer counts after one second, so a download does not block others. URLs never count.
-	// 0 means no limit.
+	// StartsAtOnce is the maximum number of processes that start at the same time. Servers with a waiting call start
+	// first, then those that lost their connection, then first starts in file order, then further attempts. A start
+	// no longer counts after one second, so a download does not block others. URLs never count. 0 means no limit.
 	StartsAtOnce int `key:"startsAtOnce" min:"0" max:"100000" default:"4"`
 
 	// MaxBufferedBytes is the maximum memory for messages in transit over all connections.

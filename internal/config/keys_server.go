@@ -20,8 +20,9 @@ type Server struct {
 	// Description is one line for users and for search. Default: the server's own.
 	Description string `key:"description"`
 
-	// Command is the program to run. A name without a slash is looked up on PATH. A relative path such as `./server.py` is resolved
-	// against the directory of this file, then against `cwd`. A leading `~` or `$HOME` stands for the home directory.
+	// Command is the program to run. A name without a slash is looked up on PATH. A relative path such as
+	// `./server.py` is resolved against the directory of this file, then against `cwd`. A leading `~` or `$HOME`
+	// stands for the home directory.
 	Command string `key:"command" change:"connection"`
 
 	// Args are the arguments of `command`, passed exactly as written: `1.10` stays `1.10` and `yes` stays `yes`.
@@ -30,8 +31,8 @@ type Server struct {
 	// Env are environment variables for `command`, passed exactly as written. PATH, HOME, USER, LANG, TERM and TMPDIR are always passed on.
 	Env map[string]string `key:"env" secret:"yes" change:"connection"`
 
-	// EnvFiles names files of `NAME=value` lines to add to the environment of `command`, relative to this file. `env` takes
-	// precedence, and later files override earlier ones.
+	// EnvFiles names files with `NAME=value` lines, relative to this file, whose variables are added to the
+	// environment of `command`. `env` takes precedence, and later files override earlier ones.
 	EnvFiles []string `key:"envFile" single:"ok" change:"connection"`
 
 	// InheritEnv passes all environment variables of the gateway to `command`.
@@ -51,18 +52,21 @@ type Server struct {
 	// 2024-11-05) or `stdio`. `auto` uses stdio for a command. For a URL it tries `http`, then `sse`.
 	Type string `key:"type" oneof:"auto|http|sse|stdio" default:"auto" change:"connection"`
 
-	// Headers are sent with every HTTP request. By default, gzip is requested from servers on other machines only.
-	// `Accept-Encoding: identity` turns it off, `Accept-Encoding: gzip` turns it on for a server on this machine.
+	// Headers are sent with every HTTP request. By default, only servers on other machines are asked for
+	// gzip-compressed responses. `Accept-Encoding: identity` turns this off, and `Accept-Encoding: gzip` turns it on
+	// for a server on this machine.
 	Headers map[string]string `key:"headers" secret:"yes" change:"connection"`
 
 	// Protocol is the protocol version to speak: `auto`, `legacy` (versions with initialize and sessions), `modern` (the stateless version)
 	// or one exact version. If a server supports both eras, `auto` uses the client's era for a URL and `legacy` for a command.
 	Protocol string `key:"protocol" oneof:"auto|legacy|modern|2024-11-05|2025-03-26|2025-06-18|2025-11-25|2026-07-28" default:"auto" change:"connection"`
 
-	// Isolation selects which clients share a connection: `shared` (all), `class` (clients with the same capabilities), `principal` (clients
-	// of the same principal; without `auth` all clients), `session` (none) or `leased` (none while a call runs). The catalog is read over
-	// a separate connection under `principal` and `session`. A connection of a session is closed with the session, and other
-	// separate connections after `limits.sessionIdle` without calls and subscriptions. Default: shared for commands, class for URLs.
+	// Isolation selects which clients share a connection: `shared` (all), `class` (clients with the same
+	// capabilities), `principal` (clients of the same principal; without `auth` all clients), `session` (none) or
+	// `leased` (none while a call runs). Under `principal` and `session`, the catalog is read over a separate
+	// connection. A session's connection is closed with the session. Other clients' connections are closed after
+	// `limits.sessionIdle` without calls and subscriptions, or after 10 minutes if that is less and the clients have
+	// separate logins or forwarded headers. Default: shared for commands, class for URLs.
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" default:"shared" change:"connection"`
 
 	// MaxBackends is the maximum number of connections with isolation `leased`, `principal` or `session`, or with `forwardHeaders`. At the
@@ -77,7 +81,8 @@ type Server struct {
 	// Queue limits the calls that wait for a free slot. Clients take turns.
 	Queue Queue `key:"queue"`
 
-	// StartTimeout is the time from start to complete catalog. It includes downloads by npx or uvx.
+	// StartTimeout is the maximum time from starting a server to having read its complete catalog. It includes
+	// downloads by npx or uvx.
 	StartTimeout time.Duration `key:"startTimeout" min:"1ms" max:"24h" default:"1m"`
 
 	// Timeout ends a call after this time without a response or progress, counted from dispatch. It pauses while a question
@@ -90,7 +95,7 @@ type Server struct {
 	// Balance selects the replica for a call.
 	Balance string `key:"balance" oneof:"round-robin|least-busy" default:"round-robin"`
 
-	// Retry controls which calls may be sent twice.
+	// Retry controls which calls may be resent.
 	Retry Retry `key:"retry"`
 
 	// Reconnect controls the delay between connection attempts.
@@ -117,8 +122,8 @@ type Server struct {
 	// Prompts filters and renames prompts.
 	Prompts Filter `key:"prompts"`
 
-	// ResourceFilter filters resources and templates by URI. It also applies to the URIs that match a template, in every spelling. With
-	// `allow`, `deny` or `disabled`, URIs with dot segments or encoded slashes are refused.
+	// ResourceFilter filters resources and templates by URI. It also applies to URIs that match a template, however
+	// they are spelled. With `allow`, `deny` or `disabled`, URIs with dot segments or encoded slashes are refused.
 	ResourceFilter Filter `key:"resources"`
 
 	// Roots are URIs (`file://…`) to send if the server requests roots outside a call.
@@ -132,18 +137,20 @@ type Server struct {
 	// Auth controls how the gateway logs in to a server with a URL.
 	Auth ServerAuth `key:"auth" change:"connection"`
 
-	// Labels are matched by projects and by clients that prefer certain replicas.
+	// Labels are used by projects, and by clients that prefer certain replicas.
 	Labels map[string]string `key:"labels"`
 
-	// Group makes all servers of a group replicas of one server with the group's name. Each member keeps its connection settings
-	// (`command`, `env`, `url`, `headers`, `protocol` and so on), `replicas`, `startTimeout`, `reconnect`, `roots` and `labels`. The first member's
-	// value applies to all other keys. A call never goes to a member that defines the tool differently from the list.
+	// Group makes all servers of a group replicas of one server with the group's name. Each member keeps its
+	// connection settings (`command`, `env`, `url`, `headers`, `protocol` and so on), `replicas`, `startTimeout`,
+	// `reconnect`, `roots` and `labels`. The first member's value applies to all other keys. A call never goes to a
+	// member whose definition of the tool differs from the listed one.
 	Group string `key:"group" change:"connection"`
 
-	// Embedded numbers the function of a Go program that is this server. 0 means that the server is a command or a URL.
+	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
+	// server is a command or a URL.
 	Embedded uint64
 
-	// Members are the entries of a group in file order, if the server is one (see Gather).
+	// Members are the group's entries in file order if this server stands for a group (see Gather).
 	Members []Server
 
 	// Fault says why this server is misconfigured, such as a missing variable; "" if it can run. It never holds the value of
@@ -161,17 +168,18 @@ type Queue struct {
 	Timeout time.Duration `key:"timeout" min:"1ms" max:"24h" default:"10s"`
 }
 
-// Retry controls which calls may be sent twice.
+// Retry controls which calls may be resent.
 type Retry struct {
-	// InFlight applies to calls that had been sent when the connection broke: `never` or `idempotent` (resend once: calls of tools with
-	// idempotentHint or readOnlyHint, reads, prompts and completions). A call is never resent if its server has sent a question.
+	// InFlight selects which calls are resent, once, if the connection breaks after they were sent: `never` (none) or
+	// `idempotent` (calls of tools with idempotentHint or readOnlyHint, reads, prompts and completions). A call is
+	// not resent if its server has already sent a question for it.
 	InFlight string `key:"inFlight" oneof:"never|idempotent" default:"never"`
 }
 
-// Reconnect controls the delay between connection attempts. The first attempt after a connection of at least 5 s is immediate. For a URL,
-// a few more attempts follow within half a second.
+// Reconnect controls the delay between connection attempts. After a connection that lasted at least 5 s, the first
+// attempt is immediate. For a URL, a few more attempts follow within half a second.
 type Reconnect struct {
-	// Min is the first delay. Further delays grow, with jitter. It must not exceed `max`.
+	// Min is the first delay. Each further delay is up to twice as long, with jitter. It must not exceed `max`.
 	Min time.Duration `key:"min" min:"1ms" max:"24h" default:"500ms"`
 
 	// Max is the longest delay.
@@ -224,8 +232,8 @@ type ServerAuth struct {
 	// As selects the login that calls use: `shared` (one for all clients) or `principal` (one for each principal).
 	As string `key:"as" oneof:"shared|principal" default:"shared" change:"connection"`
 
-	// CatalogAs selects the login that reads the catalog under `as: principal`: `shared` (a separate user login) or `client` (client
-	// credentials with `clientId` and `clientSecret`).
+	// CatalogAs selects the login with which the catalog is read under `as: principal`: `shared` (a separate user
+	// login) or `client` (client credentials with `clientId` and `clientSecret`).
 	CatalogAs string `key:"catalogAs" oneof:"shared|client" default:"shared" change:"connection"`
 
 	// ClientID is the gateway's client ID at the authorization server. Default: none; the gateway uses `clientMetadataUrl`,

@@ -13,10 +13,12 @@ import (
 // plainVariables matches variables that never hold a secret. Hiding the home directory, for example, would make logs useless.
 var plainVariables = pattern.Lazy(`^(?:HOME|USERPROFILE|USER|LOGNAME|USERNAME|HOSTNAME|PATH|PWD|SHELL|TERM|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|APPDATA|LOCALAPPDATA|XDG_.*_(?:HOME|DIRS?)|NODE_ENV)$`)
 
-// secretPlaces matches the places whose values are always secret. Their fields have the tag secret.
+// secretPlaces matches the schema paths of the fields tagged secret. A variable's value used there is secret unless
+// plainVariables matches the variable's name.
 var secretPlaces = pattern.Lazy(`^mcpServers\.\*\.(?:env\.|headers\.|auth\.clientSecret$)`)
 
-// noteSecrets records the secrets among resolved values. Values from files, the keyring and commands are always secret.
+// noteSecrets records the secrets among resolved values. Values from files, the keyring and commands are always
+// secret. A variable's value is secret if it is used at a secret place, or if its name or form suggests a secret.
 func (d *decoder) noteSecrets(values []resolved, at place) {
 	for _, v := range values {
 		switch {
@@ -39,7 +41,7 @@ func (d *decoder) noteSecret(value string) {
 	d.secrets[value] = true
 }
 
-// known returns all secret values, including those written in the file or in a file of variables.
+// known returns all secret values, including those written in the file or in an envFile.
 func (d *decoder) known(cfg *Config) secret.Values {
 	note := func(word, shown string) {
 		secret.Move(word, shown, func(value, _ string) string {

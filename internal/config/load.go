@@ -22,7 +22,7 @@ func Load(path string) (*Config, Report) {
 	if err != nil {
 		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
 		if errors.Is(err, fs.ErrNotExist) {
-			f.Message, f.Hint = "no such file", "set the file with --config or $GOBLIN_CONFIG"
+			f.Message, f.Hint = "no such file", "name the file with --config or $GOBLIN_CONFIG"
 		}
 		return nil, Report{Faults: []*Finding{f}}
 	}
@@ -32,7 +32,8 @@ func Load(path string) (*Config, Report) {
 	return d.parse(data)
 }
 
-// Outline is like Load, but does not run commands or read the keyring, for callers that do not need the values.
+// Outline is like Load, but does not run commands or read the keyring. It is for callers that do not need those
+// values.
 func Outline(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
@@ -41,7 +42,8 @@ func Outline(path string) (*Config, Report) {
 	return parseAt(path, string(data))
 }
 
-// reads allows the decoder to read files that the file at path names. They are relative to it, unless it is a pipe.
+// reads allows the decoder to read files that the file at path names. Relative names are resolved against the
+// directory of path if it is a regular file. For a pipe, they are left as they are.
 func (d *decoder) reads(path string) {
 	d.read, d.may.files = readEnvFile, true
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -142,7 +144,8 @@ func (d *decoder) whole(data []byte) *Config {
 	return &cfg
 }
 
-// Salvage is like Load, but for a file with errors it returns the servers without errors. The Config is nil only if there are none.
+// Salvage is like Load, but for a file with errors it returns the servers without errors. The Config is nil if the
+// file cannot be read, or if it has errors and every server has some.
 func Salvage(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
@@ -169,7 +172,7 @@ func newDecoder(name string, env func(string) (string, bool)) *decoder {
 	return &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}, reported: map[string]bool{}}
 }
 
-// root parses the file. It returns nil if the file is empty, or if it is not valid, which is reported.
+// root parses the file. It returns nil if the file is empty, or after reporting that the file is not valid.
 func (d *decoder) root(data []byte) *node {
 	source, fault := decodeText(data)
 	if fault == nil {
@@ -229,13 +232,13 @@ func configHome(getenv func(string) string) string {
 	return ""
 }
 
-// isDesktopFile reports whether name is the file of Claude Desktop, whose other keys are ignored.
+// isDesktopFile reports whether name is the file of Claude Desktop. Unknown keys at its root are ignored.
 func isDesktopFile(name string) bool {
 	return strings.EqualFold(filepath.Base(name), desktopFile)
 }
 
-// Peek is like Load, but returns everything that could be decoded of a file with errors. It does not run commands or read the keyring. The
-// Config is nil only if the file cannot be read.
+// Peek is like Load, but returns everything that could be decoded, even from a file with errors. It does not run
+// commands or read the keyring. The Config is nil only if the file cannot be read.
 func Peek(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {

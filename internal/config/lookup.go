@@ -80,7 +80,7 @@ func (d *decoder) ask(kind, what string) (string, error) {
 	case kind == fromFile, !d.may.others:
 		return "", errNotLookedUp
 	case !time.Now().Before(d.may.deadline):
-		return "", fmt.Errorf("the references before it took %v", lookTime)
+		return "", fmt.Errorf("not resolved, because the limit of %v for all references of the file has passed", lookTime)
 	case kind == fromKeyring:
 		return keyring.Get(what)
 	}

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// launchers are programs that start command lines in READMEs. They identify a command line in one string even if they are not
-// installed.
+// launchers are programs with which command lines in READMEs start. A string that starts with one is a command line
+// even if the program is not installed.
 var launchers = []string{"npx", "npm", "pnpm", "yarn", "node", "bun", "bunx", "deno", "uv", "uvx", "pipx", "python", "python3",
 	"docker", "podman", "go", "java", "dotnet", "cmd", "cmd.exe"}
 
@@ -104,8 +104,8 @@ func withoutWindows(command string) (name string, ok bool) {
 	return name, isPath && name != ""
 }
 
-// ProgramFinder returns a function that reports whether a name or path can be run. It looks up a name on path, and a relative path in the
-// directories bases.
+// ProgramFinder returns a function that reports whether a name or path can be run. It looks up a name in the
+// directories of path, which has the form of PATH, and a relative path in the directories bases.
 func ProgramFinder(path string, bases ...string) func(string) bool {
 	runs := func(file string) bool { _, err := exec.LookPath(file); return err == nil }
 	return func(program string) bool {

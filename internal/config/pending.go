@@ -8,8 +8,8 @@ import (
 // laterSections are sections that are accepted without effect.
 var laterSections = []string{"admin", "trust", "tracing"}
 
-// refusedKeys are planned keys that protect something, by the place of their section. A file that relies on one is rejected, because
-// running without the protection would be unsafe.
+// refusedKeys are planned keys that restrict access, by the schema path of their section. A file that relies on one
+// is rejected, because running without the restriction would be unsafe.
 var refusedKeys = map[string]string{
 	"auth":              "jwt|introspection|proxy|broker|clientCA",
 	"tls":               "acme|clientCA",

@@ -125,7 +125,8 @@ func (d *decoder) checkPlaceholderURL(path, address string) {
 	}
 }
 
-// checkPlaceholder warns if the value at path is a placeholder. An empty default, `${NAME:-}`, is intended.
+// checkPlaceholder warns if the value at path is a placeholder. An empty default, `${NAME:-}`, is considered
+// intended.
 func (d *decoder) checkPlaceholder(path, name, value string) {
 	said := placeholderFault(name, value)
 	o := d.report.origins[path]

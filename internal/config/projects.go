@@ -15,7 +15,7 @@ func (d *decoder) projects(to *[]Project, n *node, at place) {
 		d.fields(reflect.ValueOf(&p).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": p.Tools, "prompts": p.Prompts, "resources": p.Resources} {
 			if len(filter.Rename) > 0 {
-				d.complain(here.key(key).key("rename").path, "a project cannot rename items", "rename under mcpServers")
+				d.complain(here.key(key).key("rename").path, "a project cannot rename items", "rename them under mcpServers")
 			}
 		}
 		*to = append(*to, p)

@@ -81,7 +81,8 @@ type referenceWriter struct {
 	sections []Section
 }
 
-// add appends the section for struct type t at path, and those for the structs in it that have none yet.
+// add appends the section for struct type t at path, and sections for the struct types of its fields that have none
+// yet.
 func (r *referenceWriter) add(t reflect.Type, title, path string) {
 	at := len(r.sections)
 	r.sections = append(r.sections, Section{Title: title, Intro: meaning(t.Name(), firstParagraph(r.comments[t.Name()])), of: t})

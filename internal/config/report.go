@@ -58,7 +58,8 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// KeyOf returns the key within the entry of server, such as `env.API_KEY`. ok is false if path is outside that entry.
+// KeyOf returns the part of path inside the server's entry, such as `env.API_KEY`. ok is false if path is outside
+// that entry.
 func KeyOf(path string, server Server) (key string, ok bool) {
 	return strings.CutPrefix(path, join("mcpServers", server.Written)+".")
 }

@@ -42,7 +42,7 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	d.noteSecrets(e.values, at)
 	switch {
 	case e.fault != "" && d.foreign:
-		d.complain(at.path, e.fault, "only the program that wrote the file supports this; goblin-actor config import lists what it can import")
+		d.complain(at.path, e.fault, "run goblin-actor config import to list what can be imported; only the program that wrote the file supports this")
 		return "", false
 	case e.fault != "":
 		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME}, ${NAME:-default}, ${file:PATH}, ${keyring:NAME} or ${command:PROGRAM ARGUMENTS}; $$ is a dollar sign")

@@ -13,8 +13,8 @@ import (
 // SchemaFile is the file name by which new configuration files refer to the JSON Schema, which is written next to them.
 const SchemaFile = "goblin.schema.json"
 
-// Schema returns the JSON Schema (draft 2020-12) of the configuration, for editors. It is derived from the keys' types, tags and
-// comments. It checks less than Parse does: nothing that concerns several keys at once.
+// Schema returns the JSON Schema (draft 2020-12) of the configuration, for editors. It is derived from the keys'
+// types, tags and comments. It checks less than Parse does, and few rules that involve several keys.
 func Schema() []byte { return bytes.Clone(schemaJSON()) }
 
 var schemaJSON = sync.OnceValue(func() []byte {
@@ -26,7 +26,7 @@ var schemaJSON = sync.OnceValue(func() []byte {
 		properties[key] = true
 	}
 	for _, key := range laterSections {
-		properties[key] = object{"description": "Accepted, but without effect yet."}
+		properties[key] = object{"description": "Accepted, but has no effect yet."}
 	}
 	whole := object{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "goblin-actor", "$defs": s.defs}
 	maps.Copy(whole, root)

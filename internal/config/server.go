@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	ownName       = "goblin" // the server of the meta tools
+	ownName       = "goblin" // the name of the gateway's own server, which has the meta tools
 	maxNameLength = 64
 )
 
@@ -46,7 +46,7 @@ func (d *decoder) entries(n *node, at place, read func(name string, m member, he
 			d.fault(m.line, m.column, here.path, `the name "goblin" is reserved`, "choose another name")
 			continue
 		case dup:
-			d.fault(m.line, m.column, here.path, fmt.Sprintf("duplicate name: %q and %q are both %q", clip(taken.key), clip(m.key), name),
+			d.fault(m.line, m.column, here.path, fmt.Sprintf("duplicate name: %q and %q both become %q", clip(taken.key), clip(m.key), name),
 				fmt.Sprintf("the other is at %d:%d; rename one", taken.line, taken.column))
 			continue
 		}
@@ -108,7 +108,7 @@ func (d *decoder) checkServer(s *Server, at place) {
 
 func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	if s.Command == "" {
-		d.complain(at("command"), "empty; a server with a command needs a program", "")
+		d.complain(at("command"), "empty; it must name the program to run", "")
 	}
 	switch s.Type {
 	case "auto", "stdio":

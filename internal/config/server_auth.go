@@ -15,7 +15,7 @@ func (s *Server) LogsIn() bool {
 	return s.Auth.Type != "auto" || !s.sendsAuthorization()
 }
 
-// LaneOf returns the principal whose login a call of principal uses, or "" for the shared login.
+// LaneOf returns the principal whose login is used for a call by principal, or "" for the shared login.
 func (s *Server) LaneOf(principal string) string {
 	if s.Auth.As != "principal" {
 		return ""
@@ -28,7 +28,8 @@ func (s *Server) SameLogin(next *Server) bool {
 	return s.LogsIn() && next.LogsIn() && s.URLs[0] == next.URLs[0] && reflect.DeepEqual(s.Auth, next.Auth)
 }
 
-// UsesClientCredentials reports whether the gateway itself logs in for lane ("" for the shared login).
+// UsesClientCredentials reports whether the gateway itself logs in for lane, with client credentials. Lane "" is the
+// shared login.
 func (a *ServerAuth) UsesClientCredentials(lane string) bool {
 	return a.Type == "client" || lane == "" && a.As == "principal" && a.CatalogAs == "client"
 }
@@ -61,13 +62,13 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 		d.complain(key("type"), "the server already gets an Authorization header", "remove it from headers, forwardHeaders and url, or remove auth")
 	}
 	if auth.As == "principal" && (auth.Type == "none" || auth.Type == "client" || s.sendsAuthorization()) {
-		d.complain(key("as"), "there are no separate logins of principals", "as: principal needs type: oauth")
+		d.complain(key("as"), "principals cannot log in separately to this server", "set type: oauth and send no Authorization header, or remove as")
 	}
 	if auth.As == "principal" {
 		d.checkLanes(s, at)
 	}
 	if auth.CatalogAs != "shared" && auth.As != "principal" {
-		d.complain(key("catalogAs"), "the catalog is read with the shared login", "catalogAs needs as: principal")
+		d.complain(key("catalogAs"), "the catalog is read with the shared login", "set as: principal, or remove catalogAs")
 	}
 	robot := auth.Type == "client" || auth.CatalogAs == "client"
 	for name, value := range map[string]string{"clientId": auth.ClientID, "clientSecret": auth.ClientSecret} {
@@ -103,7 +104,7 @@ func (d *decoder) checkLanes(s *Server, at func(string) string) {
 	case !d.written(at("isolation")):
 		s.Isolation = "principal"
 	case s.Isolation != "principal" && s.Isolation != "session":
-		d.complain(at("isolation"), fmt.Sprintf("with isolation %s, principals share connections, but each has a separate login", s.Isolation), "remove isolation, or write principal or session")
+		d.complain(at("isolation"), fmt.Sprintf("with isolation %s, principals share connections, but each has a separate login", s.Isolation), "remove isolation, or set it to principal or session")
 	}
 }
 

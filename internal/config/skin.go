@@ -47,7 +47,7 @@ func LoadSkin(path string, parts, colors []string) (Skin, Report) {
 	if err != nil {
 		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
 		if errors.Is(err, fs.ErrNotExist) {
-			f.Message, f.Hint = "no such file", "a skin is a file, a built-in name, or the name of a file in skins/ of the user's config directory"
+			f.Message, f.Hint = "no such file", "name a file, a built-in skin, or a file in skins/ in the user's configuration directory"
 		}
 		return nil, Report{Faults: []*Finding{f}}
 	}

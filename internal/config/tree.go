@@ -54,7 +54,7 @@ func (n *node) scalar() bool {
 	return n.kind == text || n.kind == number || n.kind == boolean
 }
 
-// empty reports whether the key has no value, or null.
+// empty reports whether n is missing or null.
 func (n *node) empty() bool { return n.kind == missing || n.kind == null }
 
 // treeBuilder converts the library's syntax tree to nodes.

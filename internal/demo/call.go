@@ -25,7 +25,7 @@ type Call struct {
 	x       *downstream.Exchange
 
 	answers  map[string]json.RawMessage // modern: answers from the client, by key of the question
-	told     map[string]json.RawMessage // modern: answers that the handler has used; the next requestState holds them
+	told     map[string]json.RawMessage // modern: answers that the handler has used; they go into the next requestState
 	resumed  bool                       // modern: the request has a valid requestState
 	asked    int32                      // number of questions asked by Ask, from which their keys are derived; atomic, because questions may be asked concurrently
 	stateful bool                       // modern: every question comes with a requestState
@@ -114,7 +114,7 @@ func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", q.method, err)
 	}
-	if raw[0] == '{' { // a gateway may need a key for the question toward a modern client
+	if raw[0] == '{' { // a gateway may need the key to pass the question to a modern client
 		key := append([]byte(`"_meta":{"goblin-actor/key":`), rawjson.Quote(q.key)...)
 		raw = rawjson.AppendEdited(nil, raw, rawjson.InsertMember(raw, rawjson.Span{End: uint32(len(raw))}, append(key, '}')))
 	}

@@ -18,14 +18,14 @@ func NewClock() *Server {
 	s.Instructions = "Read clock://now for the time; subscribe to it to be notified every second. The tool wait takes the requested time and reports progress."
 	s.AddTool(Tool{
 		Name: "now", Title: "What time is it", Description: "Tell the time, in UTC or in a time zone such as Europe/Berlin.",
-		Input:       json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string","description":"IANA name of a time zone; UTC without it"}},"additionalProperties":false}`),
+		Input:       json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string","description":"IANA name of a time zone; default UTC"}},"additionalProperties":false}`),
 		Output:      json.RawMessage(`{"type":"object","properties":{"time":{"type":"string"},"unix":{"type":"integer"}},"required":["time","unix"]}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true,"openWorldHint":false}`),
 		Handle:      tellTime,
 	})
 	s.AddTool(Tool{
-		Name: "wait", Title: "Wait", Description: "Wait some seconds, in steps, and report progress after each. Can be cancelled.",
-		Input:       json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":600},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"how often progress is reported; 5 without it"}},"required":["seconds"],"additionalProperties":false}`),
+		Name: "wait", Title: "Wait", Description: "Wait for some seconds, in steps, and report progress after each. Can be canceled.",
+		Input:       json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":600},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"number of progress reports; default 5"}},"required":["seconds"],"additionalProperties":false}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}`),
 		Handle:      wait,
 	})

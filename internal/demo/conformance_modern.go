@@ -5,7 +5,7 @@ import "encoding/json"
 // addConformanceModern adds the tools for other scenarios of 2026-07-28.
 func addConformanceModern(s *Server) {
 	s.AddTool(Tool{
-		Name: "test_x_mcp_header", Description: "Has arguments that headers repeat",
+		Name: "test_x_mcp_header", Description: "Has arguments that are repeated in headers",
 		Input: json.RawMessage(`{"type":"object","properties":{
 			"region":{"type":"string","x-mcp-header":"Region"},
 			"priority":{"type":"integer","x-mcp-header":"Priority"},
@@ -43,8 +43,8 @@ func addConformanceModern(s *Server) {
 	})
 }
 
-// needModel requires the client's model. A modern client without the capability gets an error. A legacy client is asked regardless of its
-// capabilities, so that the client itself refuses.
+// needModel sends a sampling request. A modern client that did not declare sampling gets an error. A legacy client
+// gets the request even then, so that the client itself rejects it.
 func needModel(c *Call) (any, error) {
 	q := sample("completion", "Say something.", 100)
 	if c.modern() && !c.canAnswer(q.needs) {

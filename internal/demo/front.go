@@ -49,7 +49,7 @@ func (f *front) Post(x *downstream.Exchange) {
 		return
 	}
 	c := f.find(x.Origin.SessionID)
-	before := f.stdio || downstream.RouteMessages.Ends(x.Origin.Path) // answers can be sent before initialize
+	before := f.stdio || downstream.RouteMessages.Ends(x.Origin.Path) // the server has a stream for responses even before initialize
 	switch {
 	case c != nil:
 	case x.Frame.Kind == protocol.KindRequest && before:

@@ -191,13 +191,13 @@ func (f *front) answerModern(c *Call, result any, err error) {
 		return
 	}
 	if err == nil {
-		frame = f.dress(c.x.Frame.Method, frame)
+		frame = f.addCommonFields(c.x.Frame.Method, frame)
 	}
 	c.x.Answer(protocol.Message{Frame: frame})
 }
 
-// dress adds the common fields of modern results: result type, server info and cache lifetime.
-func (f *front) dress(m protocol.Method, frame []byte) []byte {
+// addCommonFields adds the common fields of modern results: result type, server info and cache lifetime.
+func (f *front) addCommonFields(m protocol.Method, frame []byte) []byte {
 	var parsed protocol.Frame
 	var info protocol.ResultInfo
 	if parsed.Parse(frame) != nil || info.Scan(&parsed) != nil {

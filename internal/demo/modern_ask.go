@@ -61,7 +61,8 @@ func (c *Call) digest() [32]byte {
 	return seal.Digest(c.x.Frame.Method.String(), target.Of(c.x.Frame.Raw), p.Arguments.Of(c.x.Frame.Raw))
 }
 
-// requireInput returns the replies, or if some are missing the error that ends the call. In a task it waits instead.
+// requireInput returns the replies or, if some are missing, the error that ends the call. In a task it waits for them
+// instead.
 func (c *Call) requireInput(questions []question) ([]reply, error) {
 	for {
 		replies := make([]reply, len(questions))

@@ -59,7 +59,7 @@ func NewNotes() *Server {
 	})
 	s.AddPrompt(Prompt{
 		Name: "summarize_notes", Title: "Summarize the notes", Description: "Ask for a summary of all notes.",
-		Arguments: []PromptArgument{{Name: "style", Description: "how to write it, like brief or rhyming"}},
+		Arguments: []PromptArgument{{Name: "style", Description: "style of the summary, such as brief or rhyming"}},
 		Handle:    b.summarize,
 		Complete: func(argument, prefix string) []string {
 			if argument != "style" {
@@ -73,8 +73,8 @@ func NewNotes() *Server {
 
 func (b *notebook) tools() {
 	b.server.AddTool(Tool{
-		Name: "add_note", Title: "Add a note", Description: "Write a new note; its slug is made of the title.",
-		Input:       json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what it is called"},"text":{"type":"string","description":"Markdown"}},"required":["title","text"],"additionalProperties":false}`),
+		Name: "add_note", Title: "Add a note", Description: "Write a new note; its slug is derived from the title.",
+		Input:       json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"title of the note"},"text":{"type":"string","description":"Markdown"}},"required":["title","text"],"additionalProperties":false}`),
 		Output:      json.RawMessage(`{"type":"object","properties":{"slug":{"type":"string"},"uri":{"type":"string"}},"required":["slug","uri"]}`),
 		Annotations: json.RawMessage(`{"destructiveHint":false,"openWorldHint":false}`),
 		Handle:      b.add,
@@ -93,7 +93,7 @@ func (b *notebook) tools() {
 	})
 	b.server.AddTool(Tool{
 		Name: "search_notes", Title: "Search the notes", Description: "Find the notes that contain some words, in title or text.",
-		Input:       json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"description":"at most so many; 10 without it"}},"required":["query"],"additionalProperties":false}`),
+		Input:       json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"description":"maximum number of results; default 10"}},"required":["query"],"additionalProperties":false}`),
 		Output:      json.RawMessage(`{"type":"object","properties":{"slugs":{"type":"array","items":{"type":"string"}}},"required":["slugs"]}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true,"openWorldHint":false}`),
 		Handle:      b.search,

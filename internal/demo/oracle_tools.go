@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The form of consult has every kind of field. Titled choices and lists exist since 2025-11-25.
+// The form of consult has every kind of field. Titled choices and lists were added in 2025-11-25.
 const (
 	consultName   = `"name": {"type": "string", "title": "Your name", "minLength": 1, "maxLength": 40}`
 	consultFields = `

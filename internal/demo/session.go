@@ -39,7 +39,7 @@ type session struct {
 	lastSeen   time.Time
 }
 
-// missed is a kept message.
+// missed is a message that waits until the client is ready and has a stream.
 type missed struct {
 	key   string
 	frame []byte
@@ -171,7 +171,7 @@ func (c *session) push(key string, frame []byte) bool {
 	})
 }
 
-// flush sends kept messages.
+// flush sends the missed messages. The caller must hold mu.
 func (c *session) flush() {
 	if !c.ready {
 		return

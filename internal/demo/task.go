@@ -47,8 +47,8 @@ func (c *Call) hasTasks() bool {
 	return c.modern() && json.Unmarshal(c.Client(), &can) == nil && can.Extensions[extensionTasks] != nil
 }
 
-// Background runs work as a task if the client supports tasks. Otherwise it runs work before returning, unless required
-// is set, which refuses modern clients without the extension. Legacy clients always wait.
+// Background runs work as a task if the client supports tasks. Otherwise it runs work before returning. However, if
+// required is set and a modern client has not declared the extension, it returns an error instead.
 func (c *Call) Background(required bool, work Handler) (any, error) {
 	switch {
 	case c.hasTasks():
