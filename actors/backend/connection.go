@@ -85,7 +85,7 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 // closed handles a connection that has ended on its own.
 func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
 	s.conn.open = false
-	s.conn.process.lastLine = status.Telling(e.Stderr)
+	s.conn.process.lastLine = status.FailureLine(e.Stderr)
 	if s.endedByInitialize() {
 		return s.reopen(now, protocol.EraModern, out)
 	}

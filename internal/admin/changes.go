@@ -90,7 +90,7 @@ func (s *changeStream) follow(r *http.Request, changes *status.CatalogChanges) {
 	defer beat.Stop()
 	for {
 		list, more := changes.After(s.after)
-		s.tell(list)
+		s.writeChanges(list)
 		if s.err == nil {
 			s.err = s.flush()
 		}
@@ -107,8 +107,8 @@ func (s *changeStream) follow(r *http.Request, changes *status.CatalogChanges) {
 	}
 }
 
-// tell writes the number of lost changes, if any, and then the changes.
-func (s *changeStream) tell(list []status.CatalogChange) {
+// writeChanges writes the number of lost changes, if any, and then the changes.
+func (s *changeStream) writeChanges(list []status.CatalogChange) {
 	for i := range list {
 		c := &list[i]
 		if lost := c.Number - s.after - 1; lost > 0 {

@@ -54,7 +54,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 	pause := followMin
 	for {
 		err := f.stream(ctx, &pause)
-		var refused *toldError
+		var refused *callbackError
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -80,10 +80,10 @@ func (f *Follower) Follow(ctx context.Context) error {
 // Started reports whether a stream was ever open.
 func (f *Follower) Started() bool { return f.last != "" }
 
-// toldError wraps an error returned by Tell.
-type toldError struct{ err error }
+// callbackError wraps an error returned by Tell.
+type callbackError struct{ err error }
 
-func (e *toldError) Error() string { return e.err.Error() }
+func (e *callbackError) Error() string { return e.err.Error() }
 
 // stream reads one stream to its end. Its error is never nil.
 func (f *Follower) stream(ctx context.Context, pause *time.Duration) error {
@@ -141,7 +141,7 @@ func (f *Follower) read(body io.Reader, alive func()) error {
 			f.last, name = id, ""
 			if ok {
 				if err := f.Tell(e); err != nil {
-					return &toldError{err}
+					return &callbackError{err}
 				}
 			}
 		}

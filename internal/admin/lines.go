@@ -11,20 +11,21 @@ import (
 
 // linesz serves the stderr and log lines of a server, or without ?server of all servers and the gateway.
 func linesz(src status.Source) http.HandlerFunc {
-	return remembered(func(ctx context.Context, server string, after uint64) ([]status.Event, error) {
+	return storedEntries(func(ctx context.Context, server string, after uint64) ([]status.Event, error) {
 		return src.Lines(ctx, server, after)
 	})
 }
 
 // finishedz serves finished calls of a server, or without ?server of all servers.
 func finishedz(src status.Source) http.HandlerFunc {
-	return remembered(func(ctx context.Context, server string, after uint64) ([]status.FinishedCall, error) {
+	return storedEntries(func(ctx context.Context, server string, after uint64) ([]status.FinishedCall, error) {
 		return src.Finished(ctx, server, after)
 	})
 }
 
-// remembered serves stored entries of a server. With ?after it skips earlier entries. It does not wait for new ones.
-func remembered[T any](ask func(ctx context.Context, server string, after uint64) ([]T, error)) http.HandlerFunc {
+// storedEntries serves stored entries of a server. With ?after it skips earlier entries. It does not wait for new
+// ones.
+func storedEntries[T any](ask func(ctx context.Context, server string, after uint64) ([]T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()

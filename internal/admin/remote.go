@@ -118,7 +118,7 @@ func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]by
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return nil, r.fault("ask", cmp.Or(errors.Unwrap(err), err)) // without the URL, which is a placeholder
+		return nil, r.fault("query", cmp.Or(errors.Unwrap(err), err)) // without the URL, which is a placeholder
 	}
 	defer resp.Body.Close()
 	switch {
@@ -126,7 +126,7 @@ func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, errNotModified
 	case resp.StatusCode >= 300:
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusedBytes))
-		return nil, r.fault("ask", &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)})
+		return nil, r.fault("query", &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)})
 	}
 	page, err := io.ReadAll(io.LimitReader(resp.Body, maxStatusBytes))
 	if err != nil {

@@ -91,7 +91,7 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "files"}); err != nil {
 		t.Error(err)
 	}
-	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "nobody"}); err == nil || !strings.Contains(err.Error(), "not there") {
+	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "nobody"}); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("Act on an unknown server: got %v", err)
 	}
 	if want := (status.Action{Verb: status.Restart, Server: "files"}); len(g.acted) != 2 || g.acted[0] != want {

@@ -39,7 +39,7 @@ func use(user User, verb string) http.HandlerFunc {
 		switch {
 		case err != nil:
 		case (u.Tool != "") == (u.URI != "") || (u.Tool != "") != (verb == "call"):
-			err = fmt.Errorf("the body does not fit %s", verb)
+			err = fmt.Errorf("the body does not describe a %s", verb)
 		case len(u.Arguments) > 0 && !strings.HasPrefix(string(u.Arguments), "{"):
 			err = fmt.Errorf("arguments in the body must be an object")
 		}

@@ -72,7 +72,7 @@ type Log struct {
 	closed      bool
 
 	applying          sync.Mutex
-	wakeSoon, wakeNow chan struct{} // wake the writer: wakeSoon within lag, wakeNow immediately
+	wakeSoon, wakeNow chan struct{} // wake the writer: wakeSoon within flushDelay, wakeNow immediately
 	control           chan request
 	ended             chan struct{}   // closed when the writer's goroutine ends
 	wrap              func(file) file // wraps the file in tests; nil = not at all

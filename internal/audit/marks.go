@@ -22,8 +22,8 @@ func (w *writer) publishMark(now time.Time) {
 	}
 }
 
-// remembered records that lines are missing, if the log ends before the known line m.
-func (w *writer) remembered(m Mark) {
+// recordMissing records that lines are missing if the log, when it was opened, ended before the known line m.
+func (w *writer) recordMissing(m Mark) {
 	if w.f == nil || m.File != w.s.File || m.N <= w.openedAt {
 		return
 	}

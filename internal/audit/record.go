@@ -19,7 +19,7 @@ const (
 // Events that the log writes itself.
 const (
 	EventFile       = "file"       // first line of each file; signed
-	EventCheckpoint = "checkpoint" // vouches for all previous lines; signed
+	EventCheckpoint = "checkpoint" // its signature covers all previous lines; signed
 	EventOpen       = "open"       // an existing file was reopened after a restart
 	EventRepair     = "repair"     // an incomplete line was removed
 	EventDropped    = "dropped"    // count records were dropped
@@ -45,7 +45,7 @@ type Record struct {
 	Project string
 	Method  string
 	Server  string
-	Item    string // tool, prompt or URI under the server's own name; or the target of an operator's action
+	Item    string // tool, prompt or URI, as the server names it; for an operator's action, its target
 
 	Decision string // Allow, Deny
 	Rule     string // the policy rule that decided

@@ -118,7 +118,7 @@ func (v *verifier) readFrom(name string, f io.Reader) error {
 // unfinished handles text after the last newline of a file.
 func (v *verifier) unfinished(raw []byte) error {
 	if line, err := ParseLine(raw); err == nil {
-		return v.fail(line.N, "the newline at its end is missing")
+		return v.fail(line.N, "the newline at the end of the line is missing")
 	}
 	v.note(0, fmt.Sprintf("the last %d bytes are an incomplete line: the gateway is still writing it, or it crashed", len(raw)))
 	return nil

@@ -26,7 +26,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 		}, 10, "line number 11 appears after 9"},
 		{"not JSON", func(l [][]byte) [][]byte { l[9] = []byte("rubbish\n"); return l }, 10, "not a line of an audit log"},
 		{"too long", func(l [][]byte) [][]byte { l[9] = append(bytes.Repeat([]byte("x"), 2*maxLine), '\n'); return l }, 10, "longer than"},
-		{"last newline removed", func(l [][]byte) [][]byte { l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n")); return l }, 52, "the newline at its end is missing"},
+		{"last newline removed", func(l [][]byte) [][]byte { l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n")); return l }, 52, "the newline at the end of the line is missing"},
 		{"all lines removed", func([][]byte) [][]byte { return nil }, 0, "the log is empty"},
 		{"last signature removed", func(l [][]byte) [][]byte { return l[:51] }, 0, "the end of the log was removed"},
 		{"second first line", func(l [][]byte) [][]byte { return append(l, l[0]) }, 53, "in the middle of a file"},

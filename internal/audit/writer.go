@@ -64,7 +64,7 @@ func (w *writer) run() {
 			case r.settings != nil:
 				r.answer <- w.apply(*r.settings)
 			case r.mark != nil:
-				w.remembered(*r.mark)
+				w.recordMissing(*r.mark)
 				r.answer <- nil
 			default:
 				r.answer <- w.end()

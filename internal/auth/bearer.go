@@ -34,7 +34,7 @@ func parseBearer(value []byte) (token []byte, kind credentialKind) {
 	scheme, token, found := bytes.Cut(value, []byte(" "))
 	switch {
 	case value == nil, !bytes.EqualFold(scheme, []byte("Bearer")):
-		return nil, presentedNothing // another scheme: the challenge names the one we accept
+		return nil, presentedNothing // another scheme: the challenge names the accepted one
 	case !found:
 		return nil, presentedMalformed
 	}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// maxLogLines limits the refusals logged per second. A client with many networks causes only a few failures from each.
+// maxLogLines limits the refusals logged per second over all networks. A client with many networks can stay below the
+// limit of each.
 const maxLogLines = 20
 
 // logLimiter limits log lines per second. It is safe for concurrent use.
@@ -55,9 +56,9 @@ type failure struct {
 	log       bool          // log this failure
 }
 
-// add counts one failure of an address. A failure beyond the network's limit, or one that mayTell rejects, is not logged immediately but
-// counted for the next summary.
-func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Time) bool) failure {
+// add counts one failure of an address. A failure beyond the network's limit, or one that mayLog rejects, is not
+// logged immediately but counted for the next summary.
+func (f *failures) add(now time.Time, from netip.Addr, mayLog func(now time.Time) bool) failure {
 	network := networkOf(from)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,12 +76,12 @@ func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Tim
 	}
 	one.count++
 	tooMany := one.count > maxFailures
-	told := !tooMany && mayTell(now)
-	if !told {
+	log := !tooMany && mayLog(now)
+	if !log {
 		one.unlogged++
 		f.scheduleSummary()
 	}
-	return failure{tooMany, failureWindow - now.Sub(one.since), told}
+	return failure{tooMany, failureWindow - now.Sub(one.since), log}
 }
 
 // makeRoom forgets expired windows, at most once a second, and evicts arbitrary networks if that does not free an entry.
@@ -113,8 +114,8 @@ func (f *failures) forget(network netip.Prefix, one *networkFailures) {
 	}
 }
 
-// networkOf returns the prefix whose failures are counted together: a single IPv4 address, or the /64 of an IPv6 address, which is
-// what one customer gets.
+// networkOf returns the prefix whose failures are counted together: a single IPv4 address, or the /64 of an IPv6
+// address, which is the usual allocation to one customer.
 func networkOf(a netip.Addr) netip.Prefix {
 	bits := 32
 	if a.Is6() {

@@ -39,19 +39,19 @@ func (f *failures) closeSummary() {
 	}
 }
 
-// logSummary logs how many failures were not logged by themselves.
+// logSummary logs how many failures were not logged individually.
 func (f *failures) logSummary() {
 	unlogged, rest := f.takeSummary()
 	for i, one := range unlogged {
 		if i < summaryNetworks {
-			f.summary.log.Warn("further refusals of clients were not logged", "from", networkText(one.network), "more", one.count)
+			f.summary.log.Warn("further refused requests were not logged individually", "from", networkText(one.network), "more", one.count)
 			continue
 		}
 		rest.networks++
 		rest.count += one.count
 	}
 	if rest.count > 0 {
-		f.summary.log.Warn("further refusals of clients were not logged", "from", "other networks", "networks", rest.networks, "more", rest.count)
+		f.summary.log.Warn("further refused requests were not logged individually", "from", "other networks", "networks", rest.networks, "more", rest.count)
 	}
 }
 

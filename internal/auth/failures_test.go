@@ -92,7 +92,7 @@ func TestSummaryOfUnloggedRefusals(t *testing.T) {
 		logged := func() (sums []string) {
 			synctest.Wait()
 			for line := range strings.Lines(d.logged()) {
-				if _, sum, ok := strings.Cut(line, "further refusals of clients were not logged\" "); ok {
+				if _, sum, ok := strings.Cut(line, "further refused requests were not logged individually\" "); ok {
 					sums = append(sums, strings.TrimSpace(sum))
 				}
 			}

@@ -245,7 +245,7 @@ func (k *Key) set(member, value string, list []string) (fault string) {
 func checkList(member string, list []string) string {
 	switch {
 	case len(list) == 0:
-		return member + ": expected a list that is not empty, such as [reader]; to omit it, remove " + member
+		return member + ": expected a list that is not empty, such as [reader]; to omit the list, remove " + member
 	case len(list) > maxListed:
 		return fmt.Sprintf("%s: %d entries exceed the limit of %d", member, len(list), maxListed)
 	case slices.ContainsFunc(list, func(name string) bool { return !IsName(name) }):

@@ -34,7 +34,7 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 	}
 	var found []netip.Addr
 	if lists != nil { // several header lines form one list (RFC 9110, section 5.3): some proxies add a line of their own
-		a, ok := lastStranger(strings.Split(strings.Join(lists, ","), ","), proxies)
+		a, ok := lastUntrusted(strings.Split(strings.Join(lists, ","), ","), proxies)
 		if !ok {
 			return client, false
 		}
@@ -45,14 +45,14 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 		if !ok {
 			return client, false
 		}
-		a, ok := lastStranger(hops, proxies)
+		a, ok := lastUntrusted(hops, proxies)
 		if !ok {
 			return client, false
 		}
 		found = append(found, a)
 	}
 	if found == nil && realIP != nil { // many proxies forward X-Real-IP as the client sent it, so the lists take precedence
-		a, ok := lastStranger(realIP, proxies)
+		a, ok := lastUntrusted(realIP, proxies)
 		return a, ok
 	}
 	switch {
@@ -64,9 +64,9 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 	return found[0], true
 }
 
-// lastStranger walks a list of hops from its end to the first untrusted address. At a hop that hides its address it stops and returns
-// the proxy that reported the hop.
-func lastStranger(hops []string, proxies []netip.Prefix) (last netip.Addr, ok bool) {
+// lastUntrusted walks a list of hops from its end to the first untrusted address. At a hop that hides its address it
+// stops and returns the proxy that reported the hop.
+func lastUntrusted(hops []string, proxies []netip.Prefix) (last netip.Addr, ok bool) {
 	for n := 0; n < len(hops) && n < maxHops; n++ {
 		hop := strings.TrimSpace(hops[len(hops)-1-n])
 		if strings.EqualFold(hop, "unknown") || strings.HasPrefix(hop, "_") {

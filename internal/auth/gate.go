@@ -37,7 +37,7 @@ type Rates interface {
 // Denial describes a refused request.
 type Denial struct {
 	Principal *identity.Principal // nil = unknown
-	Peer      netip.Addr          // client address, as reported by a trusted proxy or else of the connection; zero = stdin
+	Peer      netip.Addr          // client address: the one that a trusted proxy reports, else that of the connection; zero = stdin
 	Path      string              // request path, truncated
 	Status    int                 // HTTP status of the response
 	Error     string              // error name in the response
@@ -153,9 +153,9 @@ func (g *Gate) install(s Settings) error {
 	return err
 }
 
-// Known calls tell with all principals that have keys, by id, and with a nil entry in expired for each whose key has expired. Both maps are
-// empty without authentication. Principals do not change during the call.
-func (g *Gate) Known(tell func(all, expired map[string]*identity.Principal)) {
+// Known calls f with all principals that have keys, by id, and with a nil entry in expired for each whose key has
+// expired. Both maps are empty without authentication. Principals do not change during the call.
+func (g *Gate) Known(f func(all, expired map[string]*identity.Principal)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	all, expired := map[string]*identity.Principal{}, map[string]*identity.Principal{}
@@ -164,7 +164,7 @@ func (g *Gate) Known(tell func(all, expired map[string]*identity.Principal)) {
 			expired[id] = nil
 		}
 	}
-	tell(all, expired)
+	f(all, expired)
 }
 
 func (s *Settings) rights(roles []string, key string, local bool) string {
@@ -234,7 +234,7 @@ func (g *Gate) Anonymous() *identity.Principal {
 	return nil
 }
 
-// Admit authenticates a request and reserves a place for it, or returns the refusal.
+// Admit authenticates a request and counts it against the limits of its principal, or returns the refusal.
 func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	s, now := g.state.Load(), time.Now()
 	if s.keys == nil {
@@ -337,10 +337,10 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 	return g.deny(r, d, why, use.lastLogged.Swap(now.Unix()) != now.Unix() && g.logLimit.allow(now))
 }
 
-// deny refuses a request and reports it to Options.Denied. It logs the refusal if tell is true.
-func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, tell bool) downstream.Admitted {
+// deny refuses a request and reports it to Options.Denied. If log is true, it also logs the refusal.
+func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, log bool) downstream.Admitted {
 	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), status.Cut(string(r.Path), maxPathBytes)
-	if g.options.Log != nil && tell {
+	if g.options.Log != nil && log {
 		g.options.Log.Warn("request refused", "who", nameOf(d.Principal), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {

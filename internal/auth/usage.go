@@ -2,8 +2,8 @@ package auth
 
 import "sync/atomic"
 
-// usage counts a principal's open requests. Streams are counted separately: thousands of idle streams of a client must neither take
-// the room of its calls nor be unlimited.
+// usage counts a principal's open requests. Streams are counted separately: thousands of idle streams of a client
+// must neither use up its limit for calls nor be unlimited.
 type usage struct {
 	calls, streams atomic.Int64
 	lastLogged     atomic.Int64 // Unix second of the last logged refusal

@@ -34,7 +34,8 @@ func Own(raw []byte, what string, v any) error {
 	return decode(raw, what, v, false)
 }
 
-// Reader is like JSON for the whole content of r. Errors of r are returned unchanged. The caller must limit the size of r.
+// Reader is like JSON for the whole content of r. Errors of r are wrapped, except that an *http.MaxBytesError becomes
+// an *Error. The caller must limit the size of r.
 func Reader(r io.Reader, what string, v any) error {
 	raw, err := io.ReadAll(r)
 	if limit, ok := errors.AsType[*http.MaxBytesError](err); ok {

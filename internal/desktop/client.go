@@ -18,7 +18,7 @@ type dialect string
 const (
 	noVariables    dialect = "none"   // ${…} is literal text
 	shellVariables dialect = "shell"  // ${NAME} and ${NAME:-default}, as in goblin.yaml
-	spokenVars     dialect = "prefix" // ${env:NAME}, ${userHome}
+	prefixVars     dialect = "prefix" // ${env:NAME}, ${userHome}
 	editorVars     dialect = "editor" // like prefix, and ${input:id}
 	mcpServers             = "mcpServers"
 )
@@ -27,9 +27,9 @@ const (
 var Clients = []Client{
 	{ID: "claude-desktop", Title: "Claude Desktop", After: "quit and restart Claude Desktop", key: mcpServers, vars: noVariables},
 	{ID: "claude-code", Title: "Claude Code", After: "start a new Claude Code session", key: mcpServers, url: "url", typed: true, vars: shellVariables},
-	{ID: "cursor", Title: "Cursor", After: "enable the server in Cursor's settings if asked", key: mcpServers, url: "url", vars: spokenVars},
+	{ID: "cursor", Title: "Cursor", After: "enable the server in Cursor's settings if asked", key: mcpServers, url: "url", vars: prefixVars},
 	{ID: "vscode", Title: "VS Code", After: "start the server in VS Code with the command MCP: List Servers", key: "servers", url: "url", typed: true, vars: editorVars},
-	{ID: "windsurf", Title: "Windsurf", After: "refresh the MCP servers in Windsurf", key: mcpServers, url: "serverUrl", vars: spokenVars},
+	{ID: "windsurf", Title: "Windsurf", After: "refresh the MCP servers in Windsurf", key: mcpServers, url: "serverUrl", vars: prefixVars},
 	{ID: "zed", Title: "Zed", After: "nothing: Zed reloads its settings", key: "context_servers", url: "url", vars: noVariables},
 }
 

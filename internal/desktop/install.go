@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// ErrSame is returned by Install if the entry already exists.
+// ErrSame is returned by Install if the file would not change.
 var ErrSame = errors.New("nothing to change")
 
 // Ours is the entry for this gateway: a command, or the address of a running gateway.
@@ -100,8 +100,8 @@ func (c Client) Remove(text, name, dir string) (string, error) {
 	return edited, verifyGone(text, edited, path)
 }
 
-// carried returns env for an entry whose command is an object with env, as in older files of Zed. A string replaces the object, so env moves
-// next to it.
+// carried returns env for an entry whose command is an object with env, as in older files of Zed. Install replaces
+// that object by a string, so env must move next to it.
 func carried(now map[string]any, o Ours) object {
 	command, _ := now["command"].(map[string]any)
 	variables, _ := command["env"].(map[string]any)

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNotInstalled is returned by Find if the directory of the client's file does not exist.
-var ErrNotInstalled = errors.New("it does not seem to be installed")
+var ErrNotInstalled = errors.New("the client does not seem to be installed")
 
 // Host describes a machine: the locations of clients' files depend on it.
 type Host struct {

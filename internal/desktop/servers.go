@@ -134,7 +134,7 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	}
 	switch kind := firstOf(e.Type, e.Transport, e.TransportType); {
 	case entry.Command == "" && entry.URL == "" && len(e.Settings) > 0:
-		f.Skipped = "an extension of " + c.Title + " runs it"
+		f.Skipped = "it is run by an extension of " + c.Title
 	case entry.Command == "" && entry.URL == "":
 		f.Skipped = "it has no command and no address"
 	case config.IsGateway(entry.Command, entry.Args):

@@ -20,7 +20,7 @@ const (
 )
 
 // ErrByHand is wrapped by errors about a file that is not clear enough to edit.
-var ErrByHand = errors.New("it must be edited by hand")
+var ErrByHand = errors.New("edit the file by hand")
 
 // SyntaxError is the position of a syntax error. Its message never quotes the file.
 type SyntaxError struct {
@@ -66,8 +66,8 @@ func orEmpty(text string) string {
 	return text
 }
 
-// measure rejects input that is expensive to parse. It recognizes strings and comments like the parser, so it counts every bracket, for which
-// the parser recurses.
+// measure rejects input that is expensive to parse. It recognizes strings and comments like the parser, so it counts
+// exactly the brackets for which the parser recurses.
 func measure(text string) error {
 	if len(text) > MaxFileBytes {
 		return &SyntaxError{Message: fmt.Sprintf("more than %d MiB", MaxFileBytes>>20)}

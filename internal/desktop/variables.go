@@ -67,7 +67,7 @@ func (t *translator) variable(inner string) (ours string, ok bool) {
 		return t.host.separator(), true
 	case named && kind == "input" && t.dialect == editorVars:
 		name = variableName(name)
-		t.note(fmt.Sprintf("set the variable %s, which the client asks for", name))
+		t.note(fmt.Sprintf("set the variable %s; the client itself would prompt for it", name))
 		return "${" + name + "}", true
 	}
 	t.found.Skipped = fmt.Sprintf("it uses ${%s}, which only the client supports", clip(inner))

@@ -56,7 +56,7 @@ func (j *Judge) Admits(template, uri string) bool {
 	return !j.refuses(uri) && j.allows(template, uri)
 }
 
-// refuses is the part of Admits that depends on deny.
+// refuses is the part of Admits that does not depend on allow: it checks the length of the URI, its form, and deny.
 func (j *Judge) refuses(uri string) bool {
 	if len(uri) > maxJudged {
 		return true
@@ -74,7 +74,8 @@ func (j *Judge) allows(template, uri string) bool {
 	return Any(j.filter.Allow, uri) && !slices.ContainsFunc(forms, func(form string) bool { return !Any(j.allow, tidyURI(form, true)) })
 }
 
-// AdmitsAll is like Admits for an item with several URIs. None of them may be denied. If allowed is false, at least one must be allowed.
+// AdmitsAll is like Admits for an item with several URIs. None of them may be denied. If allowed is false, allow must
+// match at least one.
 func (j *Judge) AdmitsAll(template string, uris []string, allowed bool) bool {
 	if j == nil {
 		return true

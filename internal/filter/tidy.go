@@ -77,7 +77,8 @@ func cutOwn(rest string) (server, own string, ok bool) {
 	return server, own, true
 }
 
-// portOf is the default port of special schemes, whose URIs always have an authority, after any number of slashes (WHATWG URL).
+// portOf maps each special scheme (WHATWG URL) except file to its default port. In these URIs any number of slashes
+// may precede the authority.
 var portOf = map[string]string{"http:": ":80", "https:": ":443", "ws:": ":80", "wss:": ":443", "ftp:": ":21"}
 
 // tidyAuthority normalizes the authority in the rest of a URI, if it has one: in lower case and, for special schemes, without user, default port and

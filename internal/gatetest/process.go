@@ -34,7 +34,8 @@ func Environment(dir string) []string {
 	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 }
 
-// ShortDir returns a directory that is removed after the test. Its name is short, because names of sockets must be.
+// ShortDir returns a directory that is removed after the test. Its name is short, because the length of socket paths
+// is limited.
 func ShortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ga")

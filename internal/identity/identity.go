@@ -36,9 +36,9 @@ type Principal struct {
 	Expires  time.Time // expiry of its credential; zero = never
 	Admin    Admin     // its access to admin operations
 
-	// Holder identifies the owner of the principal's resources: sessions, seals, tasks, and connections and logins to servers, including
-	// those on disk. It distinguishes credentials with the same id: a later credential under the same id is another holder and owns none of
-	// it. See Held. "" = ID.
+	// Holder identifies the owner of the principal's resources: sessions, seals, tasks, and connections and logins to
+	// servers, including those on disk. It distinguishes credentials with the same id: a later credential under the
+	// same id is another holder and owns none of these resources. See Held. "" = ID.
 	Holder string
 }
 

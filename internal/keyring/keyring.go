@@ -45,7 +45,7 @@ func Set(name, value string) error {
 
 // within calls f, but does not wait for it longer than patience.
 func within(patience time.Duration, f func() (string, error)) (string, error) {
-	if !here() {
+	if !available() {
 		return "", ErrNone
 	}
 	type result struct {
@@ -73,8 +73,8 @@ func within(patience time.Duration, f func() (string, error)) (string, error) {
 	}
 }
 
-// here reports whether there may be a keyring. Without a session bus, the library would start one.
-func here() bool {
+// available reports whether there may be a keyring. Without a session bus, the library would start one.
+func available() bool {
 	if faked || runtime.GOOS == "darwin" || runtime.GOOS == "windows" || os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return true
 	}

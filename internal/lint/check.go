@@ -65,7 +65,7 @@ func checkDescription(t *Tool, add adder) {
 	case strings.TrimSpace(text) == "":
 		add("no-description", "/description", "without a description, a model can judge the tool only by its name")
 	case n > maxDescription:
-		add("long-description", "/description", "the description has %d characters; every request pays for more than %d", n, maxDescription)
+		add("long-description", "/description", "the description has %d characters, more than the recommended %d; it is part of every model request", n, maxDescription)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 
 const (
 	maxBody    = 16 << 10
-	deviceWait = 25 * time.Second // limit of a request to finish a device login; the client repeats it
-	logoutWait = 5 * time.Second  // limit of a request to log out, even if the authorization server does not answer
+	deviceWait = 25 * time.Second // time limit of a request to finish a device login; the client repeats it
+	logoutWait = 5 * time.Second  // time limit of a request to log out, even if the authorization server does not answer
 )
 
 // Refused is an error response of the API.
@@ -67,28 +67,28 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 	var err error
 	switch verb {
 	case "begin":
-		var wish Request
-		if err = decode.Reader(r.Body, "the body", &wish); err == nil {
-			err = wish.validate()
+		var request Request
+		if err = decode.Reader(r.Body, "the body", &request); err == nil {
+			err = request.validate()
 		}
 		if err == nil {
-			wish.Who = who
-			v, err = p.currentGateway().BeginLogin(ctx, wish)
+			request.Who = who
+			v, err = p.currentGateway().BeginLogin(ctx, request)
 		}
 	case "finish":
-		var brought Answer
-		if err = decode.Reader(r.Body, "the body", &brought); err == nil {
-			if brought.Who = who; brought.Login.MayBeUsedBy(who) {
-				v, err = struct{}{}, p.currentGateway().FinishLogin(ctx, brought)
+		var result Answer
+		if err = decode.Reader(r.Body, "the body", &result); err == nil {
+			if result.Who = who; result.Login.MayBeUsedBy(who) {
+				v, err = struct{}{}, p.currentGateway().FinishLogin(ctx, result)
 			} else {
 				err = ErrNotYours
 			}
 		}
 	case "logout":
-		var wish Request
-		if err = decode.Reader(r.Body, "the body", &wish); err == nil {
-			wish.Who = who
-			v, err = struct{}{}, p.currentGateway().Logout(ctx, wish)
+		var request Request
+		if err = decode.Reader(r.Body, "the body", &request); err == nil {
+			request.Who = who
+			v, err = struct{}{}, p.currentGateway().Logout(ctx, request)
 		}
 	}
 	if err == nil {

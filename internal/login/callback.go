@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNotBack is returned by Wait if the browser is not redirected in time.
-var ErrNotBack = errors.New("the browser did not come back from the login page in time")
+var ErrNotBack = errors.New("the browser did not return from the login page in time")
 
 // CallbackListener is a local listener for the redirect at the end of one login by browser.
 type CallbackListener struct {
@@ -24,7 +24,7 @@ type CallbackListener struct {
 	shut      func()
 
 	mu    sync.Mutex
-	state string // state of the login; "" = not yet known
+	state string // the login's OAuth state parameter; "" = not yet known
 }
 
 // preferredPort is the port to listen on if it is free. A client registration is bound to a redirect URI, so using the same port again allows the
@@ -90,7 +90,8 @@ func (b *CallbackListener) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "Return to the terminal, which shows whether you are logged in. You can close this page.")
 }
 
-// Expect sets the state of the login. It must be called before the browser is sent to the login page, which may redirect immediately.
+// Expect sets the OAuth state parameter of the login. It must be called before the browser is sent to the login page,
+// which may redirect immediately.
 func (b *CallbackListener) Expect(state string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package login lets users log in to servers: it has the page that a loginUrl opens, the redirect target for authorization servers, and
-// the API for the commands login and logout.
+// Package login lets users log in to servers: it serves the page that a loginUrl opens, the redirect target for
+// authorization servers, and the API for the commands login and logout.
 //
 //	pages := login.New(base)
 //	pages.SetGateway(gateway)
@@ -11,6 +11,6 @@
 // therefore shown only to the principal that owns the login. Where the gateway authenticates clients, a browser cannot identify its user,
 // so errors name a command instead of a URL: a URL could make a victim log in to another user's login.
 //
-// A cookie ensures that the browser that submits the form is also the one that returns. Otherwise an attacker could submit the form and have a
-// victim complete the login.
+// A cookie ensures that the browser that submits the form is also the one that is redirected back. Otherwise an
+// attacker could submit the form and have a victim complete the login.
 package login

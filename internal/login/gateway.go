@@ -12,16 +12,16 @@ import (
 
 var (
 	// ErrNotYours is returned if the login belongs to another principal, or is shared and the principal may not administer it.
-	ErrNotYours error = &hintedError{"this login belongs to another user", "a shared login needs access to the admin socket, or a role with admin: act"}
+	ErrNotYours error = &hintedError{"this login belongs to another user", "to manage a shared login, use the admin socket, or a key with a role that has admin: act"}
 	// ErrNoServer is returned if there is no such server, or it has no login that the gateway manages.
-	ErrNoServer error = &hintedError{"there is no server of this name to log in to", "logins need a server with a url under mcpServers, without a configured Authorization header and without auth.type: none"}
+	ErrNoServer error = &hintedError{"no server of this name supports logins", "name a server under mcpServers with a url, without a configured Authorization header, and without auth.type: none"}
 )
 
 // ErrRedirect is returned for a login whose redirect URI is not on the machine where the login is started.
 var ErrRedirect error = &hintedError{"the redirect URI must be on the machine where the login is started", "set redirect to a URI like http://127.0.0.1:12345/callback"}
 
 // ErrRevocationPending is returned by Logout if ctx ends before the authorization server has answered. The revocation continues in the background.
-var ErrRevocationPending error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "the gateway keeps trying for a few seconds and logs a failure"}
+var ErrRevocationPending error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "check the gateway's log: it waits a few more seconds for the answer, and logs a warning if the revocation fails"}
 
 // hintedError is an error with a hint for the user.
 type hintedError struct{ text, hint string }

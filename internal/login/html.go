@@ -8,7 +8,8 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// policy is the pages' Content-Security-Policy: no scripts, no images, no external content. Forms may only go here and where the response redirects.
+// policy is the pages' Content-Security-Policy: no scripts, no images, no external content. Forms may only be sent
+// here, and to where the response redirects.
 const policy = "default-src 'none'; style-src 'sha256-" + styleHash + "'; form-action 'self' https: http://127.0.0.1:* http://localhost:*; frame-ancestors 'none'; base-uri 'none'"
 
 const (

@@ -127,7 +127,7 @@ func lost(path string, err error) error {
 		return fmt.Errorf("%w: it is in the user's keyring: %w", ErrUnreachable, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the keyring no longer has it: %w", ErrUnreachable, err)
+		return fmt.Errorf("%w: the keyring no longer contains it, and its marker file cannot be removed: %w", ErrUnreachable, err)
 	}
 	return fs.ErrNotExist
 }

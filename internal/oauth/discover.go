@@ -101,7 +101,8 @@ func covers(resource string, own *url.URL) bool {
 	return path == whole || strings.HasPrefix(whole, path+"/")
 }
 
-// chooseIssuer returns the configured issuer if the server names it, or without one the first that it names.
+// chooseIssuer returns the configured issuer if the server names it. Without a configured issuer, it returns the
+// first that the server names.
 func (a *Agent) chooseIssuer(named []string) (string, error) {
 	named = named[:min(len(named), maxIssuers)]
 	if want := a.Config.Issuer; want != "" {

@@ -9,7 +9,7 @@ import (
 var (
 	// ErrNoLogin is returned by Discover if neither the server nor its host names an authorization server.
 	ErrNoLogin = errors.New("no authorization server found")
-	// ErrForeignResource is returned by Discover if the metadata describes another resource than the server.
+	// ErrForeignResource is returned by Discover if the metadata describes a resource other than the server.
 	ErrForeignResource = errors.New("the metadata belongs to another resource")
 	// ErrForeignIssuer is returned if an authorization server is not the expected one.
 	ErrForeignIssuer = errors.New("unexpected authorization server")

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxToken = 24 << 10                  // bytes of an access or refresh token; servers accept no longer headers
+	maxToken = 24 << 10                  // bytes of an access or refresh token; servers do not accept longer headers
 	maxLife  = 10 * 365 * 24 * time.Hour // maximum lifetime of a token; a longer one is reduced to this
 )
 

@@ -13,10 +13,10 @@ func (p *Policy) Permits(it *Item) Set {
 	return set
 }
 
-// any reports whether is returns true for a role in the set.
-func (p *Policy) any(set Set, is func(*role) bool) bool {
+// any reports whether matches returns true for a role in the set.
+func (p *Policy) any(set Set, matches func(*role) bool) bool {
 	for i := range p.roles {
-		if set.has(i) && is(&p.roles[i]) {
+		if set.has(i) && matches(&p.roles[i]) {
 			return true
 		}
 	}
@@ -64,8 +64,8 @@ func (p *Policy) Rate(rights string) (most config.Rate) {
 	return most
 }
 
-// ToolRate returns the rate of calls of an item that the roles in set permit; zero = unlimited. The highest rate applies of those roles that also
-// permit the item.
+// ToolRate returns the rate of calls of an item that the roles in set permit; zero = unlimited. Of the roles that
+// also permit the item, the highest rate applies.
 func (p *Policy) ToolRate(set, permits Set) (most config.Rate) {
 	for i := range p.roles {
 		if r := &p.roles[i]; set.has(i) && permits.has(i) && most.Less(r.toolRate) {

@@ -26,11 +26,11 @@ type Rates struct {
 	// Reported is called at most once a second if a policy that only reports would refuse a request. nil = not called. Set it before use.
 	Reported func(principal string)
 
-	mu      sync.Mutex
-	told    time.Time // time of the last call of Reported
-	policy  *Policy
-	limits  map[string]config.Rate // rate by rights, under policy
-	buckets Buckets[string]
+	mu         sync.Mutex
+	reportedAt time.Time // time of the last call of Reported
+	policy     *Policy
+	limits     map[string]config.Rate // rate by rights, under policy
+	buckets    Buckets[string]
 }
 
 // Use sets the policy. Counts are kept.
@@ -54,8 +54,8 @@ func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.D
 	}
 	retryAfter, ok = r.buckets.Take(now, who.ID, limit)
 	if !ok && p.report {
-		if now.Sub(r.told) >= time.Second && r.Reported != nil {
-			r.told = now
+		if now.Sub(r.reportedAt) >= time.Second && r.Reported != nil {
+			r.reportedAt = now
 			r.Reported(who.ID)
 		}
 		return 0, true
@@ -63,7 +63,8 @@ func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.D
 	return retryAfter, ok
 }
 
-// limitOf returns the rate of rights under p. It caches only rates of the current policy; during a reload some principals still, or already, have another.
+// limitOf returns the rate of rights under p. It caches only rates of the current policy. During a reload, some
+// principals still have the rights of the previous policy, or already those of the next one.
 func (r *Rates) limitOf(p *Policy, rights string) config.Rate {
 	if p != r.policy {
 		return p.Rate(rights)

@@ -17,7 +17,7 @@ type Item struct {
 	Server   string
 	Internal bool     // the gateway's own item: only deny rules apply to it
 	Public   string   // name or URI for clients
-	Own      string   // the server's name or URI
+	Own      string   // name or URI as the server defines it
 	Other    string   // resources and templates: another URI for clients; "" = none
 	ReadOnly bool     // tools: the server sets readOnlyHint
 	uris     []string // result of spelled, computed when first needed

@@ -117,7 +117,7 @@ func takesCalls(server *status.Server) bool {
 	return server.State == string(message.Ready) || server.State == string(message.Idle)
 }
 
-// settled reports whether waiting longer for a server that should run changes nothing.
+// settled reports whether waiting longer for a server that should run would change nothing.
 func (c Change) settled(server *status.Server, waited time.Duration) bool {
 	if server == nil {
 		return false

@@ -67,7 +67,7 @@ func (h *jsonHider) inside(opened json.Delim, hidden bool) error {
 				return err
 			}
 			h.out.WriteByte(':')
-			under = hidden || telling().MatchString(key) || strings.EqualFold(key, "headers") || strings.EqualFold(key, "env")
+			under = hidden || secretName().MatchString(key) || strings.EqualFold(key, "headers") || strings.EqualFold(key, "env")
 		}
 		if err := h.value(under); err != nil {
 			return err

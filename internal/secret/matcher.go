@@ -102,7 +102,8 @@ func (m *matcher) place(text string) (bucket []wanted, at int, known bool) {
 
 func pairAt[T string | []byte](s T, end int) uint16 { return uint16(s[end-1])<<8 | uint16(s[end]) }
 
-// findIn returns the first match at or after from, the longest of several, or -1.
+// findIn returns the first match at or after from, or -1. Of several matches at the same offset, it returns the
+// longest.
 func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 	for at := from + Shortest - 1; at < len(s); {
 		pair := pairAt(s, at)

@@ -13,10 +13,10 @@ const Hidden = "[redacted]"
 const names = `(?:key|token|secret|passw|passphrase|pwd|credential|oauth|auth\b|auth[_0-9]|authoriz|authentic|signature|bearer|cookie|jwt)`
 
 var (
-	// telling matches the name of a secret, header a flag for HTTP headers, env a flag for variables.
-	telling = pattern.Lazy(`(?i)` + names + `|(?:^|[^a-z])(?:sig|code|pat|pass|pw)$`)
-	header  = pattern.Lazy(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
-	env     = pattern.Lazy(`^(?:-e|--env)$`)
+	// secretName matches the name of a secret. header matches a flag for HTTP headers, and env a flag for variables.
+	secretName = pattern.Lazy(`(?i)` + names + `|(?:^|[^a-z])(?:sig|code|pat|pass|pw)$`)
+	header     = pattern.Lazy(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
+	env        = pattern.Lazy(`^(?:-e|--env)$`)
 
 	// scheme matches the scheme before a token in an Authorization header.
 	scheme = pattern.Lazy(`(?i)^\s*(?:bearer|basic|token|digest)?\s*$`)
@@ -30,7 +30,7 @@ func Value(s string) string {
 
 // Pair returns value with secrets hidden. If name suggests a secret, it hides all of value.
 func Pair(name, value string) string {
-	if telling().MatchString(name) {
+	if secretName().MatchString(name) {
 		return Value(value)
 	}
 	return Text(value)
@@ -55,7 +55,7 @@ func Arguments(words []string) []string {
 			if value != "" {
 				shown[i] += "=" + Value(value)
 			}
-		case telling().MatchString(before):
+		case secretName().MatchString(before):
 			shown[i] = Value(word)
 		case before == "-u" || before == "--user":
 			user, _, isPair := strings.Cut(word, ":")
@@ -83,7 +83,7 @@ func headerWord(word string) (shown string, isName bool) {
 		value := strings.TrimLeft(word[at+1:], " ")
 		return word[:len(word)-len(value)] + Value(value), false
 	}
-	if telling().MatchString(word) && len(word) < 40 && Text(word) == word {
+	if secretName().MatchString(word) && len(word) < 40 && Text(word) == word {
 		return word, true
 	}
 	return Value(word), true

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/inprocess"
 )
 
-// AdminUser calls tools and reads resources for the admin socket. Each use is a client with its own session, which appears in the
-// status and is subject to the same limits as others.
+// AdminUser returns a function that calls tools and reads resources for the admin socket. Each use has its own client
+// session, which appears in the status and is subject to the usual limits.
 func AdminUser(g *actors.Gateway, cfg *config.Config, version string, log *slog.Logger) admin.User {
 	return func(ctx context.Context, u admin.Use) (admin.Answer, error) {
 		c, err := inprocess.Dial(ctx, g, cfg.Limits, client.Options{Name: "goblin-actor admin", Version: version}, log)

@@ -42,8 +42,8 @@ func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 	return ""
 }
 
-// LoginURL returns the function for the login URLs that the gateway sends to clients. The URL is "" if an unauthenticated user may not log
-// in, because no role permits it to act for all.
+// LoginURL returns the function for the login URLs that the gateway sends to clients. The URL is "" if an
+// unauthenticated user may not use the login.
 func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string {
 		if !login.Key(key).MayBeUsedBy(e.gate.Anonymous()) {

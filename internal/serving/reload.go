@@ -21,16 +21,16 @@ const applyTime = 3 * time.Second
 
 // Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request and DrainTime may be called from any.
 type Reloader struct {
-	cfg      *config.Config // configuration in force
-	listen   []string       // addresses of the command line, which override the file's; empty = none
-	g        *actors.Gateway
-	server   *downstream.Server // nil = no listener
-	security *Security
-	bound    []string // actual listen addresses, which a reload does not change; empty = no listener
-	ill      bool     // the credentials could not be read at the last attempt
-	level    *slog.LevelVar
-	known    *secret.Redactor // gets the secrets of the newest configuration; may be nil
-	log      *slog.Logger
+	cfg               *config.Config // configuration in force
+	listen            []string       // addresses of the command line, which override the file's; empty = none
+	g                 *actors.Gateway
+	server            *downstream.Server // nil = no listener
+	security          *Security
+	bound             []string // actual listen addresses, which a reload does not change; empty = no listener
+	credentialsFailed bool     // the credentials could not be read at the last attempt
+	level             *slog.LevelVar
+	known             *secret.Redactor // gets the secrets of the newest configuration; may be nil
+	log               *slog.Logger
 
 	drain atomic.Int64      // shutdown.drain of cfg
 	asked chan chan<- error // requests to read the file now; each reply channel has capacity 1
@@ -86,15 +86,15 @@ func (r *Reloader) reload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy and will apply it soon"))
 	defer cancel()
 	err := r.g.Apply(ctx, next)
-	if r.ill = edgeErr != nil; r.ill {
+	if r.credentialsFailed = edgeErr != nil; r.credentialsFailed {
 		r.g.ReloadFailed(edgeErr)
 	}
 	return errors.Join(err, edgeErr)
 }
 
-// load reads the file once it has settled. It reads it again if the file was written meanwhile, because it may have been empty or
-// incomplete. After a number of attempts it uses a file that keeps changing. It also waits before the first read, since reading may run
-// programs.
+// load reads the file once it has settled, since reading may run programs. If the file was written during the read,
+// the result may be empty or incomplete, so load reads it again. After the maximum number of attempts, it returns
+// what it has read last.
 func (r *Reloader) load(ctx context.Context) (next *config.Config, report config.Report) {
 	awaitSettled(ctx, r.cfg.Files)
 	for look := range looks {
@@ -117,12 +117,12 @@ func (r *Reloader) reloadCredentials() {
 	switch {
 	case err != nil:
 		r.g.ReloadFailed(err)
-	case r.ill:
+	case r.credentialsFailed:
 		r.g.Reload(r.cfg) // clears the error in the status
 	default:
 		r.log.Info("reloaded keys and certificate")
 	}
-	r.ill = err != nil
+	r.credentialsFailed = err != nil
 }
 
 // exposes returns why a configuration must not be applied while the gateway listens on these addresses, or nil. The configuration may

@@ -96,7 +96,7 @@ func (e *Security) OnNewKeys(hangUp func()) { e.hangUp = hangUp }
 // Close stops the gate.
 func (e *Security) Close() { e.gate.Close() }
 
-// Admission returns the gate, which decides about requests.
+// Admission returns the gate, which admits requests.
 func (e *Security) Admission() *auth.Gate { return e.gate }
 
 // changed passes changed and removed principals to the gateway, once it is set.

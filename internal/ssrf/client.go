@@ -39,7 +39,7 @@ type AddressError struct {
 
 // Error names the host, its address and the address's kind.
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("%s has the address %s, which is %s; a server must not send the gateway there", e.Host, e.IP, e.Kind)
+	return fmt.Sprintf("%s has the address %s, which is %s; a server must not make the gateway connect there", e.Host, e.IP, e.Kind)
 }
 
 // Hint returns the configuration that allows the host.
@@ -80,7 +80,7 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 	}
 }
 
-// Check reports what is wrong with a URL that the server names, as far as possible without resolving its host.
+// Check returns an error if a URL that the server names must not be requested. It does not resolve the host.
 func (d *Client) Check(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -146,18 +146,18 @@ func redirect(_ *http.Request, via []*http.Request) error {
 }
 
 // checkingTransport checks every request, including redirected ones, and limits the response body.
-type checkingTransport struct{ door *Client }
+type checkingTransport struct{ client *Client }
 
 // RoundTrip implements http.RoundTripper.
 func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := c.door.check(r.URL); err != nil {
+	if err := c.client.check(r.URL); err != nil {
 		return nil, err
 	}
-	way, err := c.door.transportFor(r)
+	via, err := c.client.transportFor(r)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := way.RoundTrip(r)
+	answer, err := via.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,8 @@ import (
 // lookupTimeout limits the resolution of a name before it is passed to a proxy.
 const lookupTimeout = 2 * time.Second
 
-// Environment returns the proxy that the environment configures for a request (HTTPS_PROXY, NO_PROXY). Links to servers use the same.
+// Environment returns the proxy that the environment configures for a request (HTTPS_PROXY, NO_PROXY). Connections to
+// servers use the same proxy.
 func Environment(r *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(r) }
 
 // transportFor returns the transport for a request. It checks the host of a proxied request, because the transport dials only the proxy.

@@ -99,8 +99,8 @@ func (c *CatalogChange) size() int {
 	return n
 }
 
-// CatalogChanges stores the last changes of the catalog. A slow reader misses the oldest and notices it by their numbers. It is safe
-// for concurrent use and never blocks.
+// CatalogChanges stores the last changes of the catalog. A slow reader misses the oldest changes, which it notices by
+// a gap in their numbers. It is safe for concurrent use and never blocks.
 type CatalogChanges struct {
 	boot string
 

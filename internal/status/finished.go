@@ -25,7 +25,7 @@ type FinishedCall struct {
 	Client  string    `json:"client,omitempty"` // name and version
 	Server  string    `json:"server"`
 	Method  string    `json:"method"`
-	Item    string    `json:"item,omitempty"`   // the server's name
+	Item    string    `json:"item,omitempty"`   // name or URI as the server defines it
 	Public  string    `json:"public,omitempty"` // the public name; empty = unknown
 	Outcome string    `json:"outcome"`          // label of goblin_calls_total
 	Began   time.Time `json:"began"`

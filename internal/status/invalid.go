@@ -7,7 +7,7 @@ const invalidShown = 5
 
 // Invalid is a tool whose definition is not valid.
 type Invalid struct {
-	Tool    string `json:"tool"`             // the server's name
+	Tool    string `json:"tool"`             // name as the server defines it
 	Pointer string `json:"pointer"`          // JSON pointer into the definition
 	Reason  string `json:"reason"`           // what was expected there
 	Hidden  bool   `json:"hidden,omitempty"` // the tool is not listed and cannot be called

@@ -22,7 +22,7 @@ var help = map[string]string{
 	"goblin_calls_total":            "Finished calls, by server, method and outcome.",
 	"goblin_catalog_items":          "Items that a server offers, by kind.",
 	"goblin_catalog_version":        "Version of the catalog; it rises with each change.",
-	"goblin_config_reload_failed":   "1 while the configuration file cannot be put in force, else 0.",
+	"goblin_config_reload_failed":   "1 while the current configuration file is rejected, else 0.",
 	"goblin_in_flight":              "Calls that a server is working on.",
 	"goblin_notifications_total":    "Notifications to clients, by kind and outcome.",
 	"goblin_parked_calls":           "Calls that wait for a client to answer a server request.",

@@ -54,7 +54,7 @@ var (
 	// ErrUnknownVerb is returned by Act for an unknown verb, or one that this process does not support.
 	ErrUnknownVerb = errors.New("no such action")
 	// ErrNotThere is returned by Act if the server or call does not exist, or no longer does.
-	ErrNotThere = errors.New("not there")
+	ErrNotThere = errors.New("not found")
 	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
 	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
@@ -72,7 +72,7 @@ type Items struct {
 type Item struct {
 	Server      string `json:"server"`
 	Public      string `json:"public"`             // name, URI or template text for clients
-	Original    string `json:"original"`           // the server's name, URI or template text
+	Original    string `json:"original"`           // name, URI or template text as the server defines it
 	Other       string `json:"other,omitempty"`    // resources and templates: another URI for clients
 	ReadOnly    bool   `json:"readOnly,omitempty"` // tools: the server sets readOnlyHint
 	Internal    bool   `json:"internal,omitempty"` // an item of the gateway itself

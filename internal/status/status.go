@@ -88,7 +88,7 @@ type Server struct {
 	Description string    `json:"description,omitempty"`
 	Warnings    []string  `json:"warnings,omitempty"`   // problems of a server that works nevertheless
 	Invalid     []Invalid `json:"invalid,omitempty"`    // tools with invalid definitions
-	Settled     bool      `json:"settled"`              // every replica has been ready or failed: /readyz does not wait for it
+	Settled     bool      `json:"settled"`              // every replica has been ready or has failed, so /readyz does not wait for the server
 	FailedFirst bool      `json:"failedFirst"`          // the first attempt failed
 	CachedSince time.Time `json:"cachedSince,omitzero"` // the items are from this time; zero = they are current
 }
@@ -134,7 +134,7 @@ type Call struct {
 	Who      string    `json:"who,omitempty"`    // name of the principal; empty = no authentication
 	Server   string    `json:"server"`
 	Method   string    `json:"method"`
-	Item     string    `json:"item,omitempty"`   // the server's name
+	Item     string    `json:"item,omitempty"`   // name or URI as the server defines it
 	Public   string    `json:"public,omitempty"` // the public name; empty = unknown
 	State    string    `json:"state"`            // queued | written | parked
 	Began    time.Time `json:"began"`
@@ -147,7 +147,7 @@ type Subscription struct {
 	Who     string `json:"who,omitempty"` // name of the principal; empty = no authentication
 	Server  string `json:"server"`
 	URI     string `json:"uri"`      // as sent by the client
-	OwnURI  string `json:"original"` // the server's URI
+	OwnURI  string `json:"original"` // URI as the server defines it
 }
 
 // Actor is the state of one actor.

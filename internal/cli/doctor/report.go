@@ -207,7 +207,7 @@ func stderrLines(doc serverDoc) []string {
 	if strings.Contains(doc.Symptom, "; stderr: ") {
 		return nil
 	}
-	telling := status.Telling(doc.Stderr)
+	telling := status.FailureLine(doc.Stderr)
 	lines := doc.Stderr[max(0, len(doc.Stderr)-stderrShown):]
 	if telling != "" && !slices.Contains(lines, telling) {
 		lines = append([]string{telling}, lines...)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTelling(t *testing.T) {
+func TestFailureLine(t *testing.T) {
 	for _, c := range []struct{ name, stderr, want string }{
 		{"nothing", "", ""},
 		{"npm", `npm warn Unknown user config "nodedir". This will stop working in the next major version of npm.
@@ -28,9 +28,9 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-
 		{"words", "starting\nGITHUB_TOKEN is not set\nbye", "GITHUB_TOKEN is not set"},
 		{"options", "ls: unrecognized option '--nonsense'\nTry 'ls --help' for more information.", "ls: unrecognized option '--nonsense'"},
 		{"last", "one\ntwo", "two"},
-		{"scenery alone", "npm warn deprecated x\n", "npm warn deprecated x"},
+		{"only uninformative lines", "npm warn deprecated x\n", "npm warn deprecated x"},
 	} {
-		if got := Telling(strings.Split(c.stderr, "\n")); got != c.want {
+		if got := FailureLine(strings.Split(c.stderr, "\n")); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// tellingBytes limits how much of a line is examined and returned.
-const tellingBytes = 1 << 10
+// maxOutputLine limits how much of a line is examined and returned.
+const maxOutputLine = 1 << 10
 
-// tellers match lines of output that explain a failure, most specific first. With last, the last matching line counts:
-// Python and Node print the cause after the location.
-var tellers = []struct {
+// explanations match lines of output that explain a failure, most specific first. With last, the last matching line
+// counts: Python and Node print the cause after the location.
+var explanations = []struct {
 	line func() *regexp.Regexp
 	last bool
 }{
@@ -24,25 +24,26 @@ var tellers = []struct {
 	{pattern.Lazy(`(?i)\b(?:error|fatal|panic|failed|cannot|could not|missing|required|not set|unauthorized|invalid|unrecognized|unknown)\b`), false},
 }
 
-// scenery matches lines that never explain a failure: final lines of npm and Node, traces, underlines.
-var scenery = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
+// uninformative matches lines that never explain a failure: final lines of npm and Node, traces, underlines.
+var uninformative = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
 	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
 
-// Telling returns the line of a program's stderr that best explains its failure: npm's error code, Python's last
-// exception, Node's Error, or else the last line that is not scenery. It returns "" if there is none.
-func Telling(lines []string) string {
+// FailureLine returns the line of a program's stderr that best explains its failure: npm's error code, Python's last
+// exception, Node's Error, or else the last line that is not known to be uninformative. If all lines are uninformative, it
+// returns the last one that is not blank, or "".
+func FailureLine(lines []string) string {
 	var said []string
 	for _, line := range lines {
-		if line = strings.TrimSpace(line[:min(len(line), tellingBytes)]); line != "" && !scenery().MatchString(line) {
+		if line = strings.TrimSpace(line[:min(len(line), maxOutputLine)]); line != "" && !uninformative().MatchString(line) {
 			said = append(said, line)
 		}
 	}
-	for _, teller := range tellers {
+	for _, explanation := range explanations {
 		found := ""
 		for _, line := range said {
-			if teller.line().MatchString(line) {
+			if explanation.line().MatchString(line) {
 				found = line
-				if !teller.last {
+				if !explanation.last {
 					break
 				}
 			}
@@ -52,7 +53,7 @@ func Telling(lines []string) string {
 		}
 	}
 	for i := len(lines) - 1; i >= 0 && len(said) == 0; i-- {
-		if line := strings.TrimSpace(lines[i][:min(len(lines[i]), tellingBytes)]); line != "" {
+		if line := strings.TrimSpace(lines[i][:min(len(lines[i]), maxOutputLine)]); line != "" {
 			return line
 		}
 	}
