@@ -21,22 +21,24 @@ import (
 	"goblin-actor/protocol"
 )
 
-// told is a Source with a fixed result.
-type told struct {
+// fixedStatus is a Source with a fixed result.
+type fixedStatus struct {
 	s   *status.Snapshot
 	err error
 }
 
 // local returns a status.Source with a fixed result.
-func local(src told) status.Source {
+func local(src fixedStatus) status.Source {
 	return status.Local{Gateway: src, Counters: status.NewMetrics(), Log: new(status.Events)}
 }
 
-func (f told) Items(context.Context, uint64) (*status.Items, error) { return &status.Items{}, f.err }
+func (f fixedStatus) Items(context.Context, uint64) (*status.Items, error) {
+	return &status.Items{}, f.err
+}
 
-func (f told) Act(context.Context, status.Action) error { return f.err }
+func (f fixedStatus) Act(context.Context, status.Action) error { return f.err }
 
-func (f told) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }
+func (f fixedStatus) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }
 
 func TestPublicRoutes(t *testing.T) {
 	m := status.NewMetrics()
@@ -44,19 +46,19 @@ func TestPublicRoutes(t *testing.T) {
 	ready := &status.Snapshot{Ready: true, Failed: []string{"broken"}, Servers: []status.Server{{Name: "files", InFlight: 2}}}
 	cases := []struct {
 		name, method, path string
-		src                told
+		src                fixedStatus
 		code               int
 		want               string // part of the body
 	}{
-		{"alive", "GET", "/healthz", told{err: errors.New("stuck")}, 200, "ok"},
-		{"ready, one failed", "GET", "/readyz", told{s: ready}, 200, `"failed":["broken"]`},
-		{"not ready", "GET", "/readyz", told{s: &status.Snapshot{Waiting: []string{"slow"}}}, 503, `"waiting":["slow"]`},
-		{"draining", "GET", "/readyz", told{s: &status.Snapshot{Ready: true, Draining: true}}, 503, `"draining":true`},
-		{"no status", "GET", "/readyz", told{err: errors.New("stuck")}, 503, "stuck"},
-		{"counters", "GET", "/metrics", told{s: ready}, 200, `goblin_calls_total{server="files",method="tools/call",outcome="ok"} 1`},
-		{"states", "GET", "/metrics", told{s: ready}, 200, `goblin_in_flight{server="files"} 2`},
-		{"counters without status", "GET", "/metrics", told{err: errors.New("stuck")}, 200, "goblin_calls_total"},
-		{"no writing", "POST", "/healthz", told{s: ready}, 405, ""},
+		{"alive", "GET", "/healthz", fixedStatus{err: errors.New("stuck")}, 200, "ok"},
+		{"ready, one failed", "GET", "/readyz", fixedStatus{s: ready}, 200, `"failed":["broken"]`},
+		{"not ready", "GET", "/readyz", fixedStatus{s: &status.Snapshot{Waiting: []string{"slow"}}}, 503, `"waiting":["slow"]`},
+		{"draining", "GET", "/readyz", fixedStatus{s: &status.Snapshot{Ready: true, Draining: true}}, 503, `"draining":true`},
+		{"no status", "GET", "/readyz", fixedStatus{err: errors.New("stuck")}, 503, "stuck"},
+		{"counters", "GET", "/metrics", fixedStatus{s: ready}, 200, `goblin_calls_total{server="files",method="tools/call",outcome="ok"} 1`},
+		{"states", "GET", "/metrics", fixedStatus{s: ready}, 200, `goblin_in_flight{server="files"} 2`},
+		{"counters without status", "GET", "/metrics", fixedStatus{err: errors.New("stuck")}, 200, "goblin_calls_total"},
+		{"no writing", "POST", "/healthz", fixedStatus{s: ready}, 405, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,7 +70,7 @@ func TestPublicRoutes(t *testing.T) {
 			}
 		})
 	}
-	for _, src := range []told{{s: ready}, {s: &status.Snapshot{Waiting: []string{"slow"}}}} {
+	for _, src := range []fixedStatus{{s: ready}, {s: &status.Snapshot{Waiting: []string{"slow"}}}} {
 		w := httptest.NewRecorder()
 		Public(src, m)("/readyz").ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if body := w.Body.String(); strings.Contains(body, "broken") || strings.Contains(body, "slow") || !strings.Contains(body, `"ready":`) {
@@ -79,7 +81,7 @@ func TestPublicRoutes(t *testing.T) {
 	for who, sees := range map[*identity.Principal]bool{nil: false, reader: false, viewer: true} {
 		for _, path := range []string{"/metrics", "/readyz"} {
 			w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
-			Public(told{s: ready}, m)(path).ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
+			Public(fixedStatus{s: ready}, m)(path).ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
 			if body := w.Body.String(); (strings.Contains(body, "files") || strings.Contains(body, "broken")) != sees || path == "/metrics" && (w.Code == http.StatusForbidden) == sees {
 				t.Errorf("%s for %+v: got %d %s", path, who, w.Code, body)
 			}
@@ -87,20 +89,20 @@ func TestPublicRoutes(t *testing.T) {
 	}
 	for who, hint := range map[*identity.Principal]string{{ID: "key:a", Name: "a", Rights: "reader"}: "a role of the key a", {ID: identity.LocalID, Rights: "-"}: "a role bound with local: true"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
-		Public(told{s: ready}, m)("/metrics").ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
+		Public(fixedStatus{s: ready}, m)("/metrics").ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
 		if body := w.Body.String(); !strings.Contains(body, "\nhint: add admin: view to "+hint+"\n") {
 			t.Errorf("%s got %s", who.ID, body)
 		}
 	}
 	for _, path := range []string{"/statusz", "/debug/pprof/", "/", "/mcp"} {
-		if Public(told{s: ready}, m)(path) != nil {
+		if Public(fixedStatus{s: ready}, m)(path) != nil {
 			t.Errorf("%s is served on public listeners", path)
 		}
 	}
 }
 
 func TestPrivateRoutes(t *testing.T) {
-	h := private(local(told{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}), nil)
+	h := private(local(fixedStatus{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}), nil)
 	for path, want := range map[string]string{
 		"/statusz":             `"version":"v1"`,
 		"/statusz?pretty":      `  "version": "v1"`,
@@ -123,7 +125,7 @@ func TestPrivateRoutes(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, path string, src told) *Server {
+func open(t *testing.T, path string, src fixedStatus) *Server {
 	t.Helper()
 	s, err := Listen(path, local(src), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -139,7 +141,7 @@ func TestSocketIsPrivateAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "8730.sock")
-	s := open(t, path, told{s: &status.Snapshot{Version: "v1"}})
+	s := open(t, path, fixedStatus{s: &status.Snapshot{Version: "v1"}})
 	if runtime.GOOS != "windows" {
 		for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
 			info, err := os.Stat(name)
@@ -165,7 +167,7 @@ func TestSocketIsPrivateAndRemoved(t *testing.T) {
 
 func TestListenOnExistingPath(t *testing.T) {
 	dir := shortDir(t)
-	src := told{s: &status.Snapshot{}}
+	src := fixedStatus{s: &status.Snapshot{}}
 	listen := func(path string) error {
 		s, err := Listen(path, local(src), nil, slog.New(slog.DiscardHandler))
 		if err == nil {
@@ -220,7 +222,7 @@ func TestListenOnExistingPath(t *testing.T) {
 
 func TestFetchReturnsGatewayError(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
-	open(t, path, told{err: errors.New("the monitor is gone")})
+	open(t, path, fixedStatus{err: errors.New("the monitor is gone")})
 	if _, err := Fetch(t.Context(), path); err == nil || !strings.Contains(err.Error(), "the monitor is gone") {
 		t.Errorf("got %v, want the gateway's error", err)
 	}
@@ -230,7 +232,7 @@ func TestFetchReturnsGatewayError(t *testing.T) {
 func TestStatusRoundTrip(t *testing.T) {
 	want := &status.Snapshot{Ready: true, Backends: []status.Backend{{Server: "a", PID: 7, Incarnation: 3}}, Calls: []status.Call{{Item: "x"}}}
 	w := httptest.NewRecorder()
-	private(local(told{s: want}), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
+	private(local(fixedStatus{s: want}), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
 	var got status.Snapshot
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)

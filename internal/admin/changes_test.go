@@ -98,7 +98,7 @@ func TestFollow(t *testing.T) {
 	}
 	want("back false", fmt.Sprint(n+2, " between"))
 
-	// More changes than are stored occur while the socket is closed.
+	// While the socket is closed, more changes occur than the gateway retains.
 	_ = s.Close()
 	want("lost")
 	for range 5000 {

@@ -2,7 +2,7 @@ package admin
 
 import "testing"
 
-// The reason why a gateway is not ready.
+// TestNotReady checks how the reason why a gateway is not ready is worded.
 func TestNotReady(t *testing.T) {
 	for _, c := range []struct {
 		code int

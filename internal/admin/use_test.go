@@ -14,7 +14,7 @@ import (
 // A call or read is passed to the User unchanged, and its result is returned. Invalid bodies are answered with an example.
 func TestUse(t *testing.T) {
 	var got Use
-	h := private(local(told{s: &status.Snapshot{}}), func(_ context.Context, u Use) (Answer, error) {
+	h := private(local(fixedStatus{s: &status.Snapshot{}}), func(_ context.Context, u Use) (Answer, error) {
 		got = u
 		switch u.Tool + u.URI {
 		case "gone":

@@ -30,7 +30,7 @@ func TestArgumentsAreHidden(t *testing.T) {
 		r := Record{Event: EventCall, Time: now, Arguments: []byte(arguments)}
 		line, err := ParseLine(bytes.TrimSuffix(c.append(nil, &r), []byte("\n")))
 		if err != nil || len(line.Args) != 2*hmacBytes {
-			t.Fatalf("got %+v, %v; want an HMAC of hiddenLen bytes", line, err)
+			t.Fatalf("got %+v, %v; want an HMAC of hmacBytes bytes", line, err)
 		}
 		return line.Args
 	}

@@ -74,7 +74,7 @@ func TestNewestFindsEveryLine(t *testing.T) {
 	}
 }
 
-func TestLike(t *testing.T) {
+func TestMatchesPattern(t *testing.T) {
 	for _, c := range []struct {
 		pattern, text string
 		want          bool
@@ -83,7 +83,7 @@ func TestLike(t *testing.T) {
 		{"*b*", "abc", true}, {"a*a", "a", false}, {"a*b*c", "a_b_b_c", true}, {"*.txt", "x.txt.gz", false}, {"**", "x", true},
 	} {
 		if got := matchesPattern(c.pattern, c.text); got != c.want {
-			t.Errorf("like(%q, %q): got %v", c.pattern, c.text, got)
+			t.Errorf("matchesPattern(%q, %q): got %v", c.pattern, c.text, got)
 		}
 	}
 }

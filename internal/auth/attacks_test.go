@@ -137,7 +137,7 @@ func TestAttack19RevokedKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wants("after Revoke", "401", "", "Authorization: Bearer "+key)
-	if got := h.told(); !strings.HasSuffix(got, "-key:a") {
+	if got := h.reportedChanges(); !strings.HasSuffix(got, "-key:a") {
 		t.Errorf("Changed was called with %q, want a removal of key:a", got)
 	}
 }

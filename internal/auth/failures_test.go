@@ -120,7 +120,7 @@ func TestSummaryOfUnloggedRefusals(t *testing.T) {
 		}
 		time.Sleep(summaryInterval)
 		if got := logged(); len(got) != summaryNetworks+1 && len(got) != summaryNetworks || !strings.Contains(got[len(got)-1], `from="other networks" networks=`) {
-			t.Errorf("summary of many networks: got %q, want floodLines networks and the others", got)
+			t.Errorf("summary of many networks: got %q, want summaryNetworks networks and the others", got)
 		}
 		flood("192.0.2.1", 50) // its summary is pending when the gate is closed
 		d.Close()

@@ -59,8 +59,8 @@ func newTestGate(t testing.TB) *testGate {
 	return d
 }
 
-// told returns the changes of principals since the last call: + and id and rights, or - and id.
-func (d *testGate) told() string {
+// reportedChanges returns the changes of principals since the last call: +, the id and the rights, or - and the id.
+func (d *testGate) reportedChanges() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	text := strings.Join(d.changed, " ")
@@ -164,14 +164,14 @@ func TestReload(t *testing.T) {
 	if err := d.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.told(); got != "+key:a +key:b" && got != "+key:b +key:a" {
+	if got := d.reportedChanges(); got != "+key:a +key:b" && got != "+key:b +key:a" {
 		t.Errorf("Changed was called with %q, want both keys", got)
 	}
 	who := d.Admit(request("Bearer " + a)).Principal
 	if err := Revoke(d.path, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Reload(); err != nil || d.told() != "-key:b" {
+	if err := d.Reload(); err != nil || d.reportedChanges() != "-key:b" {
 		t.Errorf("Reload after Revoke: %v", err)
 	}
 	if d.Admit(request("Bearer "+a)).Principal != who {
@@ -180,7 +180,7 @@ func TestReload(t *testing.T) {
 	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Reload(); err == nil || d.told() != "" {
+	if err := d.Reload(); err == nil || d.reportedChanges() != "" {
 		t.Error("Reload accepted a broken file")
 	}
 	if got := d.answer(request("Bearer " + a)); got != "key:a" {
@@ -190,7 +190,7 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := d.issue(Key{Name: "a"})
-	if err := d.Reload(); err != nil || d.told() != "-key:a +key:a" {
+	if err := d.Reload(); err != nil || d.reportedChanges() != "-key:a +key:a" {
 		t.Error("a new key of the same name must be reported as removed and added:", err)
 	}
 	if identity.Same(who, d.Admit(request("Bearer "+fresh)).Principal) {
@@ -202,7 +202,7 @@ func TestReload(t *testing.T) {
 	if err := d.Configure(Settings{}); err != nil || d.ChecksAll() {
 		t.Error(err)
 	}
-	if got := d.told(); got != "-key:a" {
+	if got := d.reportedChanges(); got != "-key:a" {
 		t.Errorf("Changed was called with %q, want a removal of key:a", got)
 	}
 }
@@ -218,15 +218,15 @@ func TestChangedRightsAreReported(t *testing.T) {
 	rights := "[x]"
 	s := Settings{Rights: func([]string, string, bool) string { return rights }}
 	d.configure(s)
-	d.told()
+	d.reportedChanges()
 	rights = "[y]"
 	d.configure(s)
-	if got := d.told(); got != "+key:a[y]" {
+	if got := d.reportedChanges(); got != "+key:a[y]" {
 		t.Errorf("Changed was called with %q, want key:a with [y]", got)
 	}
 	for i, want := range []string{"+key:a[y]", ""} { // equal rights, but under a policy that may interpret them differently
 		d.configure(Settings{Rights: s.Rights, Policy: meaning("other")})
-		if got := d.told(); got != want {
+		if got := d.reportedChanges(); got != want {
 			t.Errorf("another policy, %d: Changed was called with %q, want %q", i, got, want)
 		}
 	}
@@ -237,7 +237,7 @@ func TestChangedRightsAreReported(t *testing.T) {
 	if err := d.Configure(s); err == nil {
 		t.Error("Configure accepted a broken file")
 	}
-	if got := d.told(); got != "+key:a[z]" {
+	if got := d.reportedChanges(); got != "+key:a[z]" {
 		t.Errorf("new settings with a broken file: Changed was called with %q, want key:a with [z]", got)
 	}
 }
@@ -252,10 +252,10 @@ func TestExpiry(t *testing.T) {
 		d.issue(Key{Name: "third"})
 		d.configure(Settings{})
 		defer d.Close()
-		d.told()
+		d.reportedChanges()
 		time.Sleep(90*time.Second - 1)
 		synctest.Wait()
-		if got := d.answer(request("Bearer " + first)); got != "key:first" || d.told() != "" {
+		if got := d.answer(request("Bearer " + first)); got != "key:first" || d.reportedChanges() != "" {
 			t.Errorf("a nanosecond before expiry: got %s, want key:first and no report", got)
 		}
 		time.Sleep(time.Nanosecond)
@@ -263,16 +263,16 @@ func TestExpiry(t *testing.T) {
 		if got := d.answer(request("Bearer " + first)); !strings.HasPrefix(got, "401") {
 			t.Errorf("at the expiry time: got %s, want 401", got)
 		}
-		if got := d.told(); got != "-key:first" {
+		if got := d.reportedChanges(); got != "-key:first" {
 			t.Errorf("Changed was called with %q, want a removal of key:first", got)
 		}
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
-		if got := d.told(); got != "-key:second" {
+		if got := d.reportedChanges(); got != "-key:second" {
 			t.Errorf("Changed was called with %q, want a removal of key:second", got)
 		}
 		time.Sleep(time.Hour)
-		if err := d.Reload(); err != nil || d.told() != "" {
+		if err := d.Reload(); err != nil || d.reportedChanges() != "" {
 			t.Error("an expired key was reported again:", err)
 		}
 	})

@@ -91,7 +91,7 @@ func TestParse(t *testing.T) {
 	}
 	_, err := Parse([]byte(strings.Repeat("x\n", 1000)))
 	if n := strings.Count(err.Error(), "\n"); n != maxErrors {
-		t.Errorf("error has %d newlines, want maxFaults", n)
+		t.Errorf("error has %d newlines, want maxErrors", n)
 	}
 }
 

@@ -265,7 +265,7 @@ func TestBridgeDrain(t *testing.T) {
 }
 
 // A call that a draining gateway interrupted may have been executed, so the client gets the error and the call is not repeated.
-func TestBridgeDrainCutsOff(t *testing.T) {
+func TestBridgeDrainInterruptsCall(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
 	b.now = b.now.Add(bridgeLong)
@@ -303,7 +303,7 @@ func TestBridgeQuestionIDs(t *testing.T) {
 }
 
 // Without a gateway, initialize waits and then fails. The client may repeat it.
-func TestBridgeNobodyThere(t *testing.T) {
+func TestBridgeWithoutGateway(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.say(bridgeHelloText)
 	b.want("OpenUp{1}", "send 1 #1")
@@ -315,7 +315,7 @@ func TestBridgeNobodyThere(t *testing.T) {
 	}
 	last := b.out[len(b.out)-1].(bridgeTell)
 	if !strings.Contains(string(last.frame), `"id":0,"error":{"code":-31001,"message":"the gateway is not reachable: refused"`) {
-		t.Errorf("told %s", last.frame)
+		t.Errorf("sent the client %s", last.frame)
 	}
 	if !b.next().IsZero() {
 		t.Error("the bridge has effects, although it should be idle")

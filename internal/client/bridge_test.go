@@ -101,7 +101,7 @@ func TestBridgeOverRestart(t *testing.T) {
 	_, stop = listen(t, demo.NewClock(), addr)
 	defer stop()
 	if line := b.await(`"id":2,`); !strings.Contains(line, "result") && !strings.Contains(line, "BACKEND_DISCONNECTED") {
-		t.Errorf("the call over the restart: %s", line)
+		t.Errorf("the call during the restart: %s", line)
 	}
 	b.await("resources/updated")
 	b.await("resources/updated")

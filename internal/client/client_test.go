@@ -96,7 +96,7 @@ func TestMethods(t *testing.T) {
 		}
 		_, err := c.Read(ctx, "note:///nope")
 		if e, ok := errors.AsType[*RPCError](err); !ok || e.Code != -32002 || string(e.Data) != `{"uri":"note:///nope"}` {
-			t.Errorf("Read of nothing = %#v", err)
+			t.Errorf("Read of a missing note = %#v", err)
 		}
 		if _, err := c.Call(ctx, "add_note", []byte(`{"title":`), nil); err == nil {
 			t.Error("invalid JSON arguments were sent")
@@ -136,7 +136,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("the handler ended because %v", err)
 		}
 		if _, err := c.List(t.Context(), protocol.Tools); err != nil {
-			t.Errorf("after it: %v", err)
+			t.Errorf("after the cancellation: %v", err)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestNotificationsAndQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := <-heard; got != `notifications/resources/updated{"uri":"clock://now"}` {
-			t.Errorf("heard %s", got)
+			t.Errorf("got notification %s", got)
 		}
 		got, err := c.Call(t.Context(), "ask", nil, nil)
 		if err != nil || !strings.Contains(string(got), "{} this client does not answer requests (-32601)") {
@@ -260,7 +260,7 @@ func TestPage(t *testing.T) {
 
 // A blocked progress callback (stderr is a full pipe, or the terminal is stopped with Ctrl-S) delays neither the cancellation of its call nor
 // other calls.
-func TestProgressThatIsStuck(t *testing.T) {
+func TestBlockedProgressCallback(t *testing.T) {
 	c := over(t, demo.NewClock(), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	entered, stuck, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)

@@ -15,16 +15,16 @@ import (
 	"goblin-actor/internal/demo"
 )
 
-// house starts a new server for each client, and can be stopped.
-type house struct {
+// restartable serves each client with a new server, and can be stopped.
+type restartable struct {
 	make func() *demo.Server
 	shut atomic.Bool
 	stop context.CancelFunc // ends the newest server
 }
 
-func (h *house) dial(ctx context.Context, o Options) (*Client, error) {
+func (h *restartable) dial(ctx context.Context, o Options) (*Client, error) {
 	if h.shut.Load() {
-		return nil, fmt.Errorf("house: %w", ErrUnreachable)
+		return nil, fmt.Errorf("restartable: %w", ErrUnreachable)
 	}
 	in, to := io.Pipe()
 	from, out := io.Pipe()
@@ -55,7 +55,7 @@ func TestWatch(t *testing.T) {
 			text.Store(to)
 			s.SetResource(demo.Resource{URI: "a:b", Name: "b", Handle: read})
 		}
-		h := &house{make: func() *demo.Server {
+		h := &restartable{make: func() *demo.Server {
 			s = demo.New("changing", "1")
 			set(text.Load().(string))
 			return s
@@ -83,7 +83,7 @@ func TestWatch(t *testing.T) {
 				got = append(got, <-told)
 			}
 			if got := strings.Join(got, "\n"); got != strings.Join(lines, "\n") {
-				t.Errorf("told\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
+				t.Errorf("got events\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
 			}
 		}
 		want(`contents "one"}]}`)
@@ -122,7 +122,7 @@ func TestWatch(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tell := func(WatchEvent) error { return nil }
-		h := &house{make: demo.NewClock}
+		h := &restartable{make: demo.NewClock}
 		err := (&Watcher{URI: "no:such", Dial: h.dial, Tell: tell}).Watch(t.Context())
 		if rpc, ok := errors.AsType[*RPCError](err); !ok || rpc.Code != -32002 {
 			t.Errorf("Watch = %v", err)
@@ -150,7 +150,7 @@ func TestWatchEndsWithRevokedKey(t *testing.T) {
 		read := func(*demo.Call) (any, error) {
 			return demo.ReadResult{Contents: []demo.ResourceText{{URI: "a:b", Text: "one"}}}, nil
 		}
-		h, dials, told := &house{make: func() *demo.Server {
+		h, dials, told := &restartable{make: func() *demo.Server {
 			s := demo.New("steady", "1")
 			s.SetResource(demo.Resource{URI: "a:b", Name: "b", Handle: read})
 			return s
@@ -170,7 +170,7 @@ func TestWatchEndsWithRevokedKey(t *testing.T) {
 			t.Errorf("after %d attempts: %v", dials, err)
 		}
 		if fmt.Sprint(told) != "[contents lost]" {
-			t.Errorf("told %v", told)
+			t.Errorf("got events %v", told)
 		}
 	})
 }

@@ -49,7 +49,7 @@ func TestDiff(t *testing.T) {
 		{"no prefix", strings.Replace(base, "x,", `x, prefix: "",`, 1), "catalog a"},
 		{"prefix, timeouts and limits", strings.Replace(base, "x,", "x, prefix: p, timeout: 1s, startTimeout: 1s, maxConcurrent: 1, queue: {size: 1},", 1), "catalog a"},
 		{"description", strings.Replace(base, "x,", "x, description: d,", 1), "catalog a"},
-		{"both kinds count as the heavier", strings.Replace(base, "x,", "y, description: d,", 1), "transport a"},
+		{"connection and other keys", strings.Replace(base, "x,", "y, description: d,", 1), "transport a"},
 		{"order", "mcpServers:\n  b: {url: http://127.0.0.1:1/mcp}\n  a: {command: x, env: {K: v}}\n", "catalog b, catalog a"},
 		{"listen", base + "listen: 127.0.0.1:1", "listen"},
 		{"settings", base + "log: {level: debug}\nshutdown: {drain: 1s}\npageSize: 3", "settings [pageSize shutdown log]"},

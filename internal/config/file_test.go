@@ -33,16 +33,16 @@ func read(t *testing.T, path string) string {
 // TestFileReplace checks that a replaced file keeps its encoding, mode and links, and that the backup has the old content.
 func TestFileReplace(t *testing.T) {
 	for name, c := range map[string]struct{ before, text, after string }{
-		"UTF-8":            {"a\r\né", "a\r\né", "b\r\né"},
-		"with BOM":         {"\xef\xbb\xbfaé", "aé", "\xef\xbb\xbfbé"},
-		"UTF-16":           {"\xff\xfea\x00\xe9\x00=\xd8\x00\xde", "aé😀", "\xff\xfeb\x00\xe9\x00=\xd8\x00\xde"},
-		"big endian":       {"\xfe\xff\x00a\x00\xe9", "aé", "\xfe\xff\x00b\x00\xe9"},
-		"UTF-16, no BOM":   {"a\x00\xe9\x00", "aé", "b\x00\xe9\x00"},
-		"empty":            {"", "", "b"},
-		"BOM and no more":  {"\xff\xfe", "", "\xff\xfeb\x00"},
-		"one byte":         {"a", "a", "b"},
-		"big, no BOM":      {"\x00a", "a", "\x00b"},
-		"NUL in the midst": {"ab\x00", "ab\x00", "bb\x00"},
+		"UTF-8":             {"a\r\né", "a\r\né", "b\r\né"},
+		"with BOM":          {"\xef\xbb\xbfaé", "aé", "\xef\xbb\xbfbé"},
+		"UTF-16":            {"\xff\xfea\x00\xe9\x00=\xd8\x00\xde", "aé😀", "\xff\xfeb\x00\xe9\x00=\xd8\x00\xde"},
+		"big endian":        {"\xfe\xff\x00a\x00\xe9", "aé", "\xfe\xff\x00b\x00\xe9"},
+		"UTF-16, no BOM":    {"a\x00\xe9\x00", "aé", "b\x00\xe9\x00"},
+		"empty":             {"", "", "b"},
+		"BOM only":          {"\xff\xfe", "", "\xff\xfeb\x00"},
+		"one byte":          {"a", "a", "b"},
+		"big, no BOM":       {"\x00a", "a", "\x00b"},
+		"NUL in the middle": {"ab\x00", "ab\x00", "bb\x00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

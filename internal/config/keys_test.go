@@ -165,7 +165,7 @@ var companions = map[string]string{
 // refusedPlaces are keys of shared types that are refused in some places.
 var refusedPlaces = regexp.MustCompile(`^projects\.p\.(tools|prompts|resources)\.rename$|^policy\.roles\.r\.(tools|prompts|resources)\.(rename|disabled)$`)
 
-// Every key is read into its field, shown by config show, and noticed by a reload.
+// TestKeysAreReadShownAndCompared checks that every key is read into its field, shown by config show, and noticed by a reload.
 func TestKeysAreReadShownAndCompared(t *testing.T) {
 	for _, k := range declaredKeys(reflect.TypeFor[Config](), "") {
 		with := testFile(t, k, true)
@@ -195,7 +195,7 @@ func TestKeysAreReadShownAndCompared(t *testing.T) {
 		}
 		again, againReport := Parse("goblin.yaml", shown.Bytes(), environ("HOME=/home/ada"))
 		if again == nil {
-			t.Errorf("%s: what Show writes is not valid: %v\n%s", k.path, againReport.Err(), shown.Bytes())
+			t.Errorf("%s: the output of Show is not valid: %v\n%s", k.path, againReport.Err(), shown.Bytes())
 		} else if lost := Diff(next, again); !lost.Empty() && !bytes.Contains(shown.Bytes(), []byte("[redacted]")) {
 			t.Errorf("%s: Show does not write it: %s\n%s", k.path, describe(lost), shown.Bytes())
 		}

@@ -105,7 +105,7 @@ func loadText(t *testing.T, text string, files map[string]string) (*Config, Repo
 
 func TestLookups(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the programs are those of Unix")
+		t.Skip("needs Unix programs")
 	}
 	keyring.Fake()
 	if err := keyring.Set("github", "ring-secret-1"); err != nil {
@@ -154,7 +154,7 @@ mcpServers:
 // TestLookupsFail checks that an unresolved reference makes its server misconfigured, and is an error outside servers.
 func TestLookupsFail(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the programs are those of Unix")
+		t.Skip("needs Unix programs")
 	}
 	keyring.Fake()
 	files := map[string]string{"empty": "\n", "large": strings.Repeat("x", maxValueBytes+10), "binary": "\xff\xfe", "open": "secret-that-is-open"}
@@ -196,7 +196,7 @@ func TestLookupsFail(t *testing.T) {
 // TestCommandsRunOnce checks that a command runs once per load, and that it is killed with its children.
 func TestCommandsRunOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the programs are those of Unix")
+		t.Skip("needs Unix programs")
 	}
 	const ref = `${command:/bin/sh -c 'echo x >> runs; cat runs | wc -l'}`
 	cfg, _, dir := loadText(t, fmt.Sprintf("mcpServers:\n  a: {command: x, env: {A: %q}}\n  b: {command: x, env: {A: %q}}\n", ref, ref), nil)
@@ -212,8 +212,8 @@ func TestCommandsRunOnce(t *testing.T) {
 	}
 }
 
-// TestForeignFilesLookNothingUp checks that files of other programs, and Parse, do not read files or run commands.
-func TestForeignFilesLookNothingUp(t *testing.T) {
+// TestForeignFilesResolveNoReferences checks that files of other programs, and Parse, do not read files or run commands.
+func TestForeignFilesResolveNoReferences(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
 	for _, ref := range []string{"${command:touch ran}", "${file:goblin.yaml}", "${keyring:x}"} {

@@ -57,7 +57,7 @@ func TestCorrected(t *testing.T) {
 // TestOneLineCommandIsCorrected checks that the warning prints the lines to write, without secrets.
 func TestOneLineCommandIsCorrected(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a program is made executable by its mode")
+		t.Skip("needs executable mode bits")
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"tool", "a b"} {

@@ -254,7 +254,7 @@ func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "goblin.yaml")
 	if _, report := Load(path); !os.IsNotExist(report.Faults[0].Unwrap()) || report.Err().Error() != path+": no such file" {
-		t.Errorf("Load of nothing: %v", report.Err())
+		t.Errorf("Load of a missing file: %v", report.Err())
 	}
 	if _, report := Load(dir); report.Err() == nil || !strings.Contains(report.Err().Error(), "is a directory") {
 		t.Errorf("Load of a directory: %v", report.Err())

@@ -200,7 +200,7 @@ func TestBeforeInitialize(t *testing.T) {
 	})
 }
 
-// Pages contain every item exactly once, also if notes change between pages. S0.1.2
+// Pages contain every item exactly once, even if notes change between pages. S0.1.2
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewNotes()

@@ -33,7 +33,7 @@ func TestKeyring(t *testing.T) {
 	if err := keyring.Delete(Service, name); err != nil {
 		t.Error(err)
 	}
-	t.Logf("a look took %v", time.Since(began))
+	t.Logf("a lookup took %v", time.Since(began))
 }
 
 // TestNoSession checks that without a session the keyring is not accessed, and no bus is started.

@@ -46,7 +46,7 @@ func TestKeyStaysWithinTheOrigin(t *testing.T) {
 func TestLogoutIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(func() string { return "" })
-		p.SetGateway(&gate{})
+		p.SetGateway(&fakeGateway{})
 		began := time.Now()
 		w := httptest.NewRecorder()
 		p.HandlerFor(identity.Local, "logout").ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"server":"hung"}`)))

@@ -19,15 +19,15 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// gate is a gateway that accepts every login, or fails with fails.
-type gate struct {
+// fakeGateway is a gateway that accepts every login, or fails with fails.
+type fakeGateway struct {
 	mu       sync.Mutex
 	begun    []Request
 	finished []Answer
 	fails    error
 }
 
-func (g *gate) BeginLogin(_ context.Context, w Request) (Started, error) {
+func (g *fakeGateway) BeginLogin(_ context.Context, w Request) (Started, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.fails != nil {
@@ -38,7 +38,7 @@ func (g *gate) BeginLogin(_ context.Context, w Request) (Started, error) {
 	return Started{Login: Key{w.Server, ""}, URL: "https://issuer.test/authorize?state=" + state, State: state}, nil
 }
 
-func (g *gate) FinishLogin(_ context.Context, a Answer) error {
+func (g *fakeGateway) FinishLogin(_ context.Context, a Answer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.finished = append(g.finished, a)
@@ -46,7 +46,7 @@ func (g *gate) FinishLogin(_ context.Context, a Answer) error {
 }
 
 // Logout blocks until ctx ends for the server hung, as if its authorization server did not answer.
-func (*gate) Logout(ctx context.Context, w Request) error {
+func (*fakeGateway) Logout(ctx context.Context, w Request) error {
 	if w.Server == "hung" {
 		<-ctx.Done()
 		return ErrRevocationPending
@@ -54,14 +54,14 @@ func (*gate) Logout(ctx context.Context, w Request) error {
 	return nil
 }
 
-func (g *gate) counts() (begun, finished int) {
+func (g *fakeGateway) counts() (begun, finished int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.begun), len(g.finished)
 }
 
-// stand serves pages over HTTP. The principal of all requests is who.
-func stand(t *testing.T, g *gate, who *identity.Principal) (*Pages, string) {
+// servePages serves pages over HTTP. The principal of all requests is who.
+func servePages(t *testing.T, g *fakeGateway, who *identity.Principal) (*Pages, string) {
 	t.Helper()
 	var p *Pages
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,8 +140,8 @@ func press(t *testing.T, c *http.Client, address, token string, headers ...strin
 }
 
 func TestLoginByPage(t *testing.T) {
-	g := new(gate)
-	p, base := stand(t, g, identity.Local)
+	g := new(fakeGateway)
+	p, base := servePages(t, g, identity.Local)
 	c := browser(t)
 	address := p.URL(Key{"github", ""})
 	shown, token := page(t, c, address)
@@ -174,8 +174,8 @@ func TestLoginByPage(t *testing.T) {
 
 // Attack 95: another site makes the browser submit the form.
 func TestAttack95CSRFOnLogin(t *testing.T) {
-	g := new(gate)
-	p, base := stand(t, g, identity.Local)
+	g := new(fakeGateway)
+	p, base := servePages(t, g, identity.Local)
 	c := browser(t)
 	address := p.URL(Key{"github", ""})
 	_, token := page(t, c, address)
@@ -201,8 +201,8 @@ func TestAttack64VictimOpensLoginURL(t *testing.T) {
 	for name, victim := range map[string]*identity.Principal{
 		"unknown": nil, "another": {ID: "key:alice"}, "on this machine": identity.Local,
 	} {
-		g := new(gate)
-		p, _ := stand(t, g, victim)
+		g := new(fakeGateway)
+		p, _ := servePages(t, g, victim)
 		c := browser(t)
 		shown, token := page(t, c, p.URL(mallory))
 		if shown.StatusCode != 403 || token != "" {
@@ -217,8 +217,8 @@ func TestAttack64VictimOpensLoginURL(t *testing.T) {
 		t.Error("a shared login must not be usable by ordinary principals")
 	}
 
-	g := new(gate)
-	p, base := stand(t, g, identity.Local)
+	g := new(fakeGateway)
+	p, base := servePages(t, g, identity.Local)
 	attacker, victim := browser(t), browser(t)
 	address := p.URL(Key{"github", ""})
 	_, token := page(t, attacker, address)
@@ -267,8 +267,8 @@ func TestFlowsAreLimited(t *testing.T) {
 }
 
 func TestErrorsAreEscaped(t *testing.T) {
-	g := &gate{fails: errors.New(`<script>alert(1)</script>`)}
-	p, _ := stand(t, g, identity.Local)
+	g := &fakeGateway{fails: errors.New(`<script>alert(1)</script>`)}
+	p, _ := servePages(t, g, identity.Local)
 	c := browser(t)
 	address := p.URL(Key{"<b>", ""})
 	_, token := page(t, c, address)
@@ -291,8 +291,8 @@ func TestStyleHash(t *testing.T) {
 
 // Attack 64: an attacker starts a login of their own with a redirect URI elsewhere, and makes a victim complete it.
 func TestAttack64AnswerBroughtElsewhere(t *testing.T) {
-	g := new(gate)
-	_, base := stand(t, g, &identity.Principal{ID: "key:mallory"})
+	g := new(fakeGateway)
+	_, base := servePages(t, g, &identity.Principal{ID: "key:mallory"})
 	c := &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + "/login/api/" + verb }}
 	for _, redirect := range []string{
 		"", "https://mallory.test/callback", "http://mallory.test/", "http://127.0.0.1.mallory.test/", "http://127.0.0.1@mallory.test/", "http://localhost.mallory.test/",
@@ -305,16 +305,16 @@ func TestAttack64AnswerBroughtElsewhere(t *testing.T) {
 	if begun, _ := g.counts(); begun != 0 {
 		t.Errorf("%d logins were started", begun)
 	}
-	for _, wish := range []Request{{Redirect: "http://127.0.0.1:1/callback"}, {Redirect: "http://[::1]:1/callback"}, {Redirect: "http://localhost:1/"}, {Device: true}} {
-		if _, err := c.Begin(t.Context(), wish); err != nil {
-			t.Errorf("Begin(%+v): %v", wish, err)
+	for _, request := range []Request{{Redirect: "http://127.0.0.1:1/callback"}, {Redirect: "http://[::1]:1/callback"}, {Redirect: "http://localhost:1/"}, {Device: true}} {
+		if _, err := c.Begin(t.Context(), request); err != nil {
+			t.Errorf("Begin(%+v): %v", request, err)
 		}
 	}
 }
 
 func TestAPI(t *testing.T) {
-	g := new(gate)
-	_, base := stand(t, g, &identity.Principal{ID: "key:alice"})
+	g := new(fakeGateway)
+	_, base := servePages(t, g, &identity.Principal{ID: "key:alice"})
 	c := &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + "/login/api/" + verb }}
 	begun, err := c.Begin(t.Context(), Request{Server: "github", Redirect: "http://127.0.0.1:1/callback"})
 	if err != nil || begun.State != "state1" || g.begun[0].Who.ID != "key:alice" {
@@ -327,7 +327,7 @@ func TestAPI(t *testing.T) {
 	if err := c.Finish(t.Context(), Answer{Login: Key{"github", "key:alice"}, State: "s", Code: "c"}); err != nil || len(g.finished) != 1 {
 		t.Errorf("Finish of its own login: %v", err)
 	}
-	_, stranger := stand(t, g, nil)
+	_, stranger := servePages(t, g, nil)
 	c.URL = func(verb string) string { return stranger + "/login/api/" + verb }
 	if _, err := c.Begin(t.Context(), Request{Server: "github"}); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "GOBLIN_KEY") {
 		t.Errorf("unauthenticated Begin: got %v, want a hint about GOBLIN_KEY", err)
@@ -356,7 +356,7 @@ func FuzzTicket(f *testing.F) {
 func TestStandalone(t *testing.T) {
 	p, stop := Standalone()
 	defer stop()
-	g := new(gate)
+	g := new(fakeGateway)
 	p.SetGateway(g)
 	c := browser(t)
 	address := p.URL(Key{"github", ""})

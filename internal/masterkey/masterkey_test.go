@@ -182,7 +182,7 @@ func TestCredential(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoKey(t *testing.T) {
+func TestInvalidKeyFiles(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "text": "my shopping list", "short": "AAAA", "large": strings.Repeat("A", 5000)} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, File), []byte(text), 0o600); err != nil {

@@ -97,22 +97,22 @@ func TestDiscover(t *testing.T) {
 		bare       bool   // without a challenge
 		want       error
 	}{
-		"by its challenge":                    {},
-		"well-known, with the path":           {bare: true},
-		"well-known, root":                    {protection: authtest.Protection{AtRoot: true}, bare: true},
-		"a pointer to an unreachable URL":     {protection: authtest.Protection{Pointer: "http://127.0.0.1:1/nowhere"}, want: errNetwork},
-		"issuer with a path":                  {faults: authtest.Faults{Path: "/tenant"}},
-		"openid behind the path":              {faults: authtest.Faults{Path: "/tenant", OpenID: true}},
-		"resource is the origin":              {protection: authtest.Protection{Resource: "origin"}},
-		"resource is elsewhere":               {protection: authtest.Protection{Resource: "https://other.example/mcp"}, want: oauth.ErrForeignResource},
-		"resource is beside it":               {protection: authtest.Protection{Resource: "origin/mc"}, want: oauth.ErrForeignResource},
-		"resource is beneath it":              {protection: authtest.Protection{Resource: "origin/mcp/more"}, want: oauth.ErrForeignResource},
-		"no authorization server":             {protection: authtest.Protection{Issuers: []string{}}, want: oauth.ErrNoLogin},
-		"authorization server without papers": {faults: authtest.Faults{NoMetadata: true}, want: oauth.ErrNoLogin},
-		"another issuer":                      {faults: authtest.Faults{Issuer: "https://other.example"}, want: oauth.ErrForeignIssuer},
-		"a private issuer":                    {protection: authtest.Protection{Issuers: []string{"https://10.0.0.1"}}, want: ssrf.ErrForbidden},
-		"a token endpoint without https":      {endpoint: "http://login.example/token", want: ssrf.ErrForbidden},
-		"no document":                         {faults: authtest.Faults{Endless: true}, want: ssrf.ErrTooLarge},
+		"by its challenge":                      {},
+		"well-known, with the path":             {bare: true},
+		"well-known, root":                      {protection: authtest.Protection{AtRoot: true}, bare: true},
+		"a pointer to an unreachable URL":       {protection: authtest.Protection{Pointer: "http://127.0.0.1:1/nowhere"}, want: errNetwork},
+		"issuer with a path":                    {faults: authtest.Faults{Path: "/tenant"}},
+		"openid after the path":                 {faults: authtest.Faults{Path: "/tenant", OpenID: true}},
+		"resource is the origin":                {protection: authtest.Protection{Resource: "origin"}},
+		"resource is elsewhere":                 {protection: authtest.Protection{Resource: "https://other.example/mcp"}, want: oauth.ErrForeignResource},
+		"resource is a sibling":                 {protection: authtest.Protection{Resource: "origin/mc"}, want: oauth.ErrForeignResource},
+		"resource is below the server":          {protection: authtest.Protection{Resource: "origin/mcp/more"}, want: oauth.ErrForeignResource},
+		"no authorization server":               {protection: authtest.Protection{Issuers: []string{}}, want: oauth.ErrNoLogin},
+		"authorization server without metadata": {faults: authtest.Faults{NoMetadata: true}, want: oauth.ErrNoLogin},
+		"another issuer":                        {faults: authtest.Faults{Issuer: "https://other.example"}, want: oauth.ErrForeignIssuer},
+		"a private issuer":                      {protection: authtest.Protection{Issuers: []string{"https://10.0.0.1"}}, want: ssrf.ErrForbidden},
+		"a token endpoint without https":        {endpoint: "http://login.example/token", want: ssrf.ErrForbidden},
+		"no document":                           {faults: authtest.Faults{Endless: true}, want: ssrf.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := authtest.New(t, c.faults)
@@ -252,7 +252,7 @@ func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	}
 }
 
-func TestScopesAsked(t *testing.T) {
+func TestRequestedScopes(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{Offline: true})
 	server := issuer.Protect(t, nil)
 	server.Set(func(p *authtest.Protection) { p.Supported = []string{"a", "b"} })

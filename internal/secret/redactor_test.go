@@ -93,8 +93,8 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestCutWhereTextsWereShortened checks that a truncated secret before … is hidden.
-func TestCutWhereTextsWereShortened(t *testing.T) {
+// TestCutBeforeEllipsis checks that a truncated secret before … is hidden.
+func TestCutBeforeEllipsis(t *testing.T) {
 	var known Redactor
 	known.Replace("configuration", "hunter2+hunter/2", "another \"secret\" of mine")
 	for _, c := range []struct{ in, want string }{

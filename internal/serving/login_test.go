@@ -12,7 +12,7 @@ import (
 
 // The URL of the login pages follows the current configuration and the scheme of the listeners. There is none once clients must
 // authenticate.
-func TestWhereLoginPagesAre(t *testing.T) {
+func TestLoginPageURL(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,9 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// After an overflow, events are lost, possibly one of the configuration file, so the file is read. Other errors of the watcher say
-// nothing about the file.
-func TestFileEventsAreLost(t *testing.T) {
+// After an overflow, events are lost, possibly one of the configuration file, so the file is read. Other errors of the watcher do not
+// concern the file.
+func TestLostFileEvents(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		err   error
@@ -117,7 +117,7 @@ func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 // The keys are read again each time a symbolic link in their path is replaced.
 func TestAttack19RevokedBehindALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("SKIPPED: links want privileges")
+		t.Skip("SKIPPED: symbolic links require privileges")
 	}
 	dir := t.TempDir()
 	data := func(n int, text string) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestKindOf(t *testing.T) {
+func TestNonPublicKind(t *testing.T) {
 	for _, c := range []struct {
 		ip     string
 		public bool
@@ -20,7 +20,7 @@ func TestKindOf(t *testing.T) {
 		{"64:ff9b::7f00:1", false}, {"64:ff9b::a9fe:a9fe", false}, {"64:ff9b:1::808:808", false}, {"2002:7f00:1::1", false}, {"2002:a00:1::", false}, {"2001:0:808:808::1", false}, {"100::1", false},
 	} {
 		if got := nonPublicKind(netip.MustParseAddr(c.ip)); (got == "") != c.public {
-			t.Errorf("kindOf(%s) = %q, want public %t", c.ip, got, c.public)
+			t.Errorf("nonPublicKind(%s) = %q, want public %t", c.ip, got, c.public)
 		}
 	}
 	if nonPublicKind(netip.Addr{}) == "" {

@@ -118,7 +118,7 @@ func TestAttack70ThroughAProxy(t *testing.T) {
 }
 
 // Hosts that the environment excludes from the proxy are dialed and checked directly, including the proxy's own address.
-func TestBesideTheProxy(t *testing.T) {
+func TestHostsExcludedFromProxy(t *testing.T) {
 	port, came := inside(t)
 	proxy := newTunnels(t, "127.0.0.1:"+port)
 	var asked atomic.Int32

@@ -30,7 +30,7 @@ var uninformative = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|
 
 // FailureLine returns the line of a program's stderr that best explains its failure: npm's error code, Python's last
 // exception, Node's Error, or else the last line that is not known to be uninformative. If all lines are uninformative, it
-// returns the last one that is not blank, or "".
+// returns the last non-empty one, or "".
 func FailureLine(lines []string) string {
 	var said []string
 	for _, line := range lines {

@@ -36,7 +36,7 @@ func TestMigrateRollsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(client, `{"mcpServers": {"a": {"command": "y"}}}`)
-		if err := m.write(cmd); err == nil || !strings.Contains(err.Error(), "changed in the meantime") {
+		if err := m.write(cmd); err == nil || !strings.Contains(err.Error(), "has changed since it was read") {
 			t.Errorf("write: %v", err)
 		}
 		now, err := os.ReadFile(own)
