@@ -39,7 +39,7 @@ type Classed interface{ Class() Class }
 
 // Observation is implemented by messages that only observe an actor. Info does not count them, because otherwise it
 // would mostly show the requests for itself.
-type Observation interface{ Glance() }
+type Observation interface{ Observation() }
 
 // Abandoner is implemented by messages whose sender waits for an answer. Abandon is called at most once, on any
 // goroutine, if the message will not be handled or its handler panicked. It must not block.

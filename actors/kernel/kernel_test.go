@@ -174,7 +174,7 @@ func TestActors(t *testing.T) {
 // glance is a message that Info neither counts nor shows.
 type glance struct{}
 
-func (glance) Glance() {}
+func (glance) Observation() {}
 
 // An actor whose handler calls runtime.Goexit, as t.FailNow does, is restarted as after a panic.
 func TestGoexit(t *testing.T) {
