@@ -75,7 +75,8 @@ type Role struct {
 	// that permit the tool set one, the highest applies. Default: no limit.
 	ToolRate string `key:"toolRate"`
 
-	// Admin is the permission for admin commands and the console: `none`, `view` or `act`.
+	// Admin permits more than MCP: `view` permits `/metrics` and the names of servers in `/readyz`. `act` also permits logging in to servers
+	// for all clients. The admin socket is not affected.
 	Admin string `key:"admin" oneof:"none|view|act" default:"none"`
 }
 

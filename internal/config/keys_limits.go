@@ -22,8 +22,8 @@ type Limits struct {
 	MaxInFlightPerPrincipal int `key:"maxInFlightPerPrincipal" min:"0" max:"1000000" default:"1024"`
 
 	// MaxSubscriptionsPerPrincipal is the maximum number of resources and tasks that one principal subscribes to over all its sessions and
-	// listen streams. It needs `auth`. More are refused with OVERLOADED. A URI counts once for each 512 bytes. A single session or stream can have
-	// 10000 in any case. 0 means no limit.
+	// listen streams. It needs `auth`. More are refused with OVERLOADED. A URI counts once for each 512 bytes. A single session or stream may have
+	// at most 10000, whatever this limit is. 0 means no limit.
 	MaxSubscriptionsPerPrincipal int `key:"maxSubscriptionsPerPrincipal" min:"0" max:"100000000" default:"50000"`
 
 	// SessionIdle closes a session after this time without calls and streams.
