@@ -143,7 +143,7 @@ func (a *App) gatewayState() (string, Health) {
 	case !p.Ready:
 		return "starting, waiting for " + plain(strings.Join(p.Waiting, ", ")) + up, Warn
 	case len(p.Failed) > 0:
-		return "ready without " + plain(strings.Join(p.Failed, ", ")) + up, Warn
+		return "ready, but without " + plain(strings.Join(p.Failed, ", ")) + up, Warn
 	}
 	return "ready" + up, Good
 }

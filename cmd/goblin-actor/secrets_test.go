@@ -65,6 +65,7 @@ var exercised = map[string][]string{
 	"audit verify":    {"audit verify http://h?token=sworDfish", "audit verify --config FILE", "audit verify --public-key http://h?token=sworDfish http://h?token=sworDfish"},
 	"describe":        {"describe ready_search_notes --connect GATE?token=sworDfish", "describe a:b --connect http://127.0.0.1:9/mcp?token=sworDfish"},
 	"status":          {"status", "status -o json", "status -o yaml", "status --connect GATE?token=sworDfish", "status http://h?token=sworDfish"},
+	"health":          {"health", "health --live", "health --connect GATE?token=sworDfish", "health http://h?token=sworDfish"},
 	"tui":             {"tui", "tui --connect ftp://h?token=sworDfish"},
 	"doctor":          {"doctor --config FILE --timeout 20s", "doctor --config BAD", "doctor token=sworDfish --config FILE"},
 	"lint":            {"lint --config FILE", "lint --config BAD", "lint token=sworDfish --config FILE"},
