@@ -13,6 +13,8 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/inprocess"
 	"goblin-actor/internal/secret"
+	"goblin-actor/internal/serving"
+	"goblin-actor/protocol/downstream"
 )
 
 const (
@@ -32,6 +34,9 @@ type Gateway struct {
 
 	functions functions                    // servers in this process
 	sessions  map[*inprocess.Pipe]struct{} // open connections of Dial; guarded by mu
+
+	mount    *downstream.Mount // serves clients over HTTP
+	security *serving.Security // authenticates them; nil = the program does
 
 	known secret.Redactor // secrets of all configurations so far
 
@@ -62,7 +67,10 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile, Secrets: &g.known, Embedded: g.functions.open(log)}); err != nil {
 		return nil, err
 	}
-	if err = g.wait(ctx, ready); err == nil {
+	if g.mount, g.security, err = g.newMount(cfg, log); err == nil {
+		err = g.wait(ctx, ready)
+	}
+	if err == nil {
 		g.client, err = g.dial(ctx, c.Questions)
 	}
 	if err != nil {
@@ -110,6 +118,12 @@ func (g *Gateway) end(drain time.Duration) error {
 			g.client.Close()
 		}
 		g.hangUp()
+		if g.mount != nil {
+			g.mount.Close()
+		}
+		if g.security != nil {
+			g.security.Close()
+		}
 		g.subscriptions.end()
 		g.calls.Wait()
 	})

@@ -16,7 +16,7 @@ const module = "goblin-actor"
 // listed. "*" stands for every package. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor":      {"internal/cli"},
-	"gateway":               {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "protocol/upstream/embedded"},
+	"gateway":               {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "internal/serving", "protocol/downstream", "protocol/upstream/embedded"},
 	"gateway/mcpgo":         {"gateway", "protocol"},
 	"gateway/gosdk":         {"gateway"},
 	"bench":                 {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
@@ -167,9 +167,9 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                            // and tests, as an independent peer
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                          // and tests, as an independent peer
-	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo and protocol/upstream use only the names of statuses
+	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                                       // and tests, as an independent peer
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                                     // and tests, as an independent peer
+	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo and protocol/upstream use only the names of statuses
 	"github.com/coreos/go-systemd":            {"internal/cli/serve"},
 	"golang.org/x/perf":                       {"bench/report"},
 	"golang.org/x/time":                       {"internal/policy"},

@@ -51,9 +51,7 @@ func (b *body) releaseLease() {
 	}
 }
 
-// readBody reads a body of at most limit bytes. Memory and budget grow with the bytes received, not with the announced
-// length: a Content-Length of 64 MiB followed by one byte costs 16 KiB. The read deadline is extended as bytes arrive.
-// If readBody refuses the body, it returns the bytes to the budget.
+// readBody reads the body of a request of at most limit bytes. The read deadline is extended as bytes arrive.
 func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, limit int) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
@@ -61,40 +59,67 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, limit int) (b
 		return b, refusedNothing
 	}
 	length := ctx.Request.Header.ContentLength() // -1: chunked
-	if length > limit {
-		return b, refusedSize
+	began := time.Now()
+	why = b.read(bodySource{
+		Reader: stream, length: length, limit: limit,
+		extend: func(received int) {
+			if length > bodyPrefetch || length < 0 {
+				_ = c.SetReadDeadline(s.limits.bodyDeadline(began, received))
+			}
+		},
+		whole: func(received int) bool { return length < 0 && !c.ended || received == length },
+	})
+	return b, why
+}
+
+// bodyDeadline returns when more bytes of a body must arrive, of which some were received.
+func (l *limits) bodyDeadline(began time.Time, received int) time.Time {
+	return began.Add(l.header + time.Duration(received)*time.Second/time.Duration(l.bodyRate))
+}
+
+// bodySource is a body that arrives.
+type bodySource struct {
+	io.Reader
+	length int                     // -1 if unknown
+	limit  int                     // largest size
+	extend func(received int)      // extends the read deadline
+	whole  func(received int) bool // reports whether the body is complete if Reader has returned io.EOF
+}
+
+// read reads a whole body. Memory and budget grow with the bytes received, not with the announced length: a Content-Length of
+// 64 MiB followed by one byte costs 16 KiB. If read refuses the body, it returns the bytes to the budget.
+func (b *body) read(r bodySource) (why refused) {
+	if r.length > r.limit {
+		return refusedSize
 	}
 	first := bodyFirst
-	if length >= 0 && length <= bodyPrefetch {
-		first = length
+	if r.length >= 0 && r.length <= bodyPrefetch {
+		first = r.length
 	}
 	if !b.grow(first) {
-		return b, refusedBudget
+		return refusedBudget
 	}
-	began := time.Now()
-	for length < 0 || len(b.bytes) < length {
-		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), length, limit)) {
+	for r.length < 0 || len(b.bytes) < r.length {
+		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), r.length, r.limit)) {
 			why = refusedBudget
 			break
 		}
-		if length > bodyPrefetch || length < 0 {
-			_ = c.SetReadDeadline(began.Add(s.limits.header + time.Duration(len(b.bytes))*time.Second/time.Duration(s.limits.bodyRate)))
-		}
-		n, err := stream.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > limit {
+		r.extend(len(b.bytes))
+		n, err := r.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > r.limit {
 			why = refusedSize
 			break
 		}
 		if err != nil {
-			why = endOfBody(err, length < 0 && !c.ended || len(b.bytes) == length)
+			why = endOfBody(err, r.whole(len(b.bytes)))
 			break
 		}
 	}
 	if why != refusedNothing {
 		b.release()
-		return body{}, why
+		*b = body{}
 	}
-	return b, refusedNothing
+	return why
 }
 
 // nextSize returns the next capacity of a body. If the length is known, it quadruples the size, up to the length. Otherwise it

@@ -17,7 +17,7 @@ func (v *verdict) head(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	switch v.status {
 	case http.StatusMethodNotAllowed:
-		h.Set("Allow", allowOf(ctx))
+		h.Set("Allow", allowOf(string(ctx.Method())))
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", InvalidToken)
 	}
@@ -28,5 +28,10 @@ func (v *verdict) head(ctx *fasthttp.RequestCtx) {
 
 // setRetryAfter sets Retry-After in whole seconds, rounded up.
 func setRetryAfter(h *fasthttp.ResponseHeader, after time.Duration) {
-	h.Set("Retry-After", strconv.Itoa(max(1, int((after+time.Second-1)/time.Second))))
+	h.Set("Retry-After", retryAfterSeconds(after))
+}
+
+// retryAfterSeconds returns the value of Retry-After.
+func retryAfterSeconds(after time.Duration) string {
+	return strconv.Itoa(max(1, int((after+time.Second-1)/time.Second)))
 }

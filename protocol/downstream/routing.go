@@ -314,8 +314,8 @@ func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
 }
 
 // allowOf returns the Allow header for a request that the Handler has refused with 405.
-func allowOf(ctx *fasthttp.RequestCtx) string {
-	switch string(ctx.Method()) {
+func allowOf(method string) string {
+	switch method {
 	case http.MethodGet:
 		return "POST, DELETE, OPTIONS"
 	case http.MethodDelete:

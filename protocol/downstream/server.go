@@ -69,11 +69,11 @@ const (
 	serverRetryAfter    = time.Second // Retry-After of 503 responses
 )
 
+var defaultLimits = limits{header: 15 * time.Second, bodyRate: 16 << 10, idle: 2 * time.Minute, decide: 30 * time.Second}
+
 // NewServer returns an HTTP server for clients. Call Serve to start it.
 func NewServer(handler Handler, o Options, log *slog.Logger) *Server {
-	return newServer(handler, o, log, limits{
-		header: 15 * time.Second, bodyRate: 16 << 10, idle: 2 * time.Minute, decide: 30 * time.Second,
-	})
+	return newServer(handler, o, log, defaultLimits)
 }
 
 func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Server {
