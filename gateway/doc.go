@@ -1,5 +1,6 @@
-// Package gateway runs goblin-actor inside a Go program: many MCP servers behind one catalog, without a listener. It is the
-// module's only public package; all others may change with every version.
+// Package gateway runs goblin-actor inside a Go program: many MCP servers behind one catalog, without a listener. Packages
+// gateway/mcpgo and gateway/gosdk connect servers and clients of Go libraries to it. All other packages of the module may
+// change with every version.
 //
 //	g, err := gateway.Start(ctx, gateway.Config{Servers: map[string]gateway.Server{
 //		"files":  {Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "."}},
@@ -17,7 +18,11 @@
 // that a role's rate does not apply. toolRate applies, because it protects the tool. Methods may be called
 // concurrently. Each blocks until it is answered or its context ends. When the context of a call ends, the gateway
 // cancels the request at the server. Error responses of the gateway and its servers are returned as *Error. When Close
-// or Stop returns, no goroutine and no process is left.
+// or Stop returns, no goroutine and no process is left, except for a function of Server.Connect that did not return, which
+// the error names.
+//
+// A server can be a function of the program (Server.Connect). Clients can be in the program (Dial) or use its HTTP server
+// (Handler).
 //
 // The gateway calls callbacks (Progress, Questions) on its own goroutines and may call several at the same time. While a
 // callback runs, its call cannot complete, and neither can Close and Stop; other calls are not delayed. A callback must not call

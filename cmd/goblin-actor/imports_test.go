@@ -196,6 +196,19 @@ func TestAllowedImports(t *testing.T) {
 	}
 }
 
+// The program does not link the MCP libraries: only Go programs that use gateway/mcpgo and gateway/gosdk do.
+func TestProgramLinksNoLibrary(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"/cmd/goblin-actor").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "github.com/mark3labs/mcp-go") || strings.HasPrefix(line, "github.com/modelcontextprotocol/go-sdk/mcp") {
+			t.Errorf("the program links %s", strings.TrimSpace(line))
+		}
+	}
+}
+
 // The table must reject forbidden imports.
 func TestForbiddenImports(t *testing.T) {
 	for _, c := range []struct{ pkg, path string }{

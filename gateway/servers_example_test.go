@@ -1,0 +1,94 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+
+	mcp "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"goblin-actor/gateway"
+	"goblin-actor/gateway/gosdk"
+	"goblin-actor/gateway/mcpgo"
+)
+
+// npx returns how to run a server of an npm package: from the interoperability tests if they have installed it, else a demo server.
+func npx(name string, args ...string) gateway.Server {
+	if dir := filepath.Join("..", "tests", "interop", "node_modules", name); exists(dir) {
+		return gateway.Server{Command: "npx", Args: append([]string{"--no-install", "--prefix", filepath.Join("..", "tests", "interop"), name}, args...)}
+	}
+	return demoServer("notes")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Three servers, of mcp-go, of the official SDK and of npm, behind one HTTP endpoint of the program.
+func ExampleGateway_Handler() {
+	greeter := server.NewMCPServer("greeter", "1.0.0")
+	greeter.AddTool(mcp.NewTool("hello", mcp.WithString("name")), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("hello " + r.GetString("name", "you")), nil
+	})
+	type numbers struct{ A, B int }
+	adder := sdk.NewServer(&sdk.Implementation{Name: "adder", Version: "1.0.0"}, nil)
+	sdk.AddTool(adder, &sdk.Tool{Name: "add"}, func(_ context.Context, _ *sdk.CallToolRequest, n numbers) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(n.A + n.B)}}}, nil, nil
+	})
+	ctx := context.Background()
+	g, err := gateway.Start(ctx, gateway.Config{Servers: map[string]gateway.Server{
+		"greeter": {Connect: mcpgo.Server(greeter)},
+		"adder":   {Connect: gosdk.Server(adder)},
+		"files":   npx("@modelcontextprotocol/server-filesystem", "."),
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", g.Handler())
+	site := httptest.NewServer(mux) // a program calls http.ListenAndServe("127.0.0.1:8080", mux)
+	defer site.Close()
+
+	client := sdk.NewClient(&sdk.Implementation{Name: "example", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, &sdk.StreamableClientTransport{Endpoint: site.URL + "/mcp"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer session.Close()
+	for _, call := range []*sdk.CallToolParams{
+		{Name: "greeter_hello", Arguments: map[string]any{"name": "Ugg"}},
+		{Name: "adder_add", Arguments: numbers{1, 2}},
+	} {
+		result, err := session.CallTool(ctx, call)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Content[0].(*sdk.TextContent).Text)
+	}
+	tools, err := session.ListTools(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	servers := map[string]bool{}
+	for _, tool := range tools.Tools {
+		name, _, _ := strings.Cut(tool.Name, "_")
+		servers[name] = true
+	}
+	fmt.Println(servers)
+	// Output:
+	// hello Ugg
+	// 3
+	// map[adder:true files:true greeter:true]
+}
