@@ -1,4 +1,4 @@
-// Package downstream is the transport between clients and the gateway: [Server] for HTTP, [ServeStdio] for stdin and
+// Package downstream is the transport between clients and the gateway: [Server] for HTTP, [Mount] for HTTP in a server of net/http, [ServeStdio] for stdin and
 // stdout. It passes each message as an [Exchange] to a [Handler], which answers it from any goroutine and never blocks. A
 // stream for messages outside of requests is an [EventStream]. The rules of MCP are left to the Handler.
 //
