@@ -20,6 +20,7 @@ type front struct{ *Gateway }
 // Post passes a client's message to its session, to a stateless session, or to the gateway actor if it opens a session. The era
 // is determined for each message, since one client may send messages of both eras.
 func (f front) Post(x *downstream.Exchange) {
+	f.observe(x)
 	messages := downstream.RouteMessages.Ends(x.Origin.Path)
 	era := protocol.EraLegacy
 	if x.Batch == nil && !messages {
@@ -57,6 +58,16 @@ func (f front) Post(x *downstream.Exchange) {
 	// MCP 2025-11-25, basic/transports: a request other than initialize without a session ID is answered with 400.
 	message.RefuseFault(x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 		Message: "the header Mcp-Session-Id is missing; send initialize first, then repeat the session ID of its response in every request"})
+}
+
+// Traced reports whether the gateway was started with telemetry.
+func (g *Gateway) Traced() bool { return g.telemetry != nil }
+
+// observe has the telemetry, if any, told of the request.
+func (g *Gateway) observe(x *downstream.Exchange) {
+	if g.telemetry != nil {
+		x.Observe(g.telemetry)
+	}
 }
 
 // Open passes a client's stream to its session. GET /sse opens a session (MCP 2024-11-05, basic/transports, HTTP with
@@ -145,6 +156,7 @@ func (f stdioFront) admit(o *downstream.Origin, x *downstream.Exchange) (message
 }
 
 func (f stdioFront) Post(x *downstream.Exchange) {
+	f.observe(x)
 	era := protocol.EraLegacy
 	if x.Batch == nil {
 		era = protocol.EraOf(nil, &x.Frame, &x.Params)

@@ -25,6 +25,7 @@ import (
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream/embedded"
@@ -49,7 +50,14 @@ type Options struct {
 
 	// Master returns the key that seals secrets in the state file; nil = a key in a file next to it.
 	Master    func() (*masterkey.Master, error)
+	Telemetry Telemetry        // is told of requests and calls; nil = nothing is
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
+}
+
+// Telemetry makes spans and metrics of requests and calls. Its methods must not block.
+type Telemetry interface {
+	downstream.Observer
+	status.Observer
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -71,6 +79,7 @@ type Gateway struct {
 
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
+	telemetry      Telemetry                   // nil = none
 	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start later
 	node           string                      // identifies this process in sealed states and to other gateways
 }
@@ -96,6 +105,10 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		state:          o.State,
 		statelessCount: cmp.Or(o.StatelessSessions, runtime.GOMAXPROCS(0)),
 		node:           rand.Text(),
+	}
+	if o.Telemetry != nil {
+		g.telemetry = o.Telemetry
+		g.metrics.Observe(o.Telemetry)
 	}
 	g.entrance.Store(&admission.Entrance{})
 	if err := g.startAudit(cfg, o); err != nil {

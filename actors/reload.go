@@ -95,6 +95,9 @@ func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) 
 	if !slices.Equal(next.Egress.Allow, s.config.Egress.Allow) {
 		out = append(out, kernel.Log(slog.LevelWarn, "egress has changed; it takes effect at the next start"))
 	}
+	if next.Telemetry != s.config.Telemetry {
+		out = append(out, kernel.Log(slog.LevelWarn, "telemetry has changed; it takes effect at the next start"))
+	}
 	was := s.naming(s.config)
 	s.reloads.policy = p
 	if now := s.naming(next); now != was || !reflect.DeepEqual(next.Projects, s.config.Projects) {

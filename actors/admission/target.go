@@ -34,7 +34,7 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 		return nil, fault
 	}
 	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate, RateReports: t.reports,
-		Tenant: TenantOf(&t.Server.Rules, x, caller)}
+		Trace: x.Report.Trace, Tenant: TenantOf(&t.Server.Rules, x, caller)}
 	if original := rawjson.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}

@@ -70,6 +70,8 @@ type (
 
 func (b *backend) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
+	case traced:
+		a.trace.On(a.version, a.transport, a.id)
 	case write:
 		b.Metrics.Bytes(status.Out, len(a.out.Frame))
 		a.out.RunInline = b.runInline
@@ -96,11 +98,15 @@ func (b *backend) open(self kernel.Self, n incarnation) {
 	me := self.Reference()
 	done := b.Links.opened()
 	closed, end := context.WithCancel(context.Background())
+	var began time.Time // one goroutine at a time reports events
 	link := b.Open(func(ctx context.Context, e upstream.Event) error {
 		switch e := e.(type) {
+		case upstream.Opened:
+			began = time.Now()
 		case upstream.Received:
 			b.Metrics.Bytes(status.In, len(e.Frame.Raw))
 		case upstream.Closed:
+			b.Metrics.SessionEnded(b.Transport, "", began)
 			end()
 			done()
 		}

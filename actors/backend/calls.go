@@ -72,6 +72,9 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	s.conn.byCall[p.call] = id
 	s.letAsk(id, p)
 	s.conn.asks.last = lastAsker{}
+	if p.request.Trace != nil {
+		out = append(out, s.trace(p.request.Trace, id))
+	}
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 

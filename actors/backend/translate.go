@@ -136,7 +136,7 @@ func addToken(edits []rawjson.Edit, r *message.Request, token []byte) []rawjson.
 
 // outgoing returns a call in the form that the link sends.
 func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
-	r := p.request
+	r := withTrace(p.request)
 	o := upstream.Outgoing{
 		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
 	}
@@ -150,6 +150,9 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	}
 	if r.Frame.Method == protocol.MethodToolsCall {
 		o.Headers = s.conn.bindings[r.Item].Headers(r.Params.Arguments.Of(r.Frame.Raw))
+	}
+	if r.Trace != nil {
+		o.Headers = append(o.Headers, traceHeaders(r.Trace)...)
 	}
 	return o
 }
@@ -250,7 +253,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 // badAnswer fails a call because of an invalid response. The caller must already have removed the call from every
 // table.
 func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's invalid response", "method", p.request.Frame.MethodText(), "reason", text))
+	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's invalid response", p.request.Trace.LogArgs("method", p.request.Frame.MethodText(), "reason", text)...))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 

@@ -48,6 +48,8 @@ type Call struct {
 	Began  time.Time
 	Limits Limits
 
+	Sent time.Time // when the request reached the server; zero = not yet, or unknown
+
 	written time.Time // when Idle and Absolute started; zero = not yet
 	heard   time.Time // when Idle last restarted, by progress or an answer from the client
 	asked   time.Time // when the oldest open server request arrived

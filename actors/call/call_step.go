@@ -50,7 +50,7 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 // begin starts the timeouts, once.
 func (c *Call) begin(now time.Time) {
 	if c.State == Queued {
-		c.State, c.written, c.heard = Written, now, now
+		c.State, c.written, c.heard, c.Sent = Written, now, now, now
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -20,6 +21,8 @@ type Held struct {
 	View     *catalog.View   // the view in which the item was found; the result's public names are made from it
 	Upstream *catalog.Server // the server whose pool executes the call
 	record   *audit.Record   // for the audit log; nil = none is wanted
+	version  string          // protocol version of the client
+	trace    *trace.Request  // nil = the request is not sampled
 }
 
 // Base returns h itself. It lets Calls reach the Held inside a holder's own type.
@@ -152,6 +155,11 @@ func (c *Calls[H, K, R]) Hold(now time.Time, h H, out []kernel.Effect) []kernel.
 // Begin holds the call for the client's request x, records its beginning in the audit log, and sends r to the server's pool.
 func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, project string, denied *admission.Denied, r *message.Request, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
+	b.version, b.trace = r.Caller.Version, r.Trace
+	x.Report.Version = b.version
+	if subject := b.Method.Names(); subject == protocol.SubjectTool || subject == protocol.SubjectPrompt {
+		x.Report.Item = b.Public
+	}
 	b.record = recordOfCall(c.auditing, x, &b.Call, project, denied)
 	if b.record != nil && c.auditing.Has(audit.Both) {
 		out = auditBegin(b.record, c.holder.CallName(b.Seq), out)
@@ -206,16 +214,16 @@ func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kerne
 	first := len(out)
 	switch e.Kind {
 	case call.Deliver:
-		out = append(logRefusedRead(&b.Call, &e.Frame, out), countAnswered(now, &b.Call, &e.Frame))
+		out = append(logRefusedRead(b, &e.Frame, out), countAnswered(now, b, &e.Frame))
 		return c.auditEnd(b, nil, first, c.holder.Deliver(now, h, &e.Frame, out))
 	case call.Fail:
 		e.Fault = namingTool(e.Fault, &b.Call)
-		out = append(out, countUnanswered(now, &b.Call, outcomeOf(e.Fault)))
+		out = append(out, countUnanswered(now, b, outcomeOf(e.Fault)))
 		return c.auditEnd(b, e.Fault, first, c.holder.Fail(now, h, e.Fault, out))
 	case call.Cancel:
 		return append(out, c.cancel(b, e.Reason, e.TimedOut))
 	case call.Forget:
-		out = append(out, countUnanswered(now, &b.Call, status.OutcomeCancelled))
+		out = append(out, countUnanswered(now, b, status.OutcomeCancelled))
 		return c.auditEnd(b, nil, first, c.holder.Withdrawn(h, out))
 	}
 	return out

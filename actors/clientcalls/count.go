@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -28,18 +27,21 @@ func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 }
 
 // endedAs describes a call that ends at now.
-func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
-	return status.Ended{Client: c.Client, Method: c.Method, Item: c.Item, Public: c.Public, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
+func endedAs(now time.Time, h *Held, outcome status.Outcome) status.Ended {
+	return status.Ended{Client: h.Client, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began), Sent: h.Sent, Version: h.version, Trace: h.trace}
 }
 
 // countUnanswered counts a call that ended without an answer of its server.
-func countUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
+func countUnanswered(now time.Time, c *Held, outcome status.Outcome) kernel.Effect {
 	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
 }
 
 // countAnswered counts a call that ended with its server's answer.
-func countAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
+func countAnswered(now time.Time, of *Held, frame *protocol.Frame) kernel.Effect {
 	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
+	if frame.Kind == protocol.KindError {
+		c.ended.Code, _ = protocol.ErrorNumber(frame)
+	}
 	if frame.Kind == protocol.KindResult {
 		c.ended.Outcome = status.OutcomeOK
 		switch of.Method {
@@ -55,13 +57,13 @@ func countAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.E
 }
 
 // logRefusedRead logs the error with which a server answers resources/read. The client gets the error unchanged.
-func logRefusedRead(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+func logRefusedRead(of *Held, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out
 	}
 	text, _ := rawjson.Unquote(rawjson.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
 	code := status.Printable(string(rawjson.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
-	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", status.Printable(of.Item, 200), "code", code, "message", status.Printable(text, 200)))
+	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", of.trace.LogArgs("server", of.Server, "uri", status.Printable(of.Item, 200), "code", code, "message", status.Printable(text, 200))...))
 }
 
 // toolFailed reports whether a result of tools/call has isError.

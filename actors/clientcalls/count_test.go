@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
@@ -38,7 +37,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,` + c.frame + `}`)); err != nil {
 				t.Fatal(err)
 			}
-			var h call.Call
+			var h Held
 			h.Method, h.Server, h.Client, h.Item, h.Public = c.method, "files", "editor 1", "read", "files_read"
 			got := countAnswered(h.Began, &h, &f).Act.(CallOutcome)
 			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome}, c.mime}); got != want {
@@ -56,7 +55,7 @@ func TestLoggedRefusalHidesTruncatedSecrets(t *testing.T) {
 	if err := f.Parse(protocol.AppendError(nil, []byte("1"), -32000, long, nil)); err != nil {
 		t.Fatal(err)
 	}
-	var h call.Call
+	var h Held
 	h.Method, h.Server, h.Item = protocol.MethodResourcesRead, "files", "x:"+long
 	var known secret.Redactor
 	known.Replace("configuration", key)

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
 )
@@ -69,9 +70,10 @@ type Request struct {
 
 	Unlisted bool // a resources/read of a URI that the server does not list: valid only if the server has mentioned it
 
-	Follow bool        // a tools/call that a legacy server runs as a task, while the client gets the task's final result
-	AsTask bool        // legacy: a tools/call that the client wants run as a task (MCP 2025-11-25, basic/utilities/tasks)
-	Home   *TaskOrigin // origin of the legacy task that the request is about; nil = none
+	Follow bool           // a tools/call that a legacy server runs as a task, while the client gets the task's final result
+	AsTask bool           // legacy: a tools/call that the client wants run as a task (MCP 2025-11-25, basic/utilities/tasks)
+	Trace  *trace.Request // nil = the request is not sampled
+	Home   *TaskOrigin    // origin of the legacy task that the request is about; nil = none
 }
 
 // CallMsg is a message about a call to its holder, a session or a stateless session. Outcomes are always accepted.

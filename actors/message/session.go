@@ -70,6 +70,7 @@ func RefuseFault(x *downstream.Exchange, status int, fault *protocol.Fault) {
 	if id == nil || x.Frame.Kind != protocol.KindRequest {
 		id = []byte("null")
 	}
+	x.Report.Code = fault.Code(protocol.EraLegacy)
 	x.Refuse(status, fault.AppendTo(nil, id, protocol.EraLegacy), fault.RetryAfter)
 }
 

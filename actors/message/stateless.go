@@ -68,6 +68,7 @@ func RefuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	if x.Frame.Kind == protocol.KindRequest {
 		id = x.Frame.IDBytes()
 	}
+	x.Report.Code = fault.Code(protocol.EraModern)
 	body := fault.AppendTo(nil, id, protocol.EraModern)
 	if status := fault.Status(protocol.EraModern); status != 200 {
 		x.Refuse(status, body, fault.RetryAfter)

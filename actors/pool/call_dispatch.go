@@ -59,6 +59,9 @@ func (s *state) sendTo(now time.Time, conn *connection, q queued, out []kernel.E
 	if wait := now.Sub(q.since); wait > 0 {
 		out = append(out, kernel.Act(waited{wait}))
 	}
+	if q.Request.Trace != nil {
+		out = append(out, kernel.Act(traced{q.Request.Trace, now, now.Sub(q.since)}))
+	}
 	send := message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: conn.ref}
 	if q.broken != nil {
 		send.Reached = q.broken.Reached

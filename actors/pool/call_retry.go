@@ -23,6 +23,9 @@ func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kern
 		return out
 	}
 	s.finish(m.Call, r)
+	if m.Request.Trace != nil {
+		out = append(out, kernel.Act(retried{m.Request.Trace, now, m.Reason}))
+	}
 	if r.cancelled {
 		return s.sendQueued(now, out)
 	}

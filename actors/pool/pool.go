@@ -10,6 +10,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/trace"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/embedded"
@@ -96,6 +97,16 @@ type (
 		before   uint64           // number of main connections that this replica has had; 0 for a connection that is not main
 	}
 	waited struct{ d time.Duration } // a call left the queue after d
+	traced struct {                  // a connection gets a sampled call
+		trace *trace.Request
+		now   time.Time
+		wait  time.Duration
+	}
+	retried struct { // a connection has not executed a sampled call
+		trace  *trace.Request
+		now    time.Time
+		reason string
+	}
 )
 
 // graceOver reports that a subscription may have been unused for the whole grace period.
@@ -119,6 +130,10 @@ func (p *pool) Act(self kernel.Self, act any) {
 		p.spawn(self, a)
 	case waited:
 		p.Metrics.QueueWait(a.d.Seconds())
+	case traced:
+		a.trace.Sent(a.now, a.wait)
+	case retried:
+		a.trace.Retry(a.now, a.reason)
 	case askLogin:
 		p.askLogin(self, a)
 	case failLogin:

@@ -72,6 +72,7 @@ func Perform(m *status.Metrics, act any) {
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
 		a.X.Notify(a.Message, a.Weight, a.Key)
 	case AnswerFault:
+		a.X.Report.Code = a.Fault.Code(protocol.EraLegacy)
 		Perform(m, Answer{a.X, protocol.Message{Frame: a.Fault.AppendTo(nil, a.X.Frame.IDBytes(), protocol.EraLegacy)}})
 	case Accept:
 		a.X.Accept()
@@ -84,8 +85,18 @@ const LargeFrame = 16 << 10
 // AnswerEdited returns the effect that answers with an edited frame of a server. memory is the frame's memory if this exchange is the
 // last to read it, else nil.
 func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson.Edit, memory *protocol.Memory) kernel.Effect {
+	Report(x, frame)
 	if len(frame.Raw) < LargeFrame {
 		return kernel.Act(Answer{x, protocol.Message{Frame: rawjson.AppendEdited(nil, frame.Raw, edits...), Newline: frame.Newline}})
 	}
 	return kernel.Act(AnswerPieces{x, rawjson.Pieces(frame.Raw, edits...), frame.Newline, memory})
+}
+
+// Report notes in the exchange how the server has answered, for its observer.
+func Report(x *downstream.Exchange, frame *protocol.Frame) {
+	if frame.Kind == protocol.KindError {
+		x.Report.Code, _ = protocol.ErrorNumber(frame)
+		return
+	}
+	x.Report.ToolErr = frame.Failure && x.Frame.Method == protocol.MethodToolsCall && string(rawjson.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
 }

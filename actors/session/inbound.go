@@ -164,6 +164,7 @@ func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effe
 	if f.Late != nil {
 		return append(out, kernel.Act(reply.AnswerFault{X: x, Fault: f}))
 	}
+	x.Report.Code = f.Code(protocol.EraLegacy)
 	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy)}}))
 }
 

@@ -173,6 +173,7 @@ func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 	status := statusOf(frame)
 	for _, x := range v.exchanges {
 		if status != 200 {
+			reply.Report(x, frame)
 			out = append(out, kernel.Act(relayError{x, status, rawjson.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
 			continue
 		}

@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
 	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
-	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
+	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status", "internal/trace"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
 	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "protocol/upstream/embedded", "internal/secret"}, actorMayImport...), // starts backends
@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"protocol/seal":              {"protocol/rawjson", "protocol"},
 	"protocol/stream":            {"protocol"},
 	"protocol/coding":            {},
-	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity"},
+	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity", "internal/trace"},
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
 	"protocol/upstream/remote":   {"protocol/rawjson", "protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
@@ -67,32 +67,35 @@ var mayImport = map[string][]string{
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // for tests only
 
-	"internal/audit":     {"internal/decode"},
-	"internal/pattern":   {},
-	"internal/visible":   {},
-	"internal/decode":    {"internal/visible"},
-	"internal/lint":      {"protocol/toolschema", "protocol/rawjson", "protocol", "internal/visible"},
-	"internal/identity":  {},
-	"internal/ssrf":      {"internal/status"},
-	"internal/oauth":     {"internal/decode", "internal/ssrf"},
-	"internal/authtest":  {}, // for tests only
-	"internal/secret":    {"internal/pattern"},
-	"internal/filter":    {"internal/config"},
-	"internal/policy":    {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
-	"internal/masterkey": {},
-	"internal/keyring":   {},
-	"internal/config":    {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
-	"internal/status":    {"protocol", "internal/pattern"},
-	"internal/admin":     {"internal/decode", "internal/status", "internal/identity"},
-	"internal/auth":      {"protocol/namespace", "protocol", "protocol/downstream", "internal/identity", "internal/status"},
-	"internal/login":     {"internal/decode", "internal/identity", "internal/visible"},
-	"internal/client":    {"protocol/rawjson", "internal/decode", "protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
-	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
-	"internal/desktop":   {"internal/config", "internal/decode", "internal/secret", "internal/pattern"},
-	"internal/demo":      {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
-	"internal/actortest": {"*"},                                 // for tests only
-	"internal/gatetest":  {"internal/admin", "internal/status"}, // for tests only
-	"internal/fieldtest": {},                                    // for tests only
+	"internal/audit":              {"internal/decode"},
+	"internal/pattern":            {},
+	"internal/visible":            {},
+	"internal/decode":             {"internal/visible"},
+	"internal/lint":               {"protocol/toolschema", "protocol/rawjson", "protocol", "internal/visible"},
+	"internal/identity":           {},
+	"internal/ssrf":               {"internal/status"},
+	"internal/oauth":              {"internal/decode", "internal/ssrf"},
+	"internal/authtest":           {}, // for tests only
+	"internal/secret":             {"internal/pattern"},
+	"internal/filter":             {"internal/config"},
+	"internal/policy":             {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
+	"internal/masterkey":          {},
+	"internal/keyring":            {},
+	"internal/config":             {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
+	"internal/status":             {"protocol", "internal/pattern", "internal/trace"},
+	"internal/trace":              {},
+	"internal/telemetry":          {"internal/config", "internal/secret", "internal/status", "internal/trace", "protocol", "protocol/downstream", "protocol/rawjson"},
+	"internal/admin":              {"internal/decode", "internal/status", "internal/identity"},
+	"internal/auth":               {"protocol/namespace", "protocol", "protocol/downstream", "internal/identity", "internal/status"},
+	"internal/login":              {"internal/decode", "internal/identity", "internal/visible"},
+	"internal/client":             {"protocol/rawjson", "internal/decode", "protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
+	"internal/inprocess":          {"actors", "protocol/downstream", "internal/client", "internal/config"},
+	"internal/desktop":            {"internal/config", "internal/decode", "internal/secret", "internal/pattern"},
+	"internal/demo":               {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
+	"internal/actortest":          {"*"},                                 // for tests only
+	"internal/telemetry/otlptest": {},                                    // for tests only
+	"internal/gatetest":           {"internal/admin", "internal/status"}, // for tests only
+	"internal/fieldtest":          {},                                    // for tests only
 
 	"internal/config/docgen": {"internal/config"}, // for go generate
 
@@ -115,7 +118,7 @@ var mayImport = map[string][]string{
 	"internal/cli/program":    {"internal/config"},
 	"internal/cli/target":     append([]string{"internal/admin", "internal/auth", "internal/client"}, commandMayImport...),
 	"internal/cli/terminal":   {"internal/client", "internal/visible"},
-	"internal/serving":        {"actors", "actors/message", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/config", "internal/identity", "internal/inprocess", "internal/keyring", "internal/login", "internal/masterkey", "internal/policy", "internal/secret", "internal/status", "internal/visible", "protocol/downstream"},
+	"internal/serving":        {"actors", "actors/message", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/config", "internal/identity", "internal/inprocess", "internal/keyring", "internal/login", "internal/masterkey", "internal/policy", "internal/secret", "internal/status", "internal/telemetry", "internal/visible", "protocol/downstream"},
 
 	"tests/interop":             {"*"},
 	"tests/conformance":         {"*"},
@@ -133,7 +136,7 @@ var mayImport = map[string][]string{
 
 // actorMayImport lists what every actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/namespace", "protocol/rawjson", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
+	"protocol", "protocol/namespace", "protocol/rawjson", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status", "internal/trace"}
 
 // clientMayImport lists what the actors that serve clients may import.
 var clientMayImport = append([]string{"actors/admission", "actors/reply", "actors/clientcalls", "actors/clientsubs", "protocol/downstream"}, actorMayImport...)
@@ -167,12 +170,14 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                                       // and tests, as an independent peer
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                                     // and tests, as an independent peer
-	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo and protocol/upstream use only the names of statuses
+	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                                                                      // and tests, as an independent peer
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                                                                    // and tests, as an independent peer
+	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode", "internal/telemetry/otlptest"}, // demo and protocol/upstream use only the names of statuses
 	"github.com/coreos/go-systemd":            {"internal/cli/serve"},
 	"golang.org/x/perf":                       {"bench/report"},
 	"golang.org/x/time":                       {"internal/policy"},
+	"go.opentelemetry.io":                     {"internal/telemetry", "internal/telemetry/otlptest"},
+	"github.com/go-logr/logr":                 {"internal/telemetry"},
 	"github.com/google/go-cmp":                {},
 	"pgregory.net/rapid":                      {},
 	"github.com/rogpeppe/go-internal":         {},

@@ -8,18 +8,21 @@ import (
 	"testing"
 )
 
-// maxBinary is the maximum size of the stripped program.
-const maxBinary = 24 << 20
+// maxBinary is the maximum size of the stripped program, of which the OpenTelemetry SDK takes 2.8 MB.
+const maxBinary = 27 << 20
 
 // If code calls a method by a name that is unknown at compile time, the linker keeps every exported method of every
 // type, which is a quarter of the binary. text/template does so, and so did an indirect dependency. `-ldflags=-dumpdep`
 // shows such calls as <ReflectMethod>.
+//
+// The OpenTelemetry SDK brings in grpc, which does so too, for a page that the program does not have. The tag grpcnotrace, which `make
+// build` sets, leaves the page out. Without the tag, the program has 34.2 MB and starts 1.5 ms later.
 func TestBinaryIsSmall(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("builds the program; the limit is for linux/amd64")
 	}
 	file := filepath.Join(t.TempDir(), "goblin-actor")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", file, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	info, err := os.Stat(file)

@@ -37,6 +37,7 @@ func (d *decoder) check(c *Config) {
 	d.checkPolicy(c)
 	d.checkIdentity(c)
 	d.checkAudit(c)
+	d.checkTelemetry(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {

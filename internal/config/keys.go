@@ -107,6 +107,9 @@ type Config struct {
 	// Drain is how long running calls may continue after SIGTERM or SIGINT. 0 ends them at once.
 	Drain time.Duration `key:"drain" in:"shutdown" min:"0s" max:"24h" default:"10s"`
 
+	// Telemetry exports traces, metrics and logs with OpenTelemetry. A change takes effect at the next start.
+	Telemetry Telemetry `key:"telemetry"`
+
 	// Log controls the log, which goes to stderr.
 	Log Log `key:"log"`
 

@@ -124,6 +124,7 @@ var sampleValues = map[string]string{
 	"allowedOrigins":                        `["https://a.example"]`,
 	"trustedProxies":                        `["10.0.0.1"]`,
 	"publicUrl":                             `"https://a.example"`,
+	"telemetry.endpoint":                    `"http://127.0.0.1:4318"`,
 	"egress.allow":                          `["10.0.0.1"]`,
 	"mcpServers.s.urls":                     `["http://127.0.0.1:1/x"]`,
 	"mcpServers.s.roots":                    `["file:///x"]`,

@@ -6,7 +6,7 @@ import (
 )
 
 // laterSections are sections that are accepted without effect.
-var laterSections = []string{"admin", "trust", "tracing"}
+var laterSections = []string{"admin", "trust"}
 
 // refusedKeys are planned keys that restrict access, by the schema path of their section. A file that relies on one
 // is rejected, because running without the restriction would be unsafe.
@@ -22,6 +22,7 @@ var refusedKeys = map[string]string{
 // removedKeys maps keys of earlier versions to their replacements. Files that still have them keep working, with a warning.
 var removedKeys = map[string]string{
 	"policy.reveal": "goblin-actor policy explain names the rule that denies a call",
+	"tracing":       "write telemetry: {endpoint: http://host:4318}",
 }
 
 // isRefused reports whether key is planned but not supported yet.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 )
 
@@ -45,6 +46,11 @@ type Ended struct {
 	Outcome Outcome
 	Began   time.Time
 	Took    time.Duration
+
+	Sent    time.Time      // when the request reached the server; zero = it did not
+	Version string         // protocol version of the client
+	Code    int            // JSON-RPC error code of the server's answer; 0 = a result, or no answer
+	Trace   *trace.Request // nil = the request is not sampled
 }
 
 // kept is a stored Ended with its number. It omits what the server's calls have in common.
@@ -78,7 +84,11 @@ func (r *callRing) add(call kept, most int) {
 // Ended counts and stores a call.
 func (s *ServerMetrics) Ended(e Ended) {
 	s.Call(e.Method, e.Outcome, e.Took.Seconds())
-	e.Item, e.Public = cutItem(e.Item), cutItem(e.Public)
+	if s.all.observer != nil {
+		observed := e // so that e itself does not escape to the heap if there is no observer
+		s.all.observer.CallEnded(s.name, &observed)
+	}
+	e.Item, e.Public, e.Trace = cutItem(e.Item), cutItem(e.Public), nil
 	call := kept{s.all.ended.Add(1), e}
 	s.finished.mu.Lock()
 	defer s.finished.mu.Unlock()

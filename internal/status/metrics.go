@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -34,6 +35,7 @@ type Metrics struct {
 	bytes         [sides][directions]atomic.Uint64
 	ended         atomic.Uint64 // number of the last finished call
 	deniedLines   deniedLines
+	observer      Observer // nil = none
 
 	mu      sync.RWMutex
 	servers map[string]*ServerMetrics
@@ -42,6 +44,31 @@ type Metrics struct {
 // NewMetrics returns empty metrics.
 func NewMetrics() *Metrics {
 	return &Metrics{servers: map[string]*ServerMetrics{}}
+}
+
+// Observer is told of events that the metrics count. Its methods must not block.
+type Observer interface {
+	// CallEnded says that a call of a server has ended. e is valid until CallEnded returns.
+	CallEnded(server string, e *Ended)
+	// SessionEnded says that a session with a client or a server has ended. server is "" for a client's.
+	SessionEnded(server, transport, version string, took time.Duration)
+}
+
+// Observe sets the observer. Call it before the metrics are used.
+func (m *Metrics) Observe(o Observer) { m.observer = o }
+
+// SessionEnded reports the end of a session to the observer. The clock is read only if there is one.
+func (m *Metrics) SessionEnded(server, transport, version string, began time.Time) {
+	if m.observer != nil && !began.IsZero() {
+		m.observer.SessionEnded(server, transport, version, time.Since(began))
+	}
+}
+
+// SessionEnded reports the end of a connection to the server. A nil receiver does nothing.
+func (s *ServerMetrics) SessionEnded(transport, version string, began time.Time) {
+	if s != nil {
+		s.all.SessionEnded(s.name, transport, version, began)
+	}
 }
 
 // Server returns the counters of a server and creates them at first use. It takes a lock, so callers should keep the result.

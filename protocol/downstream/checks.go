@@ -11,6 +11,7 @@ type knownHeader struct {
 	host, origin, contentType, contentLength, contentEncoding []byte
 	session, version, project, lastEvent, authorization       []byte
 	method                                                    []byte // Mcp-Method
+	traceparent, tracestate                                   []byte // W3C trace context; of repeated headers the first counts
 	corsMethod, corsHeaders                                   []byte // Access-Control-Request-*
 	authorizations                                            int    // number of Authorization headers; the first is used
 	proxied                                                   bool   // has Forwarded, X-Forwarded-*, X-Real-IP or Via
@@ -82,6 +83,12 @@ func (h *knownHeader) take(name, value []byte) bool {
 	case 10:
 		if equalFold(name, "mcp-method") {
 			h.method = value // scan refuses a second one
+		} else if h.tracestate == nil && equalFold(name, "tracestate") {
+			h.tracestate = value
+		}
+	case 11:
+		if h.traceparent == nil && equalFold(name, "traceparent") {
+			h.traceparent = value
 		}
 	case 13:
 		if equalFold(name, "authorization") { // admit refuses a second one, with the challenge of RFC 6750

@@ -34,6 +34,7 @@ type httpExchange struct {
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) *httpExchange {
 	x := &httpExchange{server: s, conn: c, eventsOnly: !h.accept.admitsJSON()}
 	x.Origin = s.originOf(ctx, c, h, path)
+	s.traceHeaders(&x.Exchange, h)
 	x.init(c, s.options.Budget, s.maxMessage+stream.Slack)
 	return x
 }

@@ -22,6 +22,7 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 	err := protocol.ParseBatch(x.Batch, func(f *protocol.Frame) error {
 		member := &Exchange{Frame: *f, Origin: x.Origin, Began: x.Began}
 		member.port = &batchMember{batch: b, number: len(members), isRequest: f.Kind == protocol.KindRequest}
+		member.Observe(x.observed.by)
 		members = append(members, member)
 		return nil
 	})

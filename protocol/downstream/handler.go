@@ -77,8 +77,10 @@ type Exchange struct {
 	Origin   Origin
 	Began    time.Time
 	Internal bool // the gateway created it while executing one of its own tools, so no headers belong to it
+	Report   Report
 
-	port port
+	port     port
+	observed observed
 }
 
 // Weight determines whether a message may be dropped or replaced while its reader is slow.
@@ -107,11 +109,15 @@ type port interface {
 }
 
 // Answer sends the final answer.
-func (x *Exchange) Answer(msg protocol.Message) { x.port.answer(msg) }
+func (x *Exchange) Answer(msg protocol.Message) {
+	x.answered(msg.Frame)
+	x.port.answer(msg)
+}
 
 // AnswerPieces is like Answer, but takes a frame in pieces. An HTTP response is written without joining them. memory holds
 // the pieces and may be nil. AnswerPieces takes ownership of memory, which may be reused once the pieces are written.
 func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.Memory) {
+	x.answered(nil)
 	if r, ok := x.port.(*Response); ok {
 		r.answerPieces(pieces, newline, memory)
 		return
@@ -128,11 +134,16 @@ func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
 }
 
 // Accept answers with 202 without a body, or with 204 to a Delete.
-func (x *Exchange) Accept() { x.port.accept() }
+func (x *Exchange) Accept() {
+	x.Report.Cancelled = true // a request is only accepted if its client no longer waits for the answer
+	x.answered(nil)
+	x.port.accept()
+}
 
 // Refuse answers with an HTTP status and a JSON body, which may be nil. retryAfter > 0 sets Retry-After. On stdio, a
 // body is written as a line.
 func (x *Exchange) Refuse(status int, body []byte, retryAfter time.Duration) {
+	x.answered(body)
 	x.port.refuse(status, body, retryAfter)
 }
 
@@ -217,4 +228,5 @@ type Options struct {
 	Other           func(path string) http.Handler // handlers of paths outside MCP, such as /healthz; nil answers 404
 	Admission       Admission                      // authenticates requests; if nil, every client is identity.Local
 	TLS             *tls.Config                    // serves HTTPS on all listeners; if nil, plain HTTP
+	TraceHeaders    bool                           // an Observer wants Report.Traceparent and Tracestate
 }

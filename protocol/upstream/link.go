@@ -36,7 +36,7 @@ type Outgoing struct {
 	Request   bool                   // a response is expected (over HTTP, in the response body)
 	Method    string                 // method name for HTTP headers (modern era)
 	Name      string                 // for the header Mcp-Name (modern era): the name or URI that the server uses; "" = none
-	Headers   []protocol.HeaderField // Mcp-Param-* headers (modern era), encoded; the link does not modify them
+	Headers   []protocol.HeaderField // Mcp-Param-* headers (modern era) and a trace context, encoded; the link does not modify them
 	RunInline func(job Job) bool     // runs job on the goroutine that waits for the response; nil, or a result of false = there is none
 }
 

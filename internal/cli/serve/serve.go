@@ -83,17 +83,16 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	errOut := cmd.ErrOrStderr()
 	look := tui.Options{Ends: true}
-	if o.tui {
-		if err := console.Prepare(cmd, &look, o.skin); err != nil {
-			return err
-		}
-		errOut = console.LogWriter(errOut)
+	errOut, err := logOutput(cmd, &look, o)
+	if err != nil {
+		return err
 	}
 	known := serving.Redactor(cfg)
 	logs := newServeLogs(cfg.Log, known, errOut)
-	log := logs.log
+	traces := serving.StartTelemetry(cfg, program.Version(), logs.log, known)
+	defer traces.Shutdown()
+	log := slog.New(traces.Logs(logs.log.Handler()))
 	e, err := serving.NewSecurity(cfg, true, log)
 	if err != nil {
 		return configfile.CredentialsError(err)
@@ -105,7 +104,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	pages := serving.LoginPages(e, listeners)
 	state := serving.StatePath(o.stateDir, log)
-	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: e.LoginURL(pages)})
+	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: e.LoginURL(pages), Telemetry: traces.Observer()})
 	if err != nil {
 		return err
 	}
@@ -137,6 +136,17 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	drain(nil)
 	stop()
 	return errors.Join(err, end(r.DrainTime(), g, server, socket, log))
+}
+
+// logOutput returns where the log goes. With --tui it prepares the terminal.
+func logOutput(cmd *cobra.Command, look *tui.Options, o serveOptions) (io.Writer, error) {
+	if !o.tui {
+		return cmd.ErrOrStderr(), nil
+	}
+	if err := console.Prepare(cmd, look, o.skin); err != nil {
+		return nil, err
+	}
+	return console.LogWriter(cmd.ErrOrStderr()), nil
 }
 
 // serveLogs holds the logs of serve.
@@ -243,7 +253,7 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.Admission(), TLS: e.TLS(),
+		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.Admission(), TLS: e.TLS(), TraceHeaders: g.Traced(),
 	}
 }
 

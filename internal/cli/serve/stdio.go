@@ -69,6 +69,9 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	level := new(slog.LevelVar)
 	known := serving.Redactor(cfg)
 	log := serving.NewLogger(cfg.Log, level, known.Writer(cmd.ErrOrStderr()))
+	traces := serving.StartTelemetry(cfg, program.Version(), log, known)
+	defer traces.Shutdown()
+	log = slog.New(traces.Logs(log.Handler()))
 	e, err := serving.NewSecurity(cfg, false, log)
 	if err != nil {
 		return configfile.CredentialsError(err)
@@ -77,7 +80,10 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	state := serving.StatePath(stateDir, log)
 	pages, endPages := login.Standalone()
 	defer endPages()
-	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: serving.LoginURL(pages)})
+	g, err := actors.Start(cfg, actors.Options{
+		Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: serving.LoginURL(pages),
+		Telemetry: traces.Observer(),
+	})
 	if err != nil {
 		return err
 	}

@@ -244,10 +244,13 @@ func (r *httpRequest) each(f func(name, value string)) {
 		if r.name != "" {
 			f("Mcp-Name", encodeName(r.name))
 		}
-		for _, h := range r.headers {
-			if isToken(h.Name) && stream.IsHeaderValue(h.Value) { // names come from servers
-				f(h.Name, h.Value)
-			}
+	}
+	for _, h := range r.headers {
+		if !r.head.modern() && strings.HasPrefix(h.Name, protocol.HeaderParam) {
+			continue
+		}
+		if isToken(h.Name) && stream.IsHeaderValue(h.Value) { // names come from servers
+			f(h.Name, h.Value)
 		}
 	}
 	if r.lastEvent != "" {

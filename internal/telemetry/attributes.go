@@ -1,0 +1,98 @@
+package telemetry
+
+import (
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// attrServer names the server as the configuration does. The conventions have no such attribute.
+const attrServer = "goblin.server.name"
+
+// otherMethod is the value of mcp.method.name for a method that no version of the protocol has, in metrics and names of spans.
+const otherMethod = "_OTHER"
+
+// appendMethod appends the attributes of a method. text is its name if it is protocol.MethodOther; "" = otherMethod. item is the tool
+// or prompt.
+func appendMethod(attrs []attribute.KeyValue, m protocol.Method, text, item string) []attribute.KeyValue {
+	attrs = append(attrs, attribute.String("mcp.method.name", methodName(m, text)))
+	if m == protocol.MethodToolsCall {
+		attrs = append(attrs, attribute.String("gen_ai.operation.name", "execute_tool"))
+	}
+	if item == "" {
+		return attrs
+	}
+	switch m.Names() {
+	case protocol.SubjectTool:
+		return append(attrs, attribute.String("gen_ai.tool.name", item))
+	case protocol.SubjectPrompt:
+		return append(attrs, attribute.String("gen_ai.prompt.name", item))
+	}
+	return attrs
+}
+
+func methodName(m protocol.Method, text string) string {
+	if m != protocol.MethodOther {
+		return m.String()
+	}
+	if text == "" {
+		return otherMethod
+	}
+	return status.Printable(text, 100)
+}
+
+// appendError appends the class of an error. A JSON-RPC code is also the status of the response.
+func appendError(attrs []attribute.KeyValue, class string) []attribute.KeyValue {
+	if class == "" {
+		return attrs
+	}
+	attrs = append(attrs, attribute.String("error.type", class))
+	if _, err := strconv.Atoi(class); err == nil {
+		attrs = append(attrs, attribute.String("rpc.response.status_code", class))
+	}
+	return attrs
+}
+
+// appendTransport appends the attributes of a transport: stdio, http or sse.
+func appendTransport(attrs []attribute.KeyValue, transport string) []attribute.KeyValue {
+	switch transport {
+	case "":
+		return attrs
+	case "stdio":
+		return append(attrs, attribute.String("network.transport", "pipe"))
+	}
+	return append(attrs, attribute.String("network.transport", "tcp"), attribute.String("network.protocol.name", "http"))
+}
+
+// Classes of errors that are not JSON-RPC codes.
+const (
+	errorTool      = "tool_error"
+	errorCancelled = "cancelled"
+)
+
+// errorOfAnswer returns the class of an answer's error; "" = a result.
+func errorOfAnswer(code int, tool, cancelled bool) string {
+	switch {
+	case code != 0:
+		return strconv.Itoa(code)
+	case tool:
+		return errorTool
+	case cancelled:
+		return errorCancelled
+	}
+	return ""
+}
+
+// errorOfCall returns the class of the error with which a call of a server has ended; "" = a result.
+func errorOfCall(e *status.Ended) string {
+	if e.Outcome == status.OutcomeOK {
+		return ""
+	}
+	if e.Code != 0 {
+		return strconv.Itoa(e.Code)
+	}
+	return e.Outcome.String() // tool_error, timeout, cancelled …
+}

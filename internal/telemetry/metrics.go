@@ -1,0 +1,128 @@
+package telemetry
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// The families of metrics, in the order of producer.durations.
+const (
+	serverOperation = iota
+	clientOperation
+	serverSession
+	clientSession
+	families
+)
+
+var familyNames = [families]struct{ name, text string }{
+	{"mcp.server.operation.duration", "Duration of a request of a client, from its arrival to its answer."},
+	{"mcp.client.operation.duration", "Duration of a request to a server, from its sending to its answer."},
+	{"mcp.server.session.duration", "Duration of a session with a client."},
+	{"mcp.client.session.duration", "Duration of a session with a server."},
+}
+
+// producer counts durations and hands them to the SDK's reader. Counting in memory costs a request less than the SDK's
+// instruments do, which sort and hash a set of attributes for each measurement.
+type producer struct {
+	durations [families]status.Durations
+	delta     bool // each export has what was added since the last one (OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE)
+
+	mu    sync.Mutex
+	began time.Time // of the exported interval
+	last  [families]map[status.DurationKey]status.DurationSeries
+}
+
+// Produce implements sdkmetric.Producer.
+func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	out := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: scope}}
+	for family := range p.durations {
+		h := metricdata.Histogram[float64]{Temporality: metricdata.CumulativeTemporality}
+		if p.delta {
+			h.Temporality = metricdata.DeltaTemporality
+		}
+		for _, s := range p.durations[family].Series() {
+			if p.delta {
+				s = p.since(family, s)
+			}
+			if total := s.Total(); total > 0 {
+				h.DataPoints = append(h.DataPoints, metricdata.HistogramDataPoint[float64]{
+					Attributes: attributesOf(family, s.Key), StartTime: p.began, Time: now,
+					Count: total, Sum: s.Sum, Bounds: status.DurationBounds[:], BucketCounts: slices.Clone(s.Counts[:]),
+				})
+			}
+		}
+		if len(h.DataPoints) > 0 {
+			out.Metrics = append(out.Metrics, metricdata.Metrics{Name: familyNames[family].name, Description: familyNames[family].text, Unit: "s", Data: h})
+		}
+	}
+	if p.delta {
+		p.began = now
+	}
+	if len(out.Metrics) == 0 {
+		return nil, nil
+	}
+	return []metricdata.ScopeMetrics{out}, nil
+}
+
+// since returns what was added to a series since the last call. The caller must hold mu.
+func (p *producer) since(family int, s status.DurationSeries) status.DurationSeries {
+	if p.last[family] == nil {
+		p.last[family] = map[status.DurationKey]status.DurationSeries{}
+	}
+	was := p.last[family][s.Key]
+	p.last[family][s.Key] = s
+	for i := range s.Counts {
+		s.Counts[i] -= was.Counts[i]
+	}
+	s.Sum -= was.Sum
+	return s
+}
+
+// attributesOf returns the attributes of a series.
+func attributesOf(family int, key status.DurationKey) attribute.Set {
+	attrs := make([]attribute.KeyValue, 0, 12)
+	if family == serverOperation || family == clientOperation {
+		attrs = appendMethod(attrs, key.Method, "", key.Item)
+	}
+	attrs = appendError(attrs, key.Error)
+	if key.Version != "" {
+		attrs = append(attrs, attribute.String("mcp.protocol.version", key.Version))
+	}
+	attrs = appendTransport(attrs, key.Transport)
+	if key.Server != "" {
+		attrs = append(attrs, attribute.String(attrServer, key.Server))
+	}
+	return attribute.NewSet(attrs...)
+}
+
+// SessionEnded counts the duration of a session. It implements status.Observer.
+func (t *Telemetry) SessionEnded(server, transport, version string, took time.Duration) {
+	if t == nil || t.metrics == nil {
+		return
+	}
+	family := serverSession
+	if server != "" {
+		family = clientSession
+	}
+	t.metrics.durations[family].Observe(status.DurationKey{Server: server, Transport: transport, Version: knownVersion(version)}, took.Seconds())
+}
+
+// knownVersion returns a protocol version that exists, or "": clients may send any text.
+func knownVersion(version string) string {
+	if protocol.IsLegacy(version) || version == protocol.Version20260728 {
+		return version
+	}
+	return ""
+}

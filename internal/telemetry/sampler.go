@@ -1,0 +1,75 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"goblin-actor/internal/trace"
+)
+
+// sampler decides which requests are traced.
+type sampler struct {
+	root   sdktrace.Sampler // for requests without a parent
+	parent bool             // a request with a parent is sampled if the parent is
+}
+
+// samplerOf returns the sampler of the variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
+func (s *settings) samplerOf(name, argument string) sampler {
+	name = strings.ToLower(strings.TrimSpace(name))
+	base, parent := strings.CutPrefix(name, "parentbased_")
+	switch base {
+	case "":
+		return sampler{sdktrace.AlwaysSample(), true}
+	case "always_on":
+		return sampler{sdktrace.AlwaysSample(), parent}
+	case "always_off":
+		return sampler{sdktrace.NeverSample(), parent}
+	case "traceidratio":
+		return sampler{sdktrace.TraceIDRatioBased(s.ratio(argument)), parent}
+	}
+	s.ignore("OTEL_TRACES_SAMPLER", "want always_on, always_off, traceidratio, or one of them with parentbased_ before it; every request is sampled")
+	return sampler{sdktrace.AlwaysSample(), true}
+}
+
+// ratio reads the part of the traces that is sampled.
+func (s *settings) ratio(text string) float64 {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 1
+	}
+	ratio, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(ratio >= 0 && ratio <= 1) {
+		s.ignore("OTEL_TRACES_SAMPLER_ARG", "want a number from 0 to 1; every request is sampled")
+		return 1
+	}
+	return ratio
+}
+
+// sampledFlag is the flag of a sampled span in a traceparent.
+const sampledFlag = 1
+
+// samples reports whether a request is traced. It does not allocate.
+func (s sampler) samples(parent trace.Context, id [16]byte) bool {
+	if s.parent && parent.Present() {
+		return parent.Flags&sampledFlag != 0
+	}
+	return s.root.ShouldSample(sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id}).Decision == sdktrace.RecordAndSample
+}
+
+// newTraceID returns a random id of a trace.
+func newTraceID() (id [16]byte) {
+	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(id[8:], rand.Uint64()|1) // never all zeros, which is not an id
+	return id
+}
+
+// newSpanID returns a random id of a span.
+func newSpanID() (id [8]byte) {
+	binary.NativeEndian.PutUint64(id[:], rand.Uint64()|1)
+	return id
+}
