@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -43,6 +45,7 @@ type Telemetry struct {
 	metrics  *producer  // nil = no metrics
 	logs     *sdklog.LoggerProvider
 	end      []func(context.Context) error
+	ended    sync.Once
 	log      *slog.Logger
 }
 
@@ -51,6 +54,7 @@ func Start(o Options) *Telemetry {
 	set := settingsOf(o.Config)
 	for _, p := range set.problems {
 		o.Log.Warn("telemetry: environment variable ignored", "variable", p.variable, "reason", p.reason)
+		_ = os.Unsetenv(p.variable) // the SDK would repeat its value in errors, or panic (a negative size of a queue)
 	}
 	if !set.on() {
 		return nil
@@ -124,11 +128,14 @@ func (t *Telemetry) startLogs(ctx context.Context, set settings, about *resource
 	return nil
 }
 
-// Shutdown exports what is left, for up to shutdownTime, and ends all goroutines.
+// Shutdown exports what is left, for up to shutdownTime, and ends all goroutines. Later calls do nothing.
 func (t *Telemetry) Shutdown() {
-	if t == nil {
-		return
+	if t != nil {
+		t.ended.Do(t.shutdown)
 	}
+}
+
+func (t *Telemetry) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	done := make(chan error, len(t.end))

@@ -40,7 +40,10 @@ type Receiver struct {
 func New(t testing.TB, handle http.HandlerFunc) *Receiver {
 	r := &Receiver{Handle: handle, points: map[string][]*metricdata.HistogramDataPoint{}, resource: map[string]string{}}
 	r.Server = httptest.NewServer(r)
-	t.Cleanup(r.Close)
+	t.Cleanup(func() {
+		r.CloseClientConnections() // of handlers that hang
+		r.Close()
+	})
 	return r
 }
 
