@@ -181,7 +181,7 @@ func TestInvalidProjects(t *testing.T) {
 			}
 		})
 	}
-	// A server's own endpoint shows what the project shows of it.
+	// With a project, the endpoint /s/NAME lists the items of that server that the project includes.
 	if got := w.send(carrier{"/s/one", []string{"Goblin-Project", "alpha"}, ""}, "", 2, "tools/list", ""); !strings.Contains(got.body, `"name":"a"`) {
 		t.Errorf("/s/one in alpha: %s", got.body)
 	}

@@ -131,7 +131,7 @@ func (f *faultRun) leave(hurt *load.Probes) error {
 		}
 	}
 	f.recovers(hurt, load.Now())
-	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; their sessions (%.0f with the other clients') remain until the idle timeout", n, f.g.Sessions())
+	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; their sessions remain until the idle timeout (%.0f sessions in total)", n, f.g.Sessions())
 	return nil
 }
 

@@ -26,7 +26,7 @@ const (
 func (f *Frame) Parse(raw []byte) error {
 	*f = Frame{}
 	if uint64(len(raw)) > math.MaxUint32 {
-		return fault(ErrTooLarge, len(raw), "a message may have at most 4 GiB")
+		return fault(ErrTooLarge, len(raw), "a message must be smaller than 4 GiB")
 	}
 	s := scanner{raw: trimSpace(raw)}
 	return f.parse(&s)

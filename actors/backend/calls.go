@@ -253,7 +253,7 @@ func (s *state) queryFailed(key uint64, reason string) kernel.Effect {
 		Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}})
 }
 
-// reply writes a response of the gateway.
+// reply sends the server a frame with the response to one of its requests.
 func (s *state) reply(frame []byte, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(s.nextID()), Frame: frame}}))
 }

@@ -144,7 +144,8 @@ func (m *mailbox) post(e entry, key any) (wake bool) {
 	return m.admit(lane, e, key)
 }
 
-// admit queues e, releases mu, which the caller must hold, and abandons the messages that e displaced.
+// admit queues e and releases mu, which the caller must hold. Then it abandons the messages that were dropped: e itself if the mailbox
+// refused it, or older ones that e displaced. wake reports whether the mailbox must be scheduled.
 func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	lost, why := m.put(lane, e, key)
 	wake, spilled := m.wake(), m.displaced

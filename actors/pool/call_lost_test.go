@@ -102,7 +102,7 @@ func TestLossOfUnknownCalls(t *testing.T) {
 	}
 }
 
-// A read on the connection that mentioned the resource is sent to another connection after its own broke.
+// A read is sent to the connection that mentioned the resource. If that connection breaks, the read is sent to another one.
 func TestBrokenReadIsSentElsewhere(t *testing.T) {
 	w := readyReplicas(t, config.Server{Command: "x", Retry: config.Retry{InFlight: "idempotent"}}, 2)
 	w.step(message.ResourcesMentioned{Backend: w.backends[1], URIs: []string{"a:made"}})

@@ -41,7 +41,7 @@ func ofAlice(t *testing.T, who *identity.Principal) *state {
 
 func tools(s *state) int { return len(s.catalog.view.Entries(protocol.Tools)) }
 
-// sends sends a ping of the principal, admitted at epoch. It reports whether the session exists for it.
+// sends passes s a ping from who, admitted at epoch. found reports whether the session accepts who; out holds the effects.
 func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found bool, out []kernel.Effect) {
 	t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}

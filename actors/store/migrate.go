@@ -61,7 +61,7 @@ func migrate(path string, v *vault, wait time.Duration) error {
 func wipe(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("wipe the plain key: %w", err)
+		return fmt.Errorf("erase the plaintext sealing key from the state file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
 	const piece = 1 << 20
@@ -75,7 +75,7 @@ func wipe(path string, text []byte) error {
 			}
 			at += next
 			if _, err := f.WriteAt(make([]byte, len(text)), from+int64(at)); err != nil {
-				return fmt.Errorf("wipe the plain key: %w", err)
+				return fmt.Errorf("erase the plaintext sealing key from the state file: %w", err)
 			}
 			at += len(text)
 		}
@@ -83,7 +83,7 @@ func wipe(path string, text []byte) error {
 			return f.Sync()
 		}
 		if err != nil {
-			return fmt.Errorf("wipe the plain key: %w", err)
+			return fmt.Errorf("erase the plaintext sealing key from the state file: %w", err)
 		}
 	}
 }

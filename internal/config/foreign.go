@@ -234,7 +234,7 @@ func (d *decoder) warnIgnored() {
 		case n == 1:
 			name += " of " + clip(one.servers[0])
 		case n > 1:
-			name += fmt.Sprintf(" of %s and %d more", clip(one.servers[0]), n-1)
+			name += fmt.Sprintf(" of %s and %d other servers", clip(one.servers[0]), n-1)
 		}
 		names = append(names, name)
 	}

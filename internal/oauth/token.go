@@ -42,7 +42,7 @@ func (a *Agent) ClientCredentials(ctx context.Context, site *AuthServer, scopes 
 	client, _ := a.configuredClient(site)
 	form := url.Values{"grant_type": {"client_credentials"}}
 	setScopes(form, scopes)
-	t, err := a.token(ctx, "get a token by client credentials", site, client, form)
+	t, err := a.token(ctx, "get a token with client credentials", site, client, form)
 	t.Refresh = "" // RFC 6749, section 4.4.3: a refresh token should not be included
 	return withDefaultScopes(t, scopes), err
 }

@@ -110,13 +110,13 @@ func (w *world) checkToolCounters(m samples, s *server) {
 		return m.sum("goblin_calls_total", label, `method="tools/call"`, outcome)
 	}
 	if n := count(""); n < len(executed) || n > asked {
-		w.violated("/metrics: %d calls of tools of %s; it executed %d, clients sent %d", n, s.name, len(executed), asked)
+		w.violated("/metrics counts %d tool calls to %s; the server executed %d, clients sent %d", n, s.name, len(executed), asked)
 	}
 	if n := count(`outcome="ok"`); n < countTrue(results) || n > open {
-		w.violated("/metrics: %d successful calls of tools of %s; want %d to %d", n, s.name, countTrue(results), open)
+		w.violated("/metrics counts %d successful tool calls to %s; want %d to %d", n, s.name, countTrue(results), open)
 	}
 	if n := count(`outcome="timeout"`); n < len(timeouts) {
-		w.violated("/metrics: %d timed-out calls of tools of %s; clients got %d timeouts", n, s.name, len(timeouts))
+		w.violated("/metrics counts %d timed-out tool calls to %s; clients got %d timeouts", n, s.name, len(timeouts))
 	}
 }
 
