@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot reproducible snapshot reproducible
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot reproducible dist dist-try
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -161,6 +161,17 @@ $(TOOLS)/syft: Makefile
 
 snapshot: $(TOOLS)/goreleaser $(TOOLS)/syft ## build all release files into dist, without an account or a tag
 	PATH=$(TOOLS):$$PATH goreleaser release --snapshot --clean --skip=sign
+
+MCPB := contrib/mcpb/node_modules/.package-lock.json
+dist: snapshot $(MCPB) ## build all release files, and packages for npm, PyPI, desktop clients and the MCP registry, into dist (contrib/README.md)
+	python3 contrib/release/dist dist
+
+dist-try: $(MCPB) ## install the packages of make dist offline and with empty caches, and call a tool through npx, uvx and the extension
+	contrib/release/try.sh dist
+
+$(MCPB): contrib/mcpb/package-lock.json
+	cd contrib/mcpb && npm ci --ignore-scripts --no-progress --loglevel=error
+	@touch -c $@
 
 reproducible: $(TOOLS)/goreleaser ## build the release twice, in different directories and at different times, and compare the checksums
 	contrib/release/reproducible.sh $(TOOLS)/goreleaser
