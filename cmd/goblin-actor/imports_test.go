@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"tui":                    {"internal/status", "internal/visible"},
 	"contrib/release/pages":  {"internal/cli"},
 	"contrib/npm":            {},
+	"contrib/pypi":           {},
 	"contrib/registry/check": {},
 
 	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
