@@ -108,13 +108,13 @@ func (m *spanMaker) make(r *record) {
 	if r.failed {
 		s.SetStatus(codes.Error, r.message)
 	}
-	m.addEvents(s, r)
+	addEvents(s, r)
 	s.End(oteltrace.WithTimestamp(r.ended))
 }
 
 // addEvents adds the wait in the queue to the server span, and the retries to the client span. A call that no connection got has
 // only a server span.
-func (m *spanMaker) addEvents(s oteltrace.Span, r *record) {
+func addEvents(s oteltrace.Span, r *record) {
 	_, events := r.request.Noted()
 	for _, e := range events {
 		at := oteltrace.WithTimestamp(e.At)
