@@ -60,7 +60,7 @@ type CompleteRow struct {
 }
 
 func completeTable(rows []CompleteRow) [][]string {
-	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools in it", "all ms", "best", "worst", "notified ms"}}
+	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools", "all ms", "best", "worst", "notified ms"}}
 	for _, r := range rows {
 		table = append(table, []string{r.What, shortMillis(r.First), fmt.Sprintf("%d of %d", r.Held, r.Tools), shortMillis(r.All),
 			shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Notified)})

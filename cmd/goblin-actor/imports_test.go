@@ -17,7 +17,7 @@ const module = "goblin-actor"
 var mayImport = map[string][]string{
 	"cmd/goblin-actor":       {"internal/cli"},
 	"gateway":                {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "internal/serving", "protocol/downstream", "protocol/upstream/embedded"},
-	"gateway/mcpgo":          {"gateway", "protocol"},
+	"gateway/mcpgo":          {"gateway", "internal/decode", "protocol"},
 	"gateway/gosdk":          {"gateway"},
 	"bench":                  {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
 	"bench/limits":           {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},

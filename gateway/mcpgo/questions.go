@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -51,8 +52,8 @@ func (q *questions) ask(ctx context.Context, method mcp.MCPMethod, params, to an
 		if a.Error != nil {
 			return fmt.Errorf("%s: the client answered error %d: %s", method, a.Error.Code, a.Error.Message)
 		}
-		if err := json.Unmarshal(a.Result, to); err != nil {
-			return fmt.Errorf("%s: parse the client's answer: %w", method, err)
+		if err := decode.JSON(a.Result, "the client's answer", to); err != nil {
+			return fmt.Errorf("%s: %w", method, err)
 		}
 		return nil
 	case <-ctx.Done():
@@ -78,7 +79,7 @@ func (q *questions) answered(f *protocol.Frame) {
 		return // the handler no longer waits
 	}
 	var a answer
-	if err := json.Unmarshal(f.Raw, &a); err != nil {
+	if err := decode.JSON(f.Raw, "the client's response", &a); err != nil {
 		a.Error = &mcp.JSONRPCErrorDetails{Code: mcp.PARSE_ERROR, Message: err.Error()}
 	}
 	select {
