@@ -1,4 +1,4 @@
-// Starts an unpacked extension as a desktop client does, and calls a tool. Usage: try.mjs DIRECTORY [CONFIGURATION]
+// Starts an unpacked extension as a desktop client does, and calls a tool whose name ends in _add_note. Usage: try.mjs DIRECTORY [CONFIGURATION]
 import { getMcpConfigForManifest } from "@anthropic-ai/mcpb";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -33,7 +33,8 @@ child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
 console.log("server:", serverInfo.name, serverInfo.version);
 const { tools } = await request(2, "tools/list", {});
 console.log("tools:", tools.map((tool) => tool.name).join(" "));
-const { content } = await request(3, "tools/call", { name: "notes_add_note", arguments: { title: "milk", text: "two bottles" } });
-console.log("result:", content[0].text ?? content[0].type);
+const { name } = tools.find((tool) => tool.name.endsWith("_add_note"));
+const { content } = await request(3, "tools/call", { name, arguments: { title: "milk", text: "two bottles" } });
+console.log(`result of ${name}:`, content[0].text ?? content[0].type);
 child.stdin.end();
 child.on("exit", (code) => console.log("exit code:", code));

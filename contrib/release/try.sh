@@ -12,7 +12,7 @@ export npm_config_cache=$work/npm-cache npm_config_offline=true npm_config_updat
 mkdir "$HOME" "$work/npx" "$work/mcpb"
 
 # run shows a command and runs it.
-run() { echo "\$ $*" | sed "s|$dist|dist|g"; "$@"; }
+run() { echo "\$ $*" | sed "s|$dist|dist|g; s|$contrib|contrib|g; s|$work|WORK|g"; "$@"; }
 
 # try serves the demo servers with the command in its arguments and calls one of their tools with the same command.
 try() {
@@ -48,3 +48,5 @@ fi
 cd "$work/mcpb"
 run "$contrib/mcpb/node_modules/.bin/mcpb" unpack "$dist"/mcpb/goblin-actor-*-"$platform".mcpb . >/dev/null
 run node "$contrib/mcpb/try.mjs" .
+echo '{"mcpServers": {"mine": {"command": "./server/goblin-actor", "args": ["demo", "notes"]}}}' >chosen.json
+run node "$contrib/mcpb/try.mjs" . "$PWD/chosen.json"
