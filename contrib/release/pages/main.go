@@ -1,13 +1,15 @@
-// Pages writes the manual pages and shell completions of goblin-actor, for packages: go run ./contrib/release/pages DIR.
+// Pages writes the manual pages and shell completions of goblin-actor, for packages: go run ./contrib/release/pages DIR TIME.
 //
-// It creates DIR/man/*.1 and DIR/completions/goblin-actor.{bash,zsh,fish,ps1}. The date in the manual pages comes from
-// $SOURCE_DATE_EPOCH, so that equal sources give equal pages.
+// It creates DIR/man/*.1 and DIR/completions/goblin-actor.{bash,zsh,fish,ps1}. TIME, in seconds since 1970, is the date in the manual
+// pages. It is the time of the commit, so that equal sources give equal pages.
 package main
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -16,17 +18,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "error: pages requires the directory to write to")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "error: pages requires a directory to write to and a time in seconds since 1970")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1]); err != nil {
+	seconds, err := strconv.ParseInt(os.Args[2], 10, 64)
+	if err == nil {
+		err = write(os.Args[1], time.Unix(seconds, 0).UTC())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func write(dir string) error {
+func write(dir string, date time.Time) error {
 	man, completions := filepath.Join(dir, "man"), filepath.Join(dir, "completions")
 	for _, d := range []string{man, completions} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -36,7 +42,7 @@ func write(dir string) error {
 	root := cli.NewRoot()
 	root.DisableAutoGenTag = true
 	root.InitDefaultCompletionCmd()
-	header := &doc.GenManHeader{Section: "1", Source: "goblin-actor", Manual: "goblin-actor"}
+	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "goblin-actor", Manual: "goblin-actor"}
 	if err := doc.GenManTree(root, header, man); err != nil {
 		return err
 	}
