@@ -18,10 +18,11 @@ import (
 	"goblin-actor/gateway/mcpgo"
 )
 
-// npx returns how to run a server of an npm package: from the interoperability tests if they have installed it, else a demo server.
-func npx(name string, args ...string) gateway.Server {
-	if dir := filepath.Join("..", "tests", "interop", "node_modules", name); exists(dir) {
-		return gateway.Server{Command: "npx", Args: append([]string{"--no-install", "--prefix", filepath.Join("..", "tests", "interop"), name}, args...)}
+// installed returns how to run a server of an npm package that the interoperability tests have installed, else a demo server. A program would
+// use npx: gateway.Server{Command: "npx", Args: []string{"-y", name, "."}}.
+func installed(name string, args ...string) gateway.Server {
+	if script := filepath.Join("..", "tests", "interop", "node_modules", name, "dist", "index.js"); exists(script) {
+		return gateway.Server{Command: "node", Args: append([]string{script}, args...)}
 	}
 	return demoServer("notes")
 }
@@ -46,7 +47,7 @@ func ExampleGateway_Handler() {
 	g, err := gateway.Start(ctx, gateway.Config{Servers: map[string]gateway.Server{
 		"greeter": {Connect: mcpgo.Server(greeter)},
 		"adder":   {Connect: gosdk.Server(adder)},
-		"files":   npx("@modelcontextprotocol/server-filesystem", "."),
+		"files":   installed("@modelcontextprotocol/server-filesystem", "."),
 	}})
 	if err != nil {
 		fmt.Println(err)
