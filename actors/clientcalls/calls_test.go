@@ -95,7 +95,7 @@ func (h *testHolder) begin(t *testing.T, limits call.Limits) *Held {
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
 	c := &Held{Upstream: &catalog.Server{Name: "one", Rules: config.DefaultServer()}, Call: call.Call{
 		Seq: h.calls.Next(), Server: "one", Item: "t", Method: protocol.MethodToolsCall, State: call.Queued, Began: start, Limits: limits}}
-	h.calls.Begin(start, c, x, "", nil, &message.Request{}, nil)
+	h.calls.Begin(start, c, x, "", nil, &message.Request{Caller: new(message.Caller)}, nil)
 	return c
 }
 
