@@ -50,7 +50,7 @@ type Options struct {
 
 	// Master returns the key that seals secrets in the state file; nil = a key in a file next to it.
 	Master    func() (*masterkey.Master, error)
-	Telemetry Telemetry        // is told of requests and calls; nil = nothing is
+	Telemetry Telemetry        // records requests and calls; nil = telemetry is off
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
 }
 

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A request that the policy denies is recorded as denied, whatever its client is told and also after a refresh of lists. A request
+// A request that the policy denies is recorded as denied, whatever response its client gets, and also after a refresh of lists. A request
 // that the policy only reports is not.
 func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
 	x := &downstream.Exchange{}

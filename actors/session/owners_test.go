@@ -72,7 +72,7 @@ func (o *owner) want(msg any, told ...string) {
 const subscribeR = `{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"file:///r"}}`
 
 // The client's subscriptions are held on its own connections, at the newest pool and according to the newest settings.
-// That pool is told when the client has left.
+// When the client leaves, the session notifies that pool.
 func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o := newOwner(t)
 	session := func(s *config.Server) { s.Isolation = "session" }

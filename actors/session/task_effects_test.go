@@ -275,7 +275,7 @@ func TestUpdatesOfAllResourcesAreLimited(t *testing.T) {
 	}
 }
 
-// Only servers with connections for this client alone are told that it has left. Only these connections get its log
+// When a client leaves, the session notifies only servers with connections for this client alone. Only these connections get its log
 // level.
 func TestServersOfOneClient(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -22,8 +23,11 @@ func TestNotifySystemd(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "notify")
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip("Windows has no datagram sockets: ", err)
+	}
 	if err != nil {
-		t.Skip("no datagram sockets here: ", err) // on Windows
+		t.Fatal(err)
 	}
 	t.Setenv("NOTIFY_SOCKET", path)
 	notifySystemd(daemon.SdNotifyReady, log)
