@@ -58,18 +58,30 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, limit int) (b
 	if stream == nil {
 		return b, refusedNothing
 	}
-	length := ctx.Request.Header.ContentLength() // -1: chunked
-	began := time.Now()
-	why = b.read(bodySource{
-		Reader: stream, length: length, limit: limit,
-		extend: func(received int) {
-			if length > bodyPrefetch || length < 0 {
-				_ = c.SetReadDeadline(s.limits.bodyDeadline(began, received))
-			}
-		},
-		whole: func(received int) bool { return length < 0 && !c.ended || received == length },
-	})
+	c.reading = connBody{Reader: stream, conn: c, length: ctx.Request.Header.ContentLength(), began: time.Now()}
+	why = b.read(&c.reading, c.reading.length, limit)
+	c.reading = connBody{}
 	return b, why
+}
+
+// connBody is the body of a request to a Server. Each serverConn has one, so that reading a body does not allocate it.
+type connBody struct {
+	io.Reader
+	conn   *serverConn
+	length int // -1: chunked
+	began  time.Time
+}
+
+// extend implements bodySource. A short body of known length arrives with the header, whose deadline then suffices.
+func (b *connBody) extend(received int) {
+	if b.length > bodyPrefetch || b.length < 0 {
+		_ = b.conn.SetReadDeadline(b.conn.server.limits.bodyDeadline(b.began, received))
+	}
+}
+
+// whole implements bodySource.
+func (b *connBody) whole(received int) bool {
+	return b.length < 0 && !b.conn.ended || received == b.length
 }
 
 // bodyDeadline returns when more bytes of a body must arrive, of which some were received.
@@ -78,35 +90,34 @@ func (l *limits) bodyDeadline(began time.Time, received int) time.Time {
 }
 
 // bodySource is a body that arrives.
-type bodySource struct {
+type bodySource interface {
 	io.Reader
-	length int                     // -1 if unknown
-	limit  int                     // largest size
-	extend func(received int)      // extends the read deadline
-	whole  func(received int) bool // reports whether the body is complete if Reader has returned io.EOF
+	extend(received int)     // extends the read deadline
+	whole(received int) bool // reports whether the body is complete if Read has returned io.EOF
 }
 
-// read reads a whole body. Memory and budget grow with the bytes received, not with the announced length: a Content-Length of
-// 64 MiB followed by one byte costs 16 KiB. If read refuses the body, it returns the bytes to the budget.
-func (b *body) read(r bodySource) (why refused) {
-	if r.length > r.limit {
+// read reads a whole body of at most limit bytes. length is the announced length, or -1 if it is unknown. Memory and budget grow
+// with the bytes received, not with the announced length: a Content-Length of 64 MiB followed by one byte costs 16 KiB. If read
+// refuses the body, it returns the bytes to the budget.
+func (b *body) read(r bodySource, length, limit int) (why refused) {
+	if length > limit {
 		return refusedSize
 	}
 	first := bodyFirst
-	if r.length >= 0 && r.length <= bodyPrefetch {
-		first = r.length
+	if length >= 0 && length <= bodyPrefetch {
+		first = length
 	}
 	if !b.grow(first) {
 		return refusedBudget
 	}
-	for r.length < 0 || len(b.bytes) < r.length {
-		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), r.length, r.limit)) {
+	for length < 0 || len(b.bytes) < length {
+		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), length, limit)) {
 			why = refusedBudget
 			break
 		}
 		r.extend(len(b.bytes))
 		n, err := r.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > r.limit {
+		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > limit {
 			why = refusedSize
 			break
 		}

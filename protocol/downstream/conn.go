@@ -102,6 +102,7 @@ type serverConn struct {
 
 	deadline time.Time // the current write deadline
 	ended    bool      // Read has returned io.EOF
+	reading  connBody  // the body that is being read; the zero value between bodies
 	path     internedString
 	session  internedString
 	version  internedString

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -266,14 +267,24 @@ func (q *mountRequest) refusedBatch(batch []byte) *Refusal {
 
 // readBody reads the body. The read deadline of the connection is extended as bytes arrive.
 func (q *mountRequest) readBody(b *body) refused {
-	began := time.Now()
 	defer func() { _ = q.rc.SetReadDeadline(time.Time{}) }()
-	return b.read(bodySource{
-		Reader: q.r.Body, length: int(q.r.ContentLength), limit: q.maxMessage,
-		extend: func(received int) { _ = q.rc.SetReadDeadline(q.limits.bodyDeadline(began, received)) },
-		whole:  func(int) bool { return true }, // net/http reports a truncated body as io.ErrUnexpectedEOF
-	})
+	return b.read(&mountBody{Reader: q.r.Body, request: q, began: time.Now()}, int(q.r.ContentLength), q.maxMessage)
 }
+
+// mountBody is the body of a request to a Mount.
+type mountBody struct {
+	io.Reader
+	request *mountRequest
+	began   time.Time
+}
+
+// extend implements bodySource.
+func (b *mountBody) extend(received int) {
+	_ = b.request.rc.SetReadDeadline(b.request.limits.bodyDeadline(b.began, received))
+}
+
+// whole implements bodySource. net/http reports a truncated body as io.ErrUnexpectedEOF.
+func (*mountBody) whole(int) bool { return true }
 
 func (q *mountRequest) takeLease() Lease {
 	lease := q.lease
