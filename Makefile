@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot reproducible dist dist-try
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -160,7 +160,11 @@ $(TOOLS)/syft: Makefile
 	GOBIN=$(TOOLS) go install github.com/anchore/syft/cmd/syft@v1.57.1
 
 snapshot: $(TOOLS)/goreleaser $(TOOLS)/syft ## build all release files into dist, without an account or a tag
-	PATH=$(TOOLS):$$PATH goreleaser release --snapshot --clean --skip=sign
+	PATH=$(TOOLS):$$PATH contrib/release/snapshot.sh dist
+
+release: $(TOOLS)/goreleaser $(TOOLS)/syft ## build and sign the release of the current tag, and create a draft (in the hosted CI only; docs/release.md)
+	contrib/release/notes.sh "$$(git describe --tags --exact-match)" >bin/notes.md
+	PATH=$(TOOLS):$$PATH goreleaser release --clean --release-notes bin/notes.md
 
 MCPB := contrib/mcpb/node_modules/.package-lock.json
 dist: snapshot $(MCPB) ## build all release files, and packages for npm, PyPI, desktop clients and the MCP registry, into dist (contrib/README.md)
@@ -174,7 +178,17 @@ $(MCPB): contrib/mcpb/package-lock.json
 	@touch -c $@
 
 reproducible: $(TOOLS)/goreleaser ## build the release twice, in different directories and at different times, and compare the checksums
-	contrib/release/reproducible.sh $(TOOLS)/goreleaser
+	PATH=$(TOOLS):$$PATH contrib/release/reproducible.sh
+
+PUBLISHED ?= bin/published
+publish-as: ## copy the module to PUBLISHED (bin/published) under the module path MODULE, such as github.com/you/goblin-actor, and build and test it there
+	@test -n "$(MODULE)" || { echo "no module path given; run make publish-as MODULE=github.com/you/goblin-actor"; exit 2; }
+	rm -rf $(PUBLISHED)
+	go run ./contrib/release/publish $(MODULE) $(PUBLISHED)
+	cd $(PUBLISHED) && go build ./... && go vet ./... && go test -timeout 1h ./...
+
+publish-try: ## install the program from a copy with another module path, through a directory as module proxy
+	go test -count=1 -v ./contrib/release/publish -run 'TestInstall$$' -install
 
 clean: ## remove bin and bench/results
 	rm -rf bin bench/results

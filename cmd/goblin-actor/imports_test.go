@@ -4,35 +4,39 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"goblin-actor/internal/config"
 )
 
 // module is the path of this module. Packages are named without it.
-const module = "goblin-actor"
+var module = strings.TrimSuffix(reflect.TypeFor[config.Config]().PkgPath(), "/internal/config")
 
 // mayImport lists the packages of the module that each package may import, except in tests. Every package must be
 // listed. "*" stands for every package. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
-	"cmd/goblin-actor":       {"internal/cli"},
-	"gateway":                {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "internal/serving", "protocol/downstream", "protocol/upstream/embedded"},
-	"gateway/mcpgo":          {"gateway", "internal/decode", "protocol"},
-	"gateway/gosdk":          {"gateway"},
-	"bench":                  {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
-	"bench/limits":           {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
-	"bench/load":             {"bench/process", "bench/stats", "bench/wire", "protocol"},
-	"bench/process":          {"bench/wire"},
-	"bench/server":           {"bench/wire", "protocol"},
-	"bench/wire":             {},
-	"bench/report":           {"bench/plot", "bench/stats"},
-	"bench/plot":             {},
-	"bench/stats":            {},
-	"tui":                    {"internal/status", "internal/visible"},
-	"contrib/release/pages":  {"internal/cli"},
-	"contrib/npm":            {},
-	"contrib/pypi":           {},
-	"contrib/registry/check": {},
+	"cmd/goblin-actor":        {"internal/cli"},
+	"gateway":                 {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status", "internal/serving", "protocol/downstream", "protocol/upstream/embedded"},
+	"gateway/mcpgo":           {"gateway", "internal/decode", "protocol"},
+	"gateway/gosdk":           {"gateway"},
+	"bench":                   {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
+	"bench/limits":            {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
+	"bench/load":              {"bench/process", "bench/stats", "bench/wire", "protocol"},
+	"bench/process":           {"bench/wire"},
+	"bench/server":            {"bench/wire", "protocol"},
+	"bench/wire":              {},
+	"bench/report":            {"bench/plot", "bench/stats"},
+	"bench/plot":              {},
+	"bench/stats":             {},
+	"tui":                     {"internal/status", "internal/visible"},
+	"contrib/release/pages":   {"internal/cli"},
+	"contrib/release/publish": {},
+	"contrib/npm":             {},
+	"contrib/pypi":            {},
+	"contrib/registry/check":  {},
 
 	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
