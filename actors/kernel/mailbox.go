@@ -224,7 +224,7 @@ func (m *mailbox) deliverable() bool {
 func (m *mailbox) close(to phase) {
 	m.mu.Lock()
 	m.phase = max(m.phase, to)
-	m.waiters.dismiss()
+	m.dismissWaiters()
 	var left []any
 	for m.urgent.len()+m.depth > 0 {
 		left = append(left, m.take().msg)

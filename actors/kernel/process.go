@@ -125,7 +125,7 @@ func (m *mailbox) take() entry {
 		m.waiters.remove(w)
 		w.entry.class = Outcome // there is room for it now
 		m.put(w.lane, w.entry, nil)
-		close(w.done)
+		m.release(w)
 	}
 	return e
 }

@@ -47,13 +47,23 @@ func (q *waiters) remove(w *waiter) {
 	q.len--
 }
 
-// dismiss removes all waiters, since the actor is stopping.
-func (q *waiters) dismiss() {
-	for w := q.head; w != nil; w = q.head {
-		q.remove(w)
+// dismissWaiters removes all waiters, since the actor is stopping. The caller must hold mu.
+func (m *mailbox) dismissWaiters() {
+	for w := m.waiters.first(); w != nil; w = m.waiters.first() {
+		m.waiters.remove(w)
 		w.dismissed = true
-		close(w.done)
+		m.release(w)
 	}
+}
+
+// release ends the wait of w. In a simulated system, its goroutine continues after the current step. If both ran at the same time, the
+// machine would decide which of them schedules an actor first.
+func (m *mailbox) release(w *waiter) {
+	if m.simulated {
+		m.owner.system.start(func() { close(w.done) })
+		return
+	}
+	close(w.done)
 }
 
 // tellWait implements Reference.TellWait.
