@@ -115,14 +115,21 @@ func TestWheelVersions(t *testing.T) {
 	}
 }
 
-// TestWheelInstalls installs a wheel with pip, without an index, and runs the program.
+// TestWheelInstalls installs a wheel in a new virtual environment, without an index, and runs the program.
 func TestWheelInstalls(t *testing.T) {
-	if err := exec.Command("python3", "-m", "pip", "--version").Run(); err != nil && os.Getenv("CI") != "true" {
-		t.Skip("needs pip")
+	environment := filepath.Join(t.TempDir(), "venv")
+	if out, err := exec.Command("python3", "-m", "venv", environment).CombinedOutput(); err != nil {
+		if os.Getenv("CI") != "true" {
+			t.Skip("needs venv")
+		}
+		t.Fatalf("%v\n%s", err, out)
 	}
-	dir, target := pack(t, "1.2.0"), t.TempDir()
-	python(t, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-index", "--find-links", dir, "--target", target, "goblin-actor")
-	out, err := exec.Command(filepath.Join(target, "bin", "goblin-actor"), "serve", "--demo").CombinedOutput()
+	pip := exec.Command(filepath.Join(environment, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir",
+		"--no-index", "--find-links", pack(t, "1.2.0"), "goblin-actor")
+	if out, err := pip.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(filepath.Join(environment, "bin", "goblin-actor"), "serve", "--demo").CombinedOutput()
 	if err != nil || string(out) != "ran with serve --demo\n" {
 		t.Errorf("%q, %v", out, err)
 	}
