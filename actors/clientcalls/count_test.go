@@ -20,16 +20,17 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 		frame   string
 		outcome status.Outcome
 		mime    string
+		code    int
 	}{
-		{"read", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","mimeType":"text\/plain","text":"x"},{"uri":"c:d","mimeType":"z/z"}]}`, status.OutcomeOK, "text/plain"},
-		{"read, no type", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","text":"x"}]}`, status.OutcomeOK, ""},
-		{"read nothing", protocol.MethodResourcesRead, `"result":{"contents":[]}`, status.OutcomeOK, ""},
-		{"read something odd", protocol.MethodResourcesRead, `"result":{"contents":7}`, status.OutcomeOK, ""},
-		{"read refused", protocol.MethodResourcesRead, `"error":{"code":-32002,"message":"no"}`, status.OutcomeError, ""},
-		{"tool", protocol.MethodToolsCall, `"result":{"content":[]}`, status.OutcomeOK, ""},
-		{"tool says no error", protocol.MethodToolsCall, `"result":{"content":[],"isError":false}`, status.OutcomeOK, ""},
-		{"tool failed", protocol.MethodToolsCall, `"result":{"content":[],"isError": true}`, status.OutcomeToolError, ""},
-		{"tool speaks of it", protocol.MethodToolsCall, `"result":{"content":[{"type":"text","text":"\"isError\":true"}],"x":{"isError":true}}`, status.OutcomeOK, ""},
+		{"read", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","mimeType":"text\/plain","text":"x"},{"uri":"c:d","mimeType":"z/z"}]}`, status.OutcomeOK, "text/plain", 0},
+		{"read, no type", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","text":"x"}]}`, status.OutcomeOK, "", 0},
+		{"read nothing", protocol.MethodResourcesRead, `"result":{"contents":[]}`, status.OutcomeOK, "", 0},
+		{"read something odd", protocol.MethodResourcesRead, `"result":{"contents":7}`, status.OutcomeOK, "", 0},
+		{"read refused", protocol.MethodResourcesRead, `"error":{"code":-32002,"message":"no"}`, status.OutcomeError, "", -32002},
+		{"tool", protocol.MethodToolsCall, `"result":{"content":[]}`, status.OutcomeOK, "", 0},
+		{"tool says no error", protocol.MethodToolsCall, `"result":{"content":[],"isError":false}`, status.OutcomeOK, "", 0},
+		{"tool failed", protocol.MethodToolsCall, `"result":{"content":[],"isError": true}`, status.OutcomeToolError, "", 0},
+		{"tool speaks of it", protocol.MethodToolsCall, `"result":{"content":[{"type":"text","text":"\"isError\":true"}],"x":{"isError":true}}`, status.OutcomeOK, "", 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -40,7 +41,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			var h Held
 			h.Method, h.Server, h.Client, h.Item, h.Public = c.method, "files", "editor 1", "read", "files_read"
 			got := countAnswered(h.Began, &h, &f).Act.(CallOutcome)
-			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome}, c.mime}); got != want {
+			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome, Code: c.code}, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
 		})
