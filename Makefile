@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -189,6 +189,9 @@ publish-as: ## copy the module to PUBLISHED (bin/published) under the module pat
 
 publish-try: ## install the program from a copy with another module path, through a directory as module proxy
 	go test -count=1 -v ./contrib/release/publish -run 'TestInstall$$' -install
+
+image: ## build the container images for ARCH (default: this machine's) with buildah; BASE is the Debian image to start from
+	BASE='$(BASE)' contrib/container/build.sh $(ARCH)
 
 clean: ## remove bin and bench/results
 	rm -rf bin bench/results

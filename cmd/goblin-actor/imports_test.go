@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"tui":                     {"internal/status", "internal/visible"},
 	"contrib/release/pages":   {"internal/cli"},
 	"contrib/release/publish": {},
+	"contrib/container":       {},
 	"contrib/npm":             {},
 	"contrib/pypi":            {},
 	"contrib/registry/check":  {},
