@@ -125,7 +125,7 @@ func (m *mailbox) take() entry {
 		m.waiters.remove(w)
 		w.entry.class = Outcome // there is room for it now
 		m.put(w.lane, w.entry, nil)
-		m.release(w)
+		m.owner.system.afterStep(func() { close(w.done) })
 	}
 	return e
 }

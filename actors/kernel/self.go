@@ -61,7 +61,7 @@ func (s Self) Go(f func(ctx context.Context) any) {
 	c.system.start(func() {
 		defer c.system.goroutines.done()
 		if result := s.incarnation.guarded(ctx, f); result != nil {
-			c.box.tellOwn(s.incarnation.number, result)
+			c.system.afterStep(func() { c.box.tellOwn(s.incarnation.number, result) })
 		}
 	})
 }

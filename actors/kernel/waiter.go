@@ -52,18 +52,8 @@ func (m *mailbox) dismissWaiters() {
 	for w := m.waiters.first(); w != nil; w = m.waiters.first() {
 		m.waiters.remove(w)
 		w.dismissed = true
-		m.release(w)
+		m.owner.system.afterStep(func() { close(w.done) })
 	}
-}
-
-// release ends the wait of w. In a simulated system, its goroutine continues after the current step. If both ran at the same time, the
-// machine would decide which of them schedules an actor first.
-func (m *mailbox) release(w *waiter) {
-	if m.simulated {
-		m.owner.system.start(func() { close(w.done) })
-		return
-	}
-	close(w.done)
 }
 
 // tellWait implements Reference.TellWait.
