@@ -139,6 +139,7 @@ var mayImport = map[string][]string{
 	"tests/attacks":             {"*"},
 	"tests/logins":              {"*"},
 	"tests/team":                {"*"},
+	"tests/monitoring":          {"*"},
 	"tests/style":               {},
 }
 

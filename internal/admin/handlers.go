@@ -146,8 +146,17 @@ func metricsPage(src Source, m *status.Metrics) http.HandlerFunc {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()
 		s, err := src.Status(ctx)
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		if m.Write(w) == nil && err == nil {
+		if err != nil {
+			s = nil
+		}
+		w.Header().Set("Vary", "Accept")
+		if wantsOpenMetrics(r.Header) {
+			w.Header().Set("Content-Type", status.OpenMetricsText)
+			_ = m.WriteOpenMetrics(w, s)
+			return
+		}
+		w.Header().Set("Content-Type", status.PrometheusText)
+		if m.Write(w) == nil && s != nil {
 			_ = status.WriteSnapshot(w, s)
 		}
 	}

@@ -30,7 +30,7 @@ func metricsz(src status.Source) http.HandlerFunc {
 			http.Error(w, "no metrics: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Content-Type", status.PrometheusText)
 		_, _ = io.WriteString(w, text)
 	}
 }

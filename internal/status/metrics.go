@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/VictoriaMetrics/metrics"
-
 	"goblin-actor/protocol"
 )
 
@@ -135,20 +133,20 @@ func (m *Metrics) Bytes(side Side, direction Direction, n int) {
 // Write writes all metrics as Prometheus text (version 0.0.4), those of the process and the Go runtime last. It returns the first error of
 // w.
 func (m *Metrics) Write(w io.Writer) error {
-	var b strings.Builder
+	p := &page{}
+	m.writeTo(p)
+	return p.writeTo(w)
+}
+
+func (m *Metrics) writeTo(p *page) {
 	servers := m.allServers()
-	writeCalls(&b, servers)
-	writeQueueWaits(&b, servers)
-	writeReads(&b, servers)
-	writeDenied(&b, servers)
-	m.writeNotifications(&b)
-	m.writeBytes(&b)
-	var runtime strings.Builder
-	metrics.WriteProcessMetrics(&runtime)
-	metrics.WriteFDMetrics(&runtime)
-	withHelp(&b, runtime.String())
-	_, err := io.WriteString(w, b.String())
-	return err
+	writeCalls(p, servers)
+	writeQueueWaits(p, servers)
+	writeReads(p, servers)
+	writeDenied(p, servers)
+	m.writeNotifications(p)
+	m.writeBytes(p)
+	p.writeRuntime()
 }
 
 // allServers returns the servers sorted by name.
@@ -163,23 +161,23 @@ func (m *Metrics) allServers() []*ServerMetrics {
 	return all
 }
 
-func (m *Metrics) writeNotifications(b *strings.Builder) {
-	family(b, "goblin_notifications_total", "counter")
+func (m *Metrics) writeNotifications(p *page) {
+	p.family("goblin_notifications_total")
 	for kind := range m.notifications {
 		for what := range m.notifications[kind] {
 			if n := m.notifications[kind][what].Load(); n > 0 {
 				name := strings.TrimPrefix(methodLabel(protocol.Method(kind)), "notifications/")
-				fmt.Fprintf(b, "goblin_notifications_total{kind=%q,outcome=%q} %d\n", name, deliveryNames[what], n)
+				fmt.Fprintf(p, "goblin_notifications_total{kind=%q,outcome=%q} %d\n", name, deliveryNames[what], n)
 			}
 		}
 	}
 }
 
-func (m *Metrics) writeBytes(b *strings.Builder) {
-	family(b, "goblin_bytes_total", "counter")
+func (m *Metrics) writeBytes(p *page) {
+	p.family("goblin_bytes_total")
 	for side := range m.bytes {
 		for direction := range m.bytes[side] {
-			fmt.Fprintf(b, "goblin_bytes_total{side=%q,direction=%q} %d\n",
+			fmt.Fprintf(p, "goblin_bytes_total{side=%q,direction=%q} %d\n",
 				sideNames[side], directionNames[direction], m.bytes[side][direction].Load())
 		}
 	}

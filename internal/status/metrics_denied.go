@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -58,13 +57,13 @@ func (l *deniedLines) take(second int64) bool {
 	return l.lines.Add(1) <= maxDeniedLines
 }
 
-func writeDenied(b *strings.Builder, servers []*ServerMetrics) {
-	family(b, "goblin_policy_denied_total", "counter")
+func writeDenied(p *page, servers []*ServerMetrics) {
+	p.family("goblin_policy_denied_total")
 	for _, s := range servers {
 		for kind := range s.denied {
 			for mode := range s.denied[kind] {
 				if n := s.denied[kind][mode].Load(); n > 0 {
-					fmt.Fprintf(b, "goblin_policy_denied_total{server=%q,kind=%q,mode=%q} %d\n", s.name, deniedNames[kind], modeNames[mode], n)
+					fmt.Fprintf(p, "goblin_policy_denied_total{server=%q,kind=%q,mode=%q} %d\n", s.name, deniedNames[kind], modeNames[mode], n)
 				}
 			}
 		}

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 )
 
@@ -28,7 +27,7 @@ func (h *histogram) observe(seconds float64) {
 }
 
 // write writes buckets, sum and count, or nothing if there were no observations.
-func (h *histogram) write(b *strings.Builder, name, labels string) {
+func (h *histogram) write(p *page, name, labels string) {
 	var counts [len(bounds) + 1]uint64
 	var total uint64
 	for i := range h.counts {
@@ -41,9 +40,9 @@ func (h *histogram) write(b *strings.Builder, name, labels string) {
 	var below uint64
 	for i, bound := range bounds {
 		below += counts[i]
-		fmt.Fprintf(b, "%s_bucket{%s,le=\"%g\"} %d\n", name, labels, bound, below)
+		fmt.Fprintf(p, "%s_bucket{%s,le=%q} %d\n", name, labels, p.bound(bound), below)
 	}
-	fmt.Fprintf(b, "%s_bucket{%s,le=\"+Inf\"} %d\n", name, labels, total)
-	fmt.Fprintf(b, "%s_sum{%s} %g\n", name, labels, float64(h.nanos.Load())/1e9)
-	fmt.Fprintf(b, "%s_count{%s} %d\n", name, labels, total)
+	fmt.Fprintf(p, "%s_bucket{%s,le=\"+Inf\"} %d\n", name, labels, total)
+	fmt.Fprintf(p, "%s_sum{%s} %g\n", name, labels, float64(h.nanos.Load())/1e9)
+	fmt.Fprintf(p, "%s_count{%s} %d\n", name, labels, total)
 }

@@ -100,44 +100,44 @@ func (s *ServerMetrics) newRead(key readKey) *atomic.Uint64 {
 	return n
 }
 
-func writeCalls(b *strings.Builder, servers []*ServerMetrics) {
-	family(b, "goblin_calls_total", "counter")
+func writeCalls(p *page, servers []*ServerMetrics) {
+	p.family("goblin_calls_total")
 	for _, s := range servers {
 		for method := range s.calls {
 			for outcome := range s.calls[method] {
 				if n := s.calls[method][outcome].Load(); n > 0 {
-					fmt.Fprintf(b, "goblin_calls_total{server=%q,method=%q,outcome=%q} %d\n",
+					fmt.Fprintf(p, "goblin_calls_total{server=%q,method=%q,outcome=%q} %d\n",
 						s.name, methodLabel(protocol.Method(method)), outcomeNames[outcome], n)
 				}
 			}
 		}
 	}
-	family(b, "goblin_call_seconds", "histogram")
+	p.family("goblin_call_seconds")
 	for _, s := range servers {
 		for method := range s.seconds {
 			labels := fmt.Sprintf("server=%q,method=%q", s.name, methodLabel(protocol.Method(method)))
-			s.seconds[method].write(b, "goblin_call_seconds", labels)
+			s.seconds[method].write(p, "goblin_call_seconds", labels)
 		}
 	}
 }
 
-func writeQueueWaits(b *strings.Builder, servers []*ServerMetrics) {
-	family(b, "goblin_queue_wait_seconds", "histogram")
+func writeQueueWaits(p *page, servers []*ServerMetrics) {
+	p.family("goblin_queue_wait_seconds")
 	for _, s := range servers {
-		s.queueWait.write(b, "goblin_queue_wait_seconds", fmt.Sprintf("server=%q", s.name))
+		s.queueWait.write(p, "goblin_queue_wait_seconds", fmt.Sprintf("server=%q", s.name))
 	}
 }
 
 // writeReads writes the reads under two names: one in the style of Prometheus, and the camel-case name in the requirements
 // (S0.10.1).
-func writeReads(b *strings.Builder, servers []*ServerMetrics) {
-	family(b, "goblin_resource_reads_total", "counter")
-	writeReadSamples(b, servers, "goblin_resource_reads_total{server=%q,mime_type=%q,status=%q} %d\n")
-	family(b, "mcpResourceReadsTotal", "counter")
-	writeReadSamples(b, servers, "mcpResourceReadsTotal{serverId=%q,mimeType=%q,status=%q} %d\n")
+func writeReads(p *page, servers []*ServerMetrics) {
+	p.family("goblin_resource_reads_total")
+	writeReadSamples(p, servers, "goblin_resource_reads_total{server=%q,mime_type=%q,status=%q} %d\n")
+	p.family("mcpResourceReadsTotal")
+	writeReadSamples(p, servers, "mcpResourceReadsTotal{serverId=%q,mimeType=%q,status=%q} %d\n")
 }
 
-func writeReadSamples(b *strings.Builder, servers []*ServerMetrics, format string) {
+func writeReadSamples(p *page, servers []*ServerMetrics, format string) {
 	for _, s := range servers {
 		s.mu.RLock()
 		keys := make([]readKey, 0, len(s.reads))
@@ -148,7 +148,7 @@ func writeReadSamples(b *strings.Builder, servers []*ServerMetrics, format strin
 			return cmp.Or(strings.Compare(x.mimeType, y.mimeType), strings.Compare(readStatus(y.ok), readStatus(x.ok)))
 		})
 		for _, key := range keys {
-			fmt.Fprintf(b, format, s.name, key.mimeType, readStatus(key.ok), s.reads[key].Load())
+			fmt.Fprintf(p, format, s.name, key.mimeType, readStatus(key.ok), s.reads[key].Load())
 		}
 		s.mu.RUnlock()
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
 // firstModern is the first protocol version without sessions; versions are dates and sort as text.
@@ -13,76 +12,79 @@ const firstModern = "2026-07-28"
 
 // WriteSnapshot writes the states in s as gauges (and restarts as counters) in Prometheus text. It returns the first error of w.
 func WriteSnapshot(w io.Writer, s *Snapshot) error {
-	var b strings.Builder
-	writeServerStates(&b, s.Servers)
-	writeBackendStates(&b, s.Backends)
-	writeStateSeconds(&b, s)
-	writeSessions(&b, s.Sessions)
+	p := &page{}
+	s.writeTo(p)
+	return p.writeTo(w)
+}
+
+func (s *Snapshot) writeTo(p *page) {
+	writeServerStates(p, s.Servers)
+	writeBackendStates(p, s.Backends)
+	writeStateSeconds(p, s)
+	writeSessions(p, s.Sessions)
 	parked := 0
 	for _, c := range s.Calls {
 		if c.State == "parked" {
 			parked++
 		}
 	}
-	sample(&b, "goblin_parked_calls", "gauge", "", float64(parked))
-	writeActors(&b, s.Actors)
+	p.single("goblin_parked_calls", float64(parked))
+	writeActors(p, s.Actors)
 	failed := 0.
 	if s.ConfigFault != nil {
 		failed = 1
 	}
-	sample(&b, "goblin_config_reload_failed", "gauge", "", failed)
-	sample(&b, "goblin_catalog_version", "gauge", "", float64(s.Catalog.Version))
-	writeAudit(&b, s.Audit)
-	_, err := io.WriteString(w, b.String())
-	return err
+	p.single("goblin_config_reload_failed", failed)
+	p.single("goblin_catalog_version", float64(s.Catalog.Version))
+	writeAudit(p, s.Audit)
 }
 
 // writeAudit writes the state of the audit log, if there is one. A monitoring system thus stores how many lines the log has had.
-func writeAudit(b *strings.Builder, a *Audit) {
+func writeAudit(p *page, a *Audit) {
 	if a == nil {
 		return
 	}
-	sample(b, "goblin_audit_sequence", "gauge", "", float64(a.Sequence))
-	sample(b, "goblin_audit_signed_sequence", "gauge", "", float64(a.Signed))
-	sample(b, "goblin_audit_dropped_total", "counter", "", float64(a.Dropped))
+	p.single("goblin_audit_sequence", float64(a.Sequence))
+	p.single("goblin_audit_signed_sequence", float64(a.Signed))
+	p.single("goblin_audit_dropped_total", float64(a.Dropped))
 	failing := 0.
 	if a.Fault != "" {
 		failing = 1
 	}
-	sample(b, "goblin_audit_failing", "gauge", "", failing)
+	p.single("goblin_audit_failing", failing)
 }
 
-func writeServerStates(b *strings.Builder, servers []Server) {
-	family(b, "goblin_queue_depth", "gauge")
+func writeServerStates(p *page, servers []Server) {
+	p.family("goblin_queue_depth")
 	for _, s := range servers {
-		fmt.Fprintf(b, "goblin_queue_depth{server=%q} %d\n", s.Name, s.Queued)
+		fmt.Fprintf(p, "goblin_queue_depth{server=%q} %d\n", s.Name, s.Queued)
 	}
-	family(b, "goblin_in_flight", "gauge")
+	p.family("goblin_in_flight")
 	for _, s := range servers {
-		fmt.Fprintf(b, "goblin_in_flight{server=%q} %d\n", s.Name, s.InFlight)
+		fmt.Fprintf(p, "goblin_in_flight{server=%q} %d\n", s.Name, s.InFlight)
 	}
-	family(b, "goblin_subscriptions", "gauge")
+	p.family("goblin_subscriptions")
 	for _, s := range servers {
-		fmt.Fprintf(b, "goblin_subscriptions{server=%q} %d\n", s.Name, s.Subscribed)
+		fmt.Fprintf(p, "goblin_subscriptions{server=%q} %d\n", s.Name, s.Subscribed)
 	}
-	family(b, "goblin_subscribers", "gauge")
+	p.family("goblin_subscribers")
 	for _, s := range servers {
-		fmt.Fprintf(b, "goblin_subscribers{server=%q} %d\n", s.Name, s.Subscribers)
+		fmt.Fprintf(p, "goblin_subscribers{server=%q} %d\n", s.Name, s.Subscribers)
 	}
-	family(b, "goblin_catalog_items", "gauge")
+	p.family("goblin_catalog_items")
 	for _, s := range servers {
 		for _, kind := range []struct {
 			name string
 			n    int
 		}{{"tools", s.Tools}, {"prompts", s.Prompts}, {"resources", s.Resources}, {"templates", s.Templates}} {
-			fmt.Fprintf(b, "goblin_catalog_items{server=%q,kind=%q} %d\n", s.Name, kind.name, kind.n)
+			fmt.Fprintf(p, "goblin_catalog_items{server=%q,kind=%q} %d\n", s.Name, kind.name, kind.n)
 		}
 	}
 }
 
 // writeBackendStates writes one series per replica. The connection that lists the catalog determines whether the replica is up and how often it was
 // reconnected, also while it is being replaced. Connections for classes of clients are only counted.
-func writeBackendStates(b *strings.Builder, backends []Backend) {
+func writeBackendStates(p *page, backends []Backend) {
 	type replica struct {
 		up, ready, others int
 		restarts          uint64
@@ -109,24 +111,24 @@ func writeBackendStates(b *strings.Builder, backends []Backend) {
 		}
 	}
 	names := sorted(replicas)
-	family(b, "goblin_backend_up", "gauge")
+	p.family("goblin_backend_up")
 	for _, labels := range names {
-		fmt.Fprintf(b, "goblin_backend_up{%s} %d\n", labels, replicas[labels].up)
+		fmt.Fprintf(p, "goblin_backend_up{%s} %d\n", labels, replicas[labels].up)
 	}
-	family(b, "goblin_backend_restarts_total", "counter")
+	p.family("goblin_backend_restarts_total")
 	for _, labels := range names {
-		fmt.Fprintf(b, "goblin_backend_restarts_total{%s} %d\n", labels, replicas[labels].restarts)
+		fmt.Fprintf(p, "goblin_backend_restarts_total{%s} %d\n", labels, replicas[labels].restarts)
 	}
-	family(b, "goblin_backend_connections", "gauge")
+	p.family("goblin_backend_connections")
 	for _, labels := range names {
-		fmt.Fprintf(b, "goblin_backend_connections{%s,state=\"ready\"} %d\n", labels, replicas[labels].ready)
-		fmt.Fprintf(b, "goblin_backend_connections{%s,state=\"other\"} %d\n", labels, replicas[labels].others)
+		fmt.Fprintf(p, "goblin_backend_connections{%s,state=\"ready\"} %d\n", labels, replicas[labels].ready)
+		fmt.Fprintf(p, "goblin_backend_connections{%s,state=\"other\"} %d\n", labels, replicas[labels].others)
 	}
 }
 
 // writeStateSeconds writes how long each replica has been in its state, which shows, for example, one that hangs in its handshake. Of several
 // connections that list the catalog, the newest counts.
-func writeStateSeconds(b *strings.Builder, s *Snapshot) {
+func writeStateSeconds(p *page, s *Snapshot) {
 	newest := map[string]Backend{}
 	for _, x := range s.Backends {
 		labels := fmt.Sprintf("server=%q,replica=\"%d\"", x.Server, x.Replica)
@@ -134,14 +136,14 @@ func writeStateSeconds(b *strings.Builder, s *Snapshot) {
 			newest[labels] = x
 		}
 	}
-	family(b, "goblin_backend_state_seconds", "gauge")
+	p.family("goblin_backend_state_seconds")
 	for _, labels := range sorted(newest) {
 		x := newest[labels]
-		fmt.Fprintf(b, "goblin_backend_state_seconds{%s,state=%q} %d\n", labels, x.State, int64(max(0, s.Now.Sub(x.Since)).Seconds()))
+		fmt.Fprintf(p, "goblin_backend_state_seconds{%s,state=%q} %d\n", labels, x.State, int64(max(0, s.Now.Sub(x.Since)).Seconds()))
 	}
 }
 
-func writeSessions(b *strings.Builder, sessions []Session) {
+func writeSessions(p *page, sessions []Session) {
 	counts := map[string]int{} // kinds without sessions are 0, not absent
 	for _, transport := range []string{"http", "stdio"} {
 		counts[fmt.Sprintf("{transport=%q,era=\"legacy\"}", transport)] = 0
@@ -155,32 +157,32 @@ func writeSessions(b *strings.Builder, sessions []Session) {
 		}
 		counts[fmt.Sprintf("{transport=%q,era=%q}", cmp.Or(s.Transport, other), era)]++
 	}
-	family(b, "goblin_sessions", "gauge")
+	p.family("goblin_sessions")
 	for _, labels := range sorted(counts) {
-		fmt.Fprintf(b, "goblin_sessions%s %d\n", labels, counts[labels])
+		fmt.Fprintf(p, "goblin_sessions%s %d\n", labels, counts[labels])
 	}
 }
 
-func writeActors(b *strings.Builder, actors []Actor) {
+func writeActors(p *page, actors []Actor) {
 	depth, restarts := map[string]int{}, map[string]uint64{}
 	for _, a := range actors {
 		depth[a.Kind] += a.Depth
 		restarts[a.Kind] += a.Restarts
 	}
-	family(b, "goblin_actor_mailbox_depth", "gauge")
+	p.family("goblin_actor_mailbox_depth")
 	for _, kind := range sorted(depth) {
-		fmt.Fprintf(b, "goblin_actor_mailbox_depth{kind=%q} %d\n", kind, depth[kind])
+		fmt.Fprintf(p, "goblin_actor_mailbox_depth{kind=%q} %d\n", kind, depth[kind])
 	}
-	family(b, "goblin_actor_restarts_total", "counter")
+	p.family("goblin_actor_restarts_total")
 	for _, kind := range sorted(restarts) {
-		fmt.Fprintf(b, "goblin_actor_restarts_total{kind=%q} %d\n", kind, restarts[kind])
+		fmt.Fprintf(p, "goblin_actor_restarts_total{kind=%q} %d\n", kind, restarts[kind])
 	}
 }
 
-// sample writes a family with a single value.
-func sample(b *strings.Builder, name, kind, labels string, value float64) {
-	family(b, name, kind)
-	fmt.Fprintf(b, "%s%s %g\n", name, labels, value)
+// single writes a family with a single value.
+func (p *page) single(name string, value float64) {
+	p.family(name)
+	fmt.Fprintf(p, "%s %g\n", name, value)
 }
 
 func sorted[V any](m map[string]V) []string {

@@ -1,9 +1,7 @@
 package status
 
 import (
-	"errors"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -43,55 +41,6 @@ func TestResourceReadsAreCounted(t *testing.T) {
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("missing sample: %s", want)
-		}
-	}
-}
-
-// Each family has one HELP line before its samples, and promtool reports nothing except the one camel-case name.
-func TestFamiliesHaveHelp(t *testing.T) {
-	m := NewMetrics()
-	files := m.Server("files")
-	files.Read("text/plain", true)
-	files.Call(protocol.MethodToolsCall, OutcomeOK, .002)
-	files.QueueWait(.1)
-	files.Denied(protocol.MethodToolsCall, true)
-	m.Notification(protocol.NotificationProgress, Coalesced)
-	var b strings.Builder
-	if err := errors.Join(m.Write(&b), WriteSnapshot(&b, &Snapshot{Servers: []Server{{Name: "files"}}, Backends: []Backend{{Server: "files", Catalog: true}},
-		Actors: []Actor{{Kind: "pool"}}, Audit: &Audit{}})); err != nil {
-		t.Fatal(err)
-	}
-	explained := map[string]bool{}
-	for line := range strings.Lines(b.String()) {
-		if rest, ok := strings.CutPrefix(line, "# HELP "); ok {
-			name, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
-			if explained[name] || text == "" {
-				t.Errorf("%s does not have exactly one HELP line", name)
-			}
-			explained[name] = true
-		} else if line[0] != '#' {
-			name := line[:strings.IndexAny(line, "{ ")]
-			of := name
-			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-				if base, ok := strings.CutSuffix(name, suffix); ok && !explained[of] {
-					of = base
-				}
-			}
-			if !explained[of] {
-				t.Errorf("a sample of %s has no HELP line before it", name)
-			}
-		}
-	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not installed; its check was not run")
-	}
-	check := exec.Command(promtool, "check", "metrics")
-	check.Stdin = strings.NewReader(b.String())
-	out, _ := check.CombinedOutput() // it fails because of the camel-case name
-	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, "mcpResourceReadsTotal ") {
-			t.Errorf("promtool: %s", line)
 		}
 	}
 }

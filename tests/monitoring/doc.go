@@ -1,0 +1,7 @@
+// Package monitoring tests the dashboards in contrib/grafana and the alert rules in contrib/prometheus.
+//
+// The tests that make test runs compare the names of metrics and labels with the gateway's families. TestLive, run by
+// make dashboards, starts Prometheus and a gateway under load with one server that fails and one that is down. Every
+// query of every panel must return data, and exactly the alerts of these two servers must fire. With -draw, it also
+// draws the pictures in docs/images from the data of the queries.
+package monitoring
