@@ -123,13 +123,15 @@ func generateLoad(t *testing.T, url string, took time.Duration, restart func()) 
 	loop(40*time.Millisecond, func() { steady.call("notes_search_notes", `{"query":"welcome"}`) })
 	loop(60*time.Millisecond, func() { steady.call("clock_now", `{}`) })
 	loop(400*time.Millisecond, func() { steady.call("notes_edit_note", `{"slug":"missing","text":"x"}`) }) // an error of the tool
-	loop(80*time.Millisecond, func() { steady.call("flaky_now", `{}`) })                                   // which the policy denies, but only reports
+	loop(200*time.Millisecond, func() { steady.call("flaky_now", `{}`) })                                  // which the policy denies, but only reports
 	loop(300*time.Millisecond, func() { steady.request("resources/read", `{"uri":"resource://flaky/clock://now"}`) })
 	loop(200*time.Millisecond, func() { steady.request("prompts/list", `{}`) })
 	for range 6 { // more than flaky works on at once
 		loop(50*time.Millisecond, func() { steady.call("flaky_wait", `{"seconds":0.3,"steps":2}`) })
 	}
-	loop(2*time.Second, func() { steady.call("flaky_wait", `{"seconds":3,"steps":1}`) }) // times out
+	for range 3 {
+		loop(200*time.Millisecond, func() { steady.call("flaky_wait", `{"seconds":3,"steps":1}`) }) // times out
+	}
 	loop(time.Second, func() {
 		s := c.open()
 		s.call("clock_wait", `{"seconds":0.5,"steps":5}`)
