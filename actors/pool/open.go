@@ -22,6 +22,9 @@ var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDI
 // inheritedOnWindows are further variables, without which programs do not start on Windows.
 var inheritedOnWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
+// supervisionVariables are never inherited: through them, systemd and the gateway talk to each other.
+var supervisionVariables = []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID"}
+
 // openAs returns the Opener for processes and URLs. Requests to a URL use the credentials of a login; nil = none.
 func (p *pool) openAs(credentials upstream.Credentials) Opener {
 	return func(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
@@ -66,6 +69,9 @@ func environment(server config.Server) []string {
 		for _, pair := range os.Environ() {
 			key, value, _ := strings.Cut(pair, "=")
 			env[key] = value
+		}
+		for _, key := range supervisionVariables {
+			delete(env, key)
 		}
 	} else {
 		names := inheritedVariables

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,5 +95,26 @@ func TestOpenConfigured(t *testing.T) {
 	}
 	if _, kind := p.openConfigured(config.Server{Command: "x", Type: "auto"}, 0, nil); kind != "stdio" {
 		t.Errorf("command: kind %q", kind)
+	}
+}
+
+// A process inherits a few variables, or all with inheritEnv, but never those that systemd uses to talk to the gateway.
+func TestSupervisionVariablesAreNotInherited(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", "/run/notify")
+	t.Setenv("LISTEN_FDS", "1")
+	t.Setenv("GOBLIN_TEST_OTHER", "kept")
+	for inherit, want := range map[bool][]string{false: {}, true: {"GOBLIN_TEST_OTHER=kept"}} {
+		var got []string
+		for _, pair := range environment(config.Server{InheritEnv: inherit}) {
+			if name, _, _ := strings.Cut(pair, "="); slices.Contains([]string{"NOTIFY_SOCKET", "LISTEN_FDS", "GOBLIN_TEST_OTHER"}, name) {
+				got = append(got, pair)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("inheritEnv %v: inherited %q, want %q", inherit, got, want)
+		}
+	}
+	if env := environment(config.Server{Env: map[string]string{"NOTIFY_SOCKET": "/other"}}); !slices.Contains(env, "NOTIFY_SOCKET=/other") {
+		t.Error("a variable in the configuration is missing")
 	}
 }

@@ -109,7 +109,7 @@ var mayImport = map[string][]string{
 
 	// The packages of the command line. Command packages do not import each other. The exception is benchmark, which
 	// imports serve to run a hidden variant of that command.
-	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
+	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/service", "internal/secret"}, cliMayImport...),
 	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
 	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
 	"internal/cli/benchmark":  append([]string{"bench", "bench/limits", "bench/process", "bench/report", "bench/server", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
@@ -118,6 +118,7 @@ var mayImport = map[string][]string{
 	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "actors/message", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
 	"internal/cli/operate":    append([]string{"internal/admin", "tui"}, commandMayImport...),
 	"internal/cli/serve":      append([]string{"actors", "internal/admin", "internal/client", "internal/demo", "internal/login", "internal/pattern", "internal/serving", "protocol/downstream", "protocol/upstream/process", "tui"}, commandMayImport...),
+	"internal/cli/service":    commandMayImport,
 	"internal/cli/command":    {"internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "protocol/upstream/process"},
 	"internal/cli/configfile": {"internal/cli/command", "internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "internal/serving"},
 	"internal/cli/console":    append([]string{"tui"}, commandMayImport...),
@@ -159,7 +160,7 @@ var commandMayImport = append([]string{"internal/config", "internal/secret", "in
 
 // cobraPackages lists the packages that declare commands or flags.
 var cobraPackages = []string{"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/command", "internal/cli/configfile",
-	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve",
+	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve", "internal/cli/service",
 	"internal/cli/target", "internal/cli/terminal", "contrib/release/pages"}
 
 // foreign lists which packages may import an external package, except in tests. An external package that is not listed

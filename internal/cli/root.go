@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/cli/operate"
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/serve"
+	"goblin-actor/internal/cli/service"
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/secret"
 )
@@ -36,6 +37,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 ga
 	root.AddCommand(
 		serve.NewServe(),
 		serve.NewStdio(),
+		service.NewCommand(),
 		ask.NewList(),
 		ask.NewCall(),
 		ask.NewDescribe(),

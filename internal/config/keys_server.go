@@ -35,7 +35,8 @@ type Server struct {
 	// environment of `command`. `env` takes precedence, and later files override earlier ones.
 	EnvFiles []string `key:"envFile" single:"ok" change:"connection"`
 
-	// InheritEnv passes all environment variables of the gateway to `command`.
+	// InheritEnv passes all environment variables of the gateway to `command`, except those that systemd uses to talk to
+	// the gateway, such as NOTIFY_SOCKET.
 	InheritEnv bool `key:"inheritEnv" change:"connection"`
 
 	// Cwd is the working directory of `command`, relative to this file. Relative paths in `args` refer to it. A leading `~` or `$HOME`

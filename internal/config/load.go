@@ -21,8 +21,11 @@ func Load(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
 		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			f.Message, f.Hint = "no such file", "name the file with --config or $GOBLIN_CONFIG"
+		case errors.Is(err, fs.ErrPermission):
+			f.Hint = "let the user that runs goblin-actor read the file and enter its directories"
 		}
 		return nil, Report{Faults: []*Finding{f}}
 	}

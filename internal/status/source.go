@@ -97,6 +97,7 @@ type Gateway interface {
 // Local is the Source for a gateway in this process.
 type Local struct {
 	Gateway
+	Service  *Service // nil = the gateway is not a service
 	Counters *Metrics
 	Log      *Events         // nil = not stored
 	Changes  *CatalogChanges // nil = not stored
@@ -112,6 +113,11 @@ type Local struct {
 // Status implements Source.
 func (l Local) Status(ctx context.Context) (*Snapshot, error) {
 	s, err := l.Gateway.Status(ctx)
+	if s != nil && l.Service != nil {
+		copied := *s
+		copied.Service = l.Service
+		s = &copied
+	}
 	return without(s, l.Known), err
 }
 

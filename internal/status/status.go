@@ -26,6 +26,13 @@ type Snapshot struct {
 
 	Audit       *Audit       `json:"audit,omitempty"`       // nil = no audit log
 	ConfigFault *ConfigFault `json:"configFault,omitempty"` // nil = the current file is in force
+	Service     *Service     `json:"service,omitempty"`     // nil = not started by goblin-actor service
+}
+
+// Service is the service of the user that runs the gateway.
+type Service struct {
+	Name string `json:"name"`
+	Log  string `json:"log"` // a file, or the command that prints the log
 }
 
 // ConfigFault describes a changed configuration file that was rejected. The previous configuration stays in force.

@@ -34,6 +34,9 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	}
 	paragraph(&b, "", terminal.Count(len(s.Sessions), "session")+", "+inFlight(s), terminal.Plain)
 	printAudit(&b, s.Audit, p)
+	if v := s.Service; v != nil {
+		paragraph(&b, "service: ", terminal.OneLine(v.Name, 0)+"; log: "+terminal.OneLine(v.Log, 0), terminal.Plain)
+	}
 	if f := s.ConfigFault; f != nil {
 		paragraph(&b, "", "configuration: reloading has failed since "+f.Since.Local().Format(time.TimeOnly)+"; the previous version is in force", p.Bad)
 		for line := range strings.Lines(f.Reason) {

@@ -54,7 +54,7 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
 				return command.UsageError("add --tui", "--skin requires --tui")
 			}
 			growFast()
-			return serve(cmd, o)
+			return toLogFile(cmd, o.logFile, func() error { return serve(cmd, o) })
 		},
 	}
 	flags := cmd.Flags()
@@ -62,6 +62,9 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
 	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, overrides the configuration (repeatable)")
 	flags.BoolVar(&o.tui, "tui", false, "open the terminal UI; quitting it stops the gateway")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers and ignore any configuration")
+	flags.StringVar(&o.logFile, "log-file", "", "write the log to this file instead of stderr; at 10 MB it is renamed to FILE.1")
+	flags.StringVar(&o.service, "service", "", "name of the service that runs this command, for goblin-actor status")
+	_ = flags.MarkHidden("service") // the flag exists
 	console.SkinFlag(cmd, &o.skin)
 	local.StateDirFlag(cmd, &o.stateDir)
 	return cmd
@@ -74,6 +77,8 @@ type serveOptions struct {
 	tui    bool
 	skin   string
 
+	logFile   string
+	service   string // name of the service; "" = none
 	stateDir  string
 	unchecked bool // tool definitions are not checked, regardless of the configuration; for bench
 }
@@ -116,7 +121,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
-	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
+	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
 	socket := openSocket(listeners[0], source, serving.AdminUser(g, cfg, program.Version(), log), log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}

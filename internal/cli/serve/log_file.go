@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+)
+
+// maxLogFile is the size in bytes at which a log file is replaced by an empty one.
+const maxLogFile = 10 << 20
+
+// logFile is a log in a file, for service managers that keep no logs. When the file has reached its limit, it is renamed
+// to PATH.1, which replaces the previous one. It is safe for concurrent use.
+type logFile struct {
+	path  string
+	limit int64
+
+	mu      sync.Mutex
+	file    *os.File
+	written int64 // size of the file in bytes
+}
+
+// openLogFile opens the log and appends to it.
+func openLogFile(path string, limit int64) (*logFile, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	l := &logFile{path: path, limit: limit}
+	return l, l.open()
+}
+
+// open opens the file. The runtime also prints the reason of a crash to it.
+func (l *logFile) open() error {
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	l.file, l.written = file, info.Size()
+	return debug.SetCrashOutput(file, debug.CrashOptions{})
+}
+
+// Write implements io.Writer.
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.written > 0 && l.written+int64(len(p)) > l.limit {
+		if err := l.rotate(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := l.file.Write(p)
+	l.written += int64(n)
+	return n, err
+}
+
+// rotate replaces the file by an empty one. The caller must hold mu.
+func (l *logFile) rotate() error {
+	err := debug.SetCrashOutput(nil, debug.CrashOptions{}) // closes its copy of the file, which Windows could not rename
+	err = errors.Join(err, l.file.Close(), os.Rename(l.path, l.path+".1"))
+	return errors.Join(err, l.open())
+}
+
+// toLogFile runs a command with path in place of stderr, and prints its error there too.
+func toLogFile(cmd *cobra.Command, path string, run func() error) error {
+	if path == "" {
+		return run()
+	}
+	l, err := openLogFile(path, maxLogFile)
+	if err != nil {
+		return command.Fail(command.ExitFailed, fmt.Errorf("open the log: %w", err), "choose another file with --log-file")
+	}
+	cmd.SetErr(l)
+	err = run()
+	if code := command.PrintError(l, err); code != command.ExitOK {
+		err = &command.Error{Code: code}
+	}
+	return errors.Join(err, l.file.Close())
+}

@@ -1,0 +1,58 @@
+package serve
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+)
+
+// A log file keeps at most two files of the limit. Lines are never split.
+func TestLogFileIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "work.log")
+	l, err := openLogFile(path, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Repeat("x", 29) + "\n"
+	for range 10 {
+		if n, err := l.Write([]byte(line)); n != len(line) || err != nil {
+			t.Fatalf("write: %d, %v", n, err)
+		}
+	}
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{path: 1, path + ".1": 3} {
+		text, err := os.ReadFile(name)
+		if err != nil || string(text) != strings.Repeat(line, want) {
+			t.Errorf("%s: %q, %v, want %d lines", name, text, err, want)
+		}
+	}
+	if l, err = openLogFile(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	if l.written != int64(len(line)) {
+		t.Errorf("opened again: %d bytes, want %d", l.written, len(line))
+	}
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The error of a command is in its log file, with the hint.
+func TestErrorIsInTheLogFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.log")
+	err := toLogFile(&cobra.Command{}, path, func() error { return command.Fail(command.ExitConfig, errors.New("broken"), "repair it") })
+	if e, ok := errors.AsType[*command.Error](err); !ok || e.Code != command.ExitConfig || e.Err != nil {
+		t.Errorf("got %v, want exit code %d without a message", err, command.ExitConfig)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "error: broken\nhint: repair it\n" {
+		t.Errorf("the log has %q, %v", text, err)
+	}
+}
