@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -17,7 +18,8 @@ type Denied struct {
 	Server string
 	Item   string // name or URI as the server defines it
 	Method protocol.Method
-	Report bool // the policy only reports: the request was executed
+	Report bool           // the policy only reports: the request was executed
+	Trace  *trace.Request // nil = the request is not sampled
 
 	Who *identity.Principal // as known to the actor that handles the request
 	Key catalog.Key         // selects the view of Who
@@ -34,7 +36,7 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 		if _, fault := Resolve(reported, x); fault == nil || found.Server == nil {
 			return nil
 		}
-		return &Denied{Server: found.Server.Name, Item: found.Original, Method: x.Frame.Method, Report: true}
+		return &Denied{Server: found.Server.Name, Item: found.Original, Method: x.Frame.Method, Report: true, Trace: x.Report.Trace}
 	}
 	beyond := view.Beyond()
 	if beyond == nil {
@@ -44,7 +46,7 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 	if fault != nil || there.Server == nil {
 		return nil
 	}
-	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.Method}
+	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.Method, Trace: x.Report.Trace}
 }
 
 // DeniedIn returns what the policy denies of a resource, or nil if it denies nothing. found and fault are the result of its lookup in
@@ -69,7 +71,7 @@ func (d *Denied) Count(m *status.Metrics, log *slog.Logger) {
 		text = "policy would deny"
 	}
 	if m.Server(d.Server).Denied(d.Method, d.Report) {
-		log.Info(text, "who", status.Printable(identity.IDOf(d.Who), 200), "roles", status.Printable(d.Key.Rights, 200), "project", d.Key.Project,
-			"method", d.Method.String(), "server", d.Server, "item", status.Printable(d.Item, 200))
+		log.Info(text, d.Trace.LogArgs("who", status.Printable(identity.IDOf(d.Who), 200), "roles", status.Printable(d.Key.Rights, 200), "project", d.Key.Project,
+			"method", d.Method.String(), "server", d.Server, "item", status.Printable(d.Item, 200))...)
 	}
 }

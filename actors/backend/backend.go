@@ -71,7 +71,7 @@ type (
 func (b *backend) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case traced:
-		a.trace.On(a.version, a.transport, a.id)
+		a.trace.On(a.connection, a.id)
 	case write:
 		b.Metrics.Bytes(status.Out, len(a.out.Frame))
 		a.out.RunInline = b.runInline

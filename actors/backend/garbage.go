@@ -36,7 +36,7 @@ func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out [
 	if errors.Is(e.Err, stream.ErrFrameTooLarge) {
 		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or make the server send smaller responses"
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, "server sent an invalid response", "err", e.Err, "hint", hint))
+	out = append(out, kernel.Log(slog.LevelWarn, "server sent an invalid response", s.conn.pending[id].sampled().LogArgs("err", e.Err, "hint", hint)...))
 	return s.fail(now, id, name, "server "+s.server.Name+" sent an invalid response: "+e.Err.Error(), out)
 }
 

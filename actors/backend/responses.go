@@ -132,6 +132,6 @@ func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect
 		}
 		return s.checkEra(now, e, out)
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, "server answered with the id of another request", "got", string(raw), "want", e.Ticket))
+	out = append(out, kernel.Log(slog.LevelWarn, "server answered with the id of another request", p.sampled().LogArgs("got", string(raw), "want", e.Ticket)...))
 	return s.recheck(s.fail(now, uint32(e.Ticket), protocol.InternalFault, "server "+s.server.Name+" answered with the id of another request", out))
 }

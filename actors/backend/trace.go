@@ -1,6 +1,9 @@
 package backend
 
 import (
+	"net/url"
+	"strconv"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/trace"
@@ -10,18 +13,43 @@ import (
 
 // traced notes on which connection a sampled request is written.
 type traced struct {
-	trace              *trace.Request
-	version, transport string
-	id                 uint32
+	trace      *trace.Request
+	connection trace.Connection
+	id         uint32
 }
 
 // trace returns the effect that notes the connection of a sampled request.
 func (s *state) trace(r *trace.Request, id uint32) kernel.Effect {
-	version := ""
+	c := trace.Connection{Transport: s.transport}
+	c.Address, c.Port = s.address()
 	if s.conn.info != nil {
-		version = s.conn.info.Version
+		c.Version = s.conn.info.Version
 	}
-	return kernel.Act(traced{r, version, s.transport, id})
+	return kernel.Act(traced{r, c, id})
+}
+
+// address returns the host and port of the replica's URL; "", 0 = it has no URL.
+func (s *state) address() (host string, port int) {
+	entry, own, _ := s.server.Replica(s.replica)
+	if len(entry.URLs) == 0 {
+		return "", 0
+	}
+	u, err := url.Parse(entry.URLs[own%len(entry.URLs)])
+	if err != nil || u.Host == "" {
+		return "", 0
+	}
+	if port, err = strconv.Atoi(u.Port()); err != nil {
+		port = map[string]int{"http": 80, "https": 443}[u.Scheme]
+	}
+	return u.Hostname(), port
+}
+
+// sampled returns the trace of a pending call; nil = the call is not sampled, or the request is the gateway's own.
+func (p *pending) sampled() *trace.Request {
+	if p == nil || p.request == nil {
+		return nil
+	}
+	return p.request.Trace
 }
 
 // traceKeys are the members of params._meta that carry the trace context (W3C Trace Context, SEP-414).

@@ -235,7 +235,7 @@ func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits [
 	}
 	var edited protocol.Frame
 	if err := edited.Parse(rawjson.AppendEdited(nil, f.Raw, edits...)); err != nil {
-		return s.badAnswer(now, p, "the server's response could not be translated", append(out, kernel.Log(slog.LevelError, "translated response is malformed", "err", err)))
+		return s.badAnswer(now, p, "the server's response could not be translated", append(out, kernel.Log(slog.LevelError, "translated response is malformed", p.sampled().LogArgs("err", err)...)))
 	}
 	return s.done(now, p, edited, out)
 }
@@ -253,7 +253,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 // badAnswer fails a call because of an invalid response. The caller must already have removed the call from every
 // table.
 func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's invalid response", p.request.Trace.LogArgs("method", p.request.Frame.MethodText(), "reason", text)...))
+	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's invalid response", p.sampled().LogArgs("method", p.request.Frame.MethodText(), "reason", text)...))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 

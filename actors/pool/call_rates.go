@@ -24,7 +24,8 @@ func (s *state) dispatchLimited(now time.Time, m message.Dispatch, out []kernel.
 		return append(out, s.fail(m, fault))
 	case now.Sub(s.calls.rates.loggedAt) >= time.Second:
 		s.calls.rates.loggedAt = now
-		out = append(out, kernel.Log(slog.LevelInfo, "policy would refuse a call: rate limit exceeded", "who", principals.IDIn(m.Request.Caller.Principal), "item", m.Request.Item, "rate", m.Request.Rate.String()))
+		out = append(out, kernel.Log(slog.LevelInfo, "policy would refuse a call: rate limit exceeded",
+			m.Request.Trace.LogArgs("who", principals.IDIn(m.Request.Caller.Principal), "item", m.Request.Item, "rate", m.Request.Rate.String())...))
 	}
 	return s.dispatch(now, queued{Dispatch: m, since: now}, out)
 }

@@ -11,8 +11,12 @@ import (
 // DurationBounds are the upper bounds of the buckets of Durations in seconds, as the semantic conventions for MCP ask for.
 var DurationBounds = [...]float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}
 
-// maxSeries is the maximum number of series of one Durations. Later ones are counted without their item and version.
+// maxSeries is the maximum number of series of one Durations. Later ones are counted without their item and version, and with
+// OtherError: servers choose the codes of their errors, so that their number has no limit.
 const maxSeries = 2000
+
+// OtherError is the class of all errors that have no series of their own.
+const OtherError = "_OTHER"
 
 // DurationKey names a series of Durations.
 type DurationKey struct {
@@ -54,6 +58,9 @@ func (d *Durations) of(key DurationKey) *durationSeries {
 	}
 	if full {
 		key.Item, key.Version = "", ""
+		if key.Error != "" {
+			key.Error = OtherError
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,9 +2,13 @@ package telemetry_test
 
 import (
 	"bytes"
+	"encoding/pem"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +21,7 @@ import (
 
 const plainCall = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"one_echo","arguments":{"a":"boom"}}}`
 
-// Calls are answered whatever the collector does, and the last export has a time limit.
+// Calls are answered whatever the collector does, the last export has a time limit, and no goroutine is left.
 func TestBadCollectors(t *testing.T) {
 	hang := otlptest.New(t, func(http.ResponseWriter, *http.Request) { <-t.Context().Done() })
 	busy := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -28,7 +32,8 @@ func TestBadCollectors(t *testing.T) {
 	unknown := httptest.NewTLSServer(denied) // its certificate is not trusted
 	unknown.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	t.Cleanup(unknown.Close)
-	for name, endpoint := range map[string]string{"hangs": hang.URL, "429": busy.URL, "refuses": denied.URL, "certificate": unknown.URL, "absent": "http://127.0.0.1:1"} {
+	good := otlptest.New(t, nil)
+	for name, endpoint := range map[string]string{"good": good.URL, "hangs": hang.URL, "429": busy.URL, "refuses": denied.URL, "certificate": unknown.URL, "absent": "http://127.0.0.1:1"} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, endpoint, legacyServer().Open, nil)
 			session := g.begin()
@@ -42,6 +47,7 @@ func TestBadCollectors(t *testing.T) {
 			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("Shutdown took %v", took)
 			}
+			noneIsLeft(t)
 		})
 	}
 }
@@ -112,10 +118,13 @@ func TestInvalidVariables(t *testing.T) {
 	for variable, value := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "::bad::", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_HEADERS": "bad-value", "OTEL_EXPORTER_OTLP_TIMEOUT": "bad-value",
 		"OTEL_TRACES_SAMPLER": "bad-value", "OTEL_EXPORTER_OTLP_CERTIFICATE": "/no/bad-value", "OTEL_BSP_MAX_QUEUE_SIZE": "-1", "OTEL_TRACES_EXPORTER": "zipkin", "OTEL_SDK_DISABLED": "bad-value",
-		"OTEL_RESOURCE_ATTRIBUTES": "bad-value", "OTEL_EXPORTER_OTLP_COMPRESSION": "bad-value",
+		"OTEL_RESOURCE_ATTRIBUTES": "bad-value", "OTEL_EXPORTER_OTLP_COMPRESSION": "bad-value", "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "bad-value",
+		"OTEL_METRIC_EXPORT_INTERVAL": "1m", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "collector:4318", "OTEL_EXPORTER_OTLP_CLIENT_KEY": "/no/bad-value", "OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE": os.Args[0],
+		"OTEL_TRACES_SAMPLER_ARG": "1.5",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+			t.Setenv("OTEL_TRACES_SAMPLER", "traceidratio")
 			t.Setenv(variable, value)
 			var log bytes.Buffer
 			telemetry.Start(telemetry.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}).Shutdown()
@@ -124,4 +133,30 @@ func TestInvalidVariables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A collector's own certificate is trusted if the variable names it. Without it, the log says why nothing is exported.
+func TestCertificateOfTheCollector(t *testing.T) {
+	r := otlptest.New(t, nil)
+	secure := httptest.NewTLSServer(r)
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	t.Cleanup(secure.Close)
+	for _, trusted := range []bool{false, true} {
+		if trusted {
+			file := filepath.Join(t.TempDir(), "collector.pem")
+			if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", file)
+		}
+		var text bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&text, nil))
+		o := telemetry.Start(telemetry.Options{Config: config.Telemetry{Endpoint: secure.URL}, Log: log})
+		slog.New(o.Logs(slog.NewTextHandler(io.Discard, nil))).Warn("a line")
+		o.Shutdown()
+		if refused := strings.Contains(text.String(), "certificate signed by unknown authority"); refused == trusted {
+			t.Errorf("trusted %t: %s", trusted, &text)
+		}
+	}
+	r.Logs(t, 1)
 }

@@ -29,6 +29,7 @@ import (
 type gateway struct {
 	t         *testing.T
 	at        string
+	actors    *actors.Gateway
 	telemetry *telemetry.Telemetry
 	log       *slog.Logger
 }
@@ -58,6 +59,7 @@ func start(t *testing.T, endpoint string, open func(upstream.Sink) upstream.Link
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.actors = a
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

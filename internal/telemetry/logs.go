@@ -9,8 +9,12 @@ import (
 	"go.opentelemetry.io/otel/log"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"goblin-actor/internal/status"
 	"goblin-actor/internal/trace"
 )
+
+// maxLogText is the maximum length of a message or attribute of an exported line. The queue of lines is bounded by their number.
+const maxLogText = 4 << 10
 
 // Logs returns a handler that passes records to next and also exports them. Lines about a sampled call have the trace of the call.
 // A nil or traceless Telemetry returns next.
@@ -46,7 +50,7 @@ func (h *logHandler) export(r slog.Record) {
 	out.SetTimestamp(r.Time)
 	out.SetSeverity(severity(r.Level))
 	out.SetSeverityText(r.Level.String())
-	out.SetBody(attribute.StringValue(h.t.secrets.Cut(r.Message)))
+	out.SetBody(attribute.StringValue(h.text(r.Message)))
 	out.AddAttributes(h.attrs...)
 	var id, span string
 	r.Attrs(func(a slog.Attr) bool {
@@ -101,8 +105,11 @@ func (h *logHandler) attribute(prefix string, a slog.Attr) []attribute.KeyValue 
 		}
 		return all
 	}
-	return []attribute.KeyValue{attribute.String(key, h.t.secrets.Cut(value.String()))}
+	return []attribute.KeyValue{attribute.String(key, h.text(value.String()))}
 }
+
+// text returns a text of a line, redacted and cut.
+func (h *logHandler) text(s string) string { return h.t.secrets.Cut(status.Cut(s, maxLogText)) }
 
 // WithAttrs implements slog.Handler.
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -106,7 +106,7 @@ func (t *Telemetry) serverSpan(x *downstream.Exchange, r *trace.Request, class, 
 
 // payload returns arguments or a result, redacted and cut.
 func (t *Telemetry) payload(raw []byte) string {
-	return t.secrets.Cut(status.Cut(string(raw), maxPayload))
+	return t.secrets.Cut(status.Cut(string(raw[:min(len(raw), maxPayload+1)]), maxPayload))
 }
 
 // CallEnded counts a server's answer, and records the span of a sampled call. It implements status.Observer.
@@ -127,12 +127,15 @@ func (t *Telemetry) CallEnded(name string, e *status.Ended) {
 	if call.Began.IsZero() {
 		return // no server has seen it
 	}
-	attrs := make([]attribute.KeyValue, 0, 12)
+	attrs := make([]attribute.KeyValue, 0, 14)
 	attrs = appendMethod(attrs, e.Method, "", item)
 	attrs = append(attrs, attribute.String(attrServer, name), attribute.String("jsonrpc.request.id", strconv.FormatUint(uint64(call.RequestID), 10)))
 	attrs = appendTransport(appendError(attrs, class), call.Transport)
 	if call.Version != "" {
 		attrs = append(attrs, attribute.String("mcp.protocol.version", call.Version))
+	}
+	if call.Address != "" {
+		attrs = append(attrs, attribute.String("server.address", call.Address), attribute.Int("server.port", call.Port))
 	}
 	if item == "" && e.Item != "" && e.Method.Names() == protocol.SubjectResource {
 		attrs = append(attrs, attribute.String("mcp.resource.uri", t.secrets.Cut(status.Printable(e.Item, maxURI))))

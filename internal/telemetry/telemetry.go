@@ -44,7 +44,9 @@ type Telemetry struct {
 	spans    *spanMaker // nil = no traces
 	metrics  *producer  // nil = no metrics
 	logs     *sdklog.LoggerProvider
-	end      []func(context.Context) error
+	cut      cut                           // ends exports that still run after shutdownTime
+	cutNow   context.CancelFunc            // ends cut
+	end      []func(context.Context) error // for each signal: exports what is left
 	ended    sync.Once
 	log      *slog.Logger
 }
@@ -63,6 +65,7 @@ func Start(o Options) *Telemetry {
 	otel.SetErrorHandler(newErrorLog(o.Log, o.Secrets))
 	t := &Telemetry{secrets: o.Secrets, payloads: o.Config.Payloads, sampler: set.sampler, log: o.Log}
 	ctx := context.Background()
+	t.cut.ended, t.cutNow = context.WithCancel(ctx)
 	about := describe(ctx, o.Version)
 	err := errors.Join(t.startTraces(ctx, set, about), t.startMetrics(ctx, set, about), t.startLogs(ctx, set, about))
 	if err != nil {
@@ -90,14 +93,14 @@ func (t *Telemetry) startTraces(ctx context.Context, set settings, about *resour
 	if !set.traces.on {
 		return nil
 	}
-	exporter, err := newTraceExporter(ctx, set.traces)
+	exporter, err := newTraceExporter(ctx, set.traces, t.cut)
 	if err != nil {
 		return err
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about),
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithIDGenerator(ids{})) // only sampled requests get there
 	t.spans = newSpanMaker(provider.Tracer(scope), t.log)
-	t.end = append(t.end, t.spans.stop, provider.Shutdown)
+	t.end = append(t.end, func(ctx context.Context) error { return errors.Join(t.spans.stop(ctx), provider.Shutdown(ctx)) })
 	return nil
 }
 
@@ -105,7 +108,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, set settings, about *resou
 	if !set.metrics.on {
 		return nil
 	}
-	exporter, err := newMetricExporter(ctx, set.metrics)
+	exporter, err := newMetricExporter(ctx, set.metrics, t.cut)
 	if err != nil {
 		return err
 	}
@@ -119,7 +122,7 @@ func (t *Telemetry) startLogs(ctx context.Context, set settings, about *resource
 	if !set.logs.on {
 		return nil
 	}
-	exporter, err := newLogExporter(ctx, set.logs)
+	exporter, err := newLogExporter(ctx, set.logs, t.cut)
 	if err != nil {
 		return err
 	}
@@ -136,22 +139,25 @@ func (t *Telemetry) Shutdown() {
 }
 
 func (t *Telemetry) shutdown() {
+	defer t.cutNow()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
-	done := make(chan error, len(t.end))
-	go func() { // traces first, as their records are still being turned into spans
-		var all error
-		for _, end := range t.end {
-			all = errors.Join(all, end(ctx))
+	ended := make(chan error, len(t.end))
+	for _, end := range t.end { // at once, so that a collector of one signal that hangs does not take the time of the others
+		go func() { ended <- end(ctx) }()
+	}
+	var all error
+	for range t.end {
+		select {
+		case err := <-ended:
+			all = errors.Join(all, err)
+		case <-ctx.Done():
 		}
-		done <- all
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.log.Warn("telemetry: the last export failed", "err", t.secrets.Hush(err))
-		}
-	case <-ctx.Done():
+	}
+	switch {
+	case ctx.Err() != nil:
 		t.log.Warn("telemetry: the collector did not take the last export in time", "limit", shutdownTime.String())
+	case all != nil:
+		t.log.Warn("telemetry: the last export failed", "err", t.secrets.Hush(all))
 	}
 }

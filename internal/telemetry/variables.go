@@ -71,8 +71,10 @@ func (s *settings) certificates(of string) {
 	cert, key := get(of+"CLIENT_CERTIFICATE"), get(of+"CLIENT_KEY")
 	switch {
 	case cert == "" && key == "":
-	case cert == "" || key == "":
-		s.ignore(of+"CLIENT_CERTIFICATE", "it needs "+of+"CLIENT_KEY, and the reverse")
+	case key == "":
+		s.ignore(of+"CLIENT_CERTIFICATE", "it needs "+of+"CLIENT_KEY")
+	case cert == "":
+		s.ignore(of+"CLIENT_KEY", "it needs "+of+"CLIENT_CERTIFICATE")
 	default:
 		if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
 			s.ignore(of+"CLIENT_CERTIFICATE", "the certificate or its key cannot be used: "+err.Error())

@@ -6,7 +6,7 @@
 // every method accepts a nil *Request.
 //
 //	r.Sent(now, wait)             // the pool has given the call to a connection
-//	r.On(version, "stdio", id)    // the connection has written it
+//	r.On(connection, id)          // the connection has written it
 package trace
 
 import (
@@ -50,11 +50,18 @@ func (c Context) Present() bool { return c.Trace != [16]byte{} }
 
 // Call describes the server's part of a request.
 type Call struct {
+	Connection
 	Began     time.Time // when the call was first given to a connection; zero = it never was
 	Attempts  int       // how often it was given to a connection
-	Version   string    // protocol version of the connection; "" = unknown
-	Transport string    // stdio | http | sse; "" = unknown
 	RequestID uint32    // the gateway's id of the request at the server
+}
+
+// Connection is the connection that the call was last written to.
+type Connection struct {
+	Version   string // protocol version; "" = unknown
+	Transport string // stdio | http | sse; "" = unknown
+	Address   string // host of the server's URL; "" = it has none
+	Port      int    // port of the server's URL; 0 = it has none
 }
 
 // Event is something that happened to a request.
@@ -100,13 +107,13 @@ func (r *Request) Retry(now time.Time, reason string) {
 }
 
 // On notes the connection that the call was written to.
-func (r *Request) On(version, transport string, id uint32) {
+func (r *Request) On(c Connection, id uint32) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.call.Version, r.call.Transport, r.call.RequestID = version, transport, id
+	r.call.Connection, r.call.RequestID = c, id
 }
 
 // add keeps an event. The caller must hold mu.

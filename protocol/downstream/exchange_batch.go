@@ -22,7 +22,6 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 	err := protocol.ParseBatch(x.Batch, func(f *protocol.Frame) error {
 		member := &Exchange{Frame: *f, Origin: x.Origin, Began: x.Began}
 		member.port = &batchMember{batch: b, number: len(members), isRequest: f.Kind == protocol.KindRequest}
-		member.Observe(x.observed.by)
 		members = append(members, member)
 		return nil
 	})
@@ -36,6 +35,8 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 			member.Refuse(http.StatusBadRequest, answer, 0)
 			continue
 		}
+		member.Report.Traceparent, member.Report.Tracestate = x.Report.Traceparent, x.Report.Tracestate
+		member.Observe(x.observed.by) // needs its params
 		good = append(good, member)
 	}
 	return good, nil
