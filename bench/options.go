@@ -13,12 +13,12 @@ import (
 )
 
 // Kinds are the measurements that Run supports.
-var Kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity"}
+var Kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity", "telemetry"}
 
 // Options configures Run. Default completes them.
 type Options struct {
 	Kind        string        // one of Kinds
-	Concurrency []int         // concurrent clients, one row each; default 1, 8, 64 (big, list and cells: 8, identity: 64)
+	Concurrency []int         // concurrent clients, one row each; default 1, 8, 64 (big, list and cells: 8, identity and telemetry: 64)
 	Duration    time.Duration // measured time per target and concurrency, for all rounds together; default 10 s
 	Rounds      int           // rounds that the duration is divided into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
@@ -36,7 +36,7 @@ type Options struct {
 // Default returns o with zero fields replaced by their defaults.
 func (o Options) Default() Options {
 	if len(o.Concurrency) == 0 {
-		o.Concurrency = map[string][]int{"calls": {1, 8, 64}, "identity": {64}}[o.Kind]
+		o.Concurrency = map[string][]int{"calls": {1, 8, 64}, "identity": {64}, "telemetry": {64}}[o.Kind]
 		if o.Concurrency == nil {
 			o.Concurrency = []int{8}
 		}

@@ -36,6 +36,8 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*report.Report, er
 			err = s.cells(result)
 		case "identity":
 			err = s.identity(result)
+		case "telemetry":
+			err = s.telemetry(result)
 		default:
 			err = s.calls(result)
 		}

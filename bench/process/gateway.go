@@ -27,10 +27,10 @@ const defaultPageSize = 1000
 
 // startGateway starts `serve` with the servers and waits until it is ready. The gateway's files go into dir, whose path
 // must be short, because the directory contains a socket. settings are added to the configuration.
-func startGateway(ctx context.Context, program, dir string, servers, settings map[string]any) (*Gateway, error) {
+func startGateway(ctx context.Context, env []string, program, dir string, servers, settings map[string]any) (*Gateway, error) {
 	all := map[string]any{"pageSize": defaultPageSize}
 	maps.Copy(all, settings)
-	g, err := runGateway(ctx, program, []string{"serve"}, dir, servers, all)
+	g, err := runGateway(ctx, env, program, []string{"serve"}, dir, servers, all)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func startGateway(ctx context.Context, program, dir string, servers, settings ma
 }
 
 // runGateway starts a gateway with a command that takes a configuration, and returns once the gateway listens.
-func runGateway(ctx context.Context, program string, command []string, dir string, servers, settings map[string]any) (*Gateway, error) {
+func runGateway(ctx context.Context, env []string, program string, command []string, dir string, servers, settings map[string]any) (*Gateway, error) {
 	config := map[string]any{"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "log": map[string]string{"level": "warn"}}
 	maps.Copy(config, settings)
 	text, err := json.Marshal(config)
@@ -53,7 +53,7 @@ func runGateway(ctx context.Context, program string, command []string, dir strin
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, program, append(command, "--config", file)...)
+	p, err := start(ctx, append([]string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, env...), program, append(command, "--config", file)...)
 	if err != nil {
 		return nil, err
 	}

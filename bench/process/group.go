@@ -12,6 +12,7 @@ import (
 type Group struct {
 	Dir      string         // directory for the files of the run; its path is short, because it contains sockets
 	Settings map[string]any // configuration of the gateways that the method Gateway starts, except for their servers
+	Env      []string       // environment variables of gateways that are started from now on, besides those of this process
 
 	ctx     context.Context
 	program string // raw servers and proxies are hidden commands of this program
@@ -79,7 +80,7 @@ func (g *Group) Gateway(servers map[string]any) (*Gateway, error) {
 
 // GatewayIn is like Gateway, with another directory and other settings.
 func (g *Group) GatewayIn(dir string, servers, settings map[string]any) (*Gateway, error) {
-	gate, err := startGateway(g.ctx, g.gateway, dir, servers, settings)
+	gate, err := startGateway(g.ctx, g.Env, g.gateway, dir, servers, settings)
 	if err == nil {
 		g.running = append(g.running, gate.Process)
 	}
@@ -89,7 +90,7 @@ func (g *Group) GatewayIn(dir string, servers, settings map[string]any) (*Gatewa
 // RunGateway starts this binary as a gateway with a command that takes a configuration, and returns once the gateway
 // listens.
 func (g *Group) RunGateway(command []string, dir string, servers, settings map[string]any) (*Gateway, error) {
-	gate, err := runGateway(g.ctx, g.program, command, dir, servers, settings)
+	gate, err := runGateway(g.ctx, g.Env, g.program, command, dir, servers, settings)
 	if err == nil {
 		g.running = append(g.running, gate.Process)
 	}

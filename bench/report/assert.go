@@ -28,7 +28,7 @@ type Assertion struct {
 }
 
 // kinds are the kinds of reports.
-var kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity", "limits", "fanout", "faults", "growth"}
+var kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity", "telemetry", "limits", "fanout", "faults", "growth"}
 
 // metricNames returns the metrics that an assertion can use.
 func metricNames() []string {

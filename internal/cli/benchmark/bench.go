@@ -34,7 +34,8 @@ rounds, and report medians and ratios.
   idle    memory of sessions with an open stream
   cold    the first tools/list of a newly started gateway, from its state file
   cells   calls of clients of each era to servers of each era; "× legacy" is relative to legacy clients of legacy servers
-  identity  the cost per call of keys, roles and the audit log; "× gateway" is relative to a gateway without authentication`,
+  identity  the cost per call of keys, roles and the audit log; "× gateway" is relative to a gateway without authentication
+  telemetry  the cost per call of traces, metrics and logs; "× gateway" is relative to a gateway that exports nothing`,
 		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64 --assert 'ratio(calls,c=64) >= 1.2'",
 		Args:      command.Args(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
 		ValidArgs: bench.Kinds,
@@ -49,7 +50,7 @@ rounds, and report medians and ratios.
 	flags := cmd.Flags()
 	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
 	flags.StringSliceVar(&o.Compare, "compare", []string{report.Direct, report.ReverseProxy}, "what to compare with: "+strings.Join(report.Comparable, ", "))
-	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "concurrent clients, one measurement each (default 1,8,64; big, list and cells: 8, identity: 64)")
+	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "concurrent clients, one measurement each (default 1,8,64; big, list and cells: 8, identity and telemetry: 64)")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time per target and concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds that the duration is divided into")
 	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: concurrent sessions")
@@ -60,7 +61,7 @@ rounds, and report medians and ratios.
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; everything else uses this build")
 	output.flags(cmd)
 	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
-	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic(), serve.NewUnchecked())
+	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic(), newBenchCollector(), serve.NewUnchecked())
 	return cmd
 }
 
@@ -145,6 +146,21 @@ func newBenchForwarder() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&whole, "whole", false, "forward a response after all of it has been received")
+	return cmd
+}
+
+func newBenchCollector() *cobra.Command {
+	var hangs bool
+	cmd := &cobra.Command{
+		Use:    "collector",
+		Short:  "An OTLP receiver that discards everything",
+		Hidden: true,
+		Args:   command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return server.ServeCollector(cmd.InOrStdin(), cmd.OutOrStdout(), hangs)
+		},
+	}
+	cmd.Flags().BoolVar(&hangs, "hang", false, "never answer")
 	return cmd
 }
 
