@@ -65,7 +65,7 @@ bench-compare: build ## run BENCH alternately with the gateway of REF (the last 
 	@test -n "$(REF)" || { echo "no tag found; run make bench-compare REF=COMMIT"; exit 2; }
 	@set -euo pipefail; tree=$$(mktemp -d); trap 'rm -rf "$$tree"' EXIT; \
 	git archive "$(REF)" | tar -x -C "$$tree"; \
-	(cd "$$tree" && version=$$(git -C "$(CURDIR)" describe --tags --always "$(REF)") && go build -ldflags "-X $(VARIABLE)=$$version -X main.version=$$version" -o "$(CURDIR)/bin/goblin-actor-old" ./cmd/goblin-actor); \
+	(cd "$$tree" && version=$$(git -C "$(CURDIR)" describe --tags --always "$(REF)") && go build -tags "$(TAGS)" -ldflags "-X $(VARIABLE)=$$version -X main.version=$$version" -o "$(CURDIR)/bin/goblin-actor-old" ./cmd/goblin-actor); \
 	rm -rf bench/results/compare; \
 	for turn in $$(seq $(TURNS)); do \
 	  order="old new"; test $$((turn % 2)) = 1 || order="new old"; \
@@ -101,8 +101,8 @@ proxy: ## test the gateway behind nginx, which sends requests of several users o
 FILES := {{.ImportPath}} {{.GoFiles}} {{.TestGoFiles}} {{.XTestGoFiles}}
 cross: ## build everything for darwin and windows, and vet the packages that differ there
 	@set -euo pipefail; for os in darwin windows; do \
-	  GOOS=$$os go build ./...; \
-	  GOOS=$$os go vet $$(comm -13 <(GOOS=linux go list -f '$(FILES)' ./... | sort) <(GOOS=$$os go list -f '$(FILES)' ./... | sort) | cut -d' ' -f1); \
+	  GOOS=$$os go build -tags "$(TAGS)" ./...; \
+	  GOOS=$$os go vet -tags "$(TAGS)" $$(comm -13 <(GOOS=linux go list -tags '$(TAGS)' -f '$(FILES)' ./... | sort) <(GOOS=$$os go list -tags '$(TAGS)' -f '$(FILES)' ./... | sort) | cut -d' ' -f1); \
 	done
 
 config-keys: ## update docs/config.md and list what a new configuration key still lacks (see CONTRIBUTING.md)
