@@ -1,6 +1,6 @@
 // Publish copies the module under another module path: go run ./contrib/release/publish MODULE DIR.
 //
-// The path goblin-actor serves as long as nobody imports the module. To publish it, its path must be the place it is fetched from,
+// The path goblin-actor works only inside this repository. A module that others import needs the place it is fetched from as its path,
 // such as github.com/you/goblin-actor. Publish copies all files that git tracks to DIR, which must not exist or be empty, and replaces
 // the path in go.mod files, imports, linker flags and docs. Names that only look like the path stay: directories of users, members of
 // _meta and package names of npm.
