@@ -45,6 +45,9 @@ func (d *decoder) runCommand(line string) (string, error) {
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		if !time.Now().Before(d.may.deadline) {
+			return "", fmt.Errorf("was stopped, because %w", errLookTime)
+		}
 		return "", fmt.Errorf("took longer than %v", commandTime)
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

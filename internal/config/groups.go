@@ -9,7 +9,7 @@ import (
 
 // ownKeys are the keys that each member of a group sets for itself. The first member's value of every other key applies to the group,
 // because one namespace has one set of filters, names and limits.
-var ownKeys = []string{"disabled", "description", "command", "args", "env", "inheritEnv", "cwd", "replicas", "urls", "type", "headers",
+var ownKeys = []string{"disabled", "description", "command", "args", "env", "envFile", "inheritEnv", "cwd", "replicas", "urls", "type", "headers",
 	"protocol", "startTimeout", "reconnect", "roots", "labels", "group"}
 
 // checkGroups reports groups whose name is taken, and members with settings that are ignored because the first

@@ -36,6 +36,8 @@ type lookups struct {
 	deadline time.Time
 }
 
+var errLookTime = fmt.Errorf("the limit of %v for all references of the file has passed", lookTime)
+
 type answer struct {
 	value string
 	err   error
@@ -80,7 +82,7 @@ func (d *decoder) ask(kind, what string) (string, error) {
 	case kind == fromFile, !d.may.others:
 		return "", errNotLookedUp
 	case !time.Now().Before(d.may.deadline):
-		return "", fmt.Errorf("not resolved, because the limit of %v for all references of the file has passed", lookTime)
+		return "", fmt.Errorf("not resolved, because %w", errLookTime)
 	case kind == fromKeyring:
 		return keyring.Get(what)
 	}

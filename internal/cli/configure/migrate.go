@@ -101,7 +101,7 @@ func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
 		fmt.Fprintf(out, "next: run %s serve --config %s; no gateway runs with this file\n", program.Name(), own)
 	}
 	if len(m.in.entries) > 0 {
-		fmt.Fprintf(out, "to test the imported servers: goblin-actor doctor --config %s\n", own)
+		fmt.Fprintf(out, "to test the imported servers: %s doctor --config %s\n", program.Name(), own)
 	}
 	if m.text != m.file.Text {
 		fmt.Fprintf(out, "next: %s\n", m.client.After)
@@ -225,7 +225,7 @@ func (m *migration) write(cmd *cobra.Command) error {
 	fmt.Fprintf(out, "wrote %s: added the gateway, removed %s\n", terminal.Clean(m.file.Path), terminal.Count(m.removed, "server"))
 	fmt.Fprintf(out, "to undo: %s\n", terminal.Clean(copyLine(backup, m.file.Path)))
 	if names := m.imported(); names != "" {
-		fmt.Fprintf(out, "the gateway then still has %s; to remove them: goblin-actor remove NAME --config %s\n", terminal.Clean(names), terminal.Clean(program.ShellPath(m.in.file.Path)))
+		fmt.Fprintf(out, "the gateway then still has %s; to remove them: %s remove NAME --config %s\n", terminal.Clean(names), program.Name(), terminal.Clean(program.ShellPath(m.in.file.Path)))
 	}
 	return nil
 }

@@ -280,7 +280,7 @@ func openSocket(l net.Listener, source status.Source, user admin.User, log *slog
 // welcome explains to a first-time user what is running and how to add a server.
 func welcome(w io.Writer, address string) {
 	fmt.Fprintf(w, `No configuration found; running the demo servers notes and clock.
-Try them: goblin-actor list tools --connect %s
+Try them: %s list tools --connect %s
 To add your own server, create goblin.yaml in this directory and restart:
 
   mcpServers:
@@ -288,7 +288,7 @@ To add your own server, create goblin.yaml in this directory and restart:
       command: npx
       args: [-y, "@modelcontextprotocol/server-filesystem", "."]
 
-`, address)
+`, program.Name(), address)
 }
 
 // errDrain is the cause of a context that the drain command ended.
