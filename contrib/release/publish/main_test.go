@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-var install = flag.Bool("install", false, "install the program from a copy of the module; takes a minute of CPU time")
+var install = flag.Bool("install", false, "install the program from a copy of the module; takes minutes of CPU time")
 
 const (
 	root    = "../../.."
@@ -79,7 +79,7 @@ func TestCopyHasNoOldImports(t *testing.T) {
 // The copy can be installed by its path and version, as from a public repository. A directory is the module proxy.
 func TestInstall(t *testing.T) {
 	if !*install {
-		t.Skip("takes a minute of CPU time: run make publish-try")
+		t.Skip("takes minutes of CPU time; run make publish-try")
 	}
 	dir, proxy, bin := t.TempDir(), t.TempDir(), t.TempDir()
 	if err := publish(root, newPath, dir); err != nil {
@@ -111,7 +111,7 @@ func TestInstall(t *testing.T) {
 	}
 	cache := strings.TrimSpace(goCommand(t, root, nil, "env", "GOMODCACHE"))
 	goCommand(t, t.TempDir(), []string{
-		"GOBIN=" + bin, "GONOSUMDB=" + newPath, "GOMODCACHE=" + t.TempDir(), "GOFLAGS=-modcacherw",
+		"GOBIN=" + bin, "GOMODCACHE=" + t.TempDir(), "GOFLAGS=-modcacherw", "GOSUMDB=off", // the cache of this machine was verified when it was filled
 		"GOPROXY=file://" + filepath.ToSlash(proxy) + ",file://" + filepath.ToSlash(filepath.Join(cache, "cache", "download")),
 	}, "install", newPath+"/cmd/goblin-actor@"+version)
 	out, err := exec.Command(filepath.Join(bin, "goblin-actor"), "version").CombinedOutput()
