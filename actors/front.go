@@ -63,7 +63,7 @@ func (f front) Post(x *downstream.Exchange) {
 // Traced reports whether the gateway was started with telemetry.
 func (g *Gateway) Traced() bool { return g.telemetry != nil }
 
-// observe has the telemetry, if any, told of the request.
+// observe makes the telemetry, if there is any, observe the exchange of the request.
 func (g *Gateway) observe(x *downstream.Exchange) {
 	if g.telemetry != nil {
 		x.Observe(g.telemetry)

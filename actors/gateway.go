@@ -54,7 +54,7 @@ type Options struct {
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
 }
 
-// Telemetry makes spans and metrics of requests and calls. Its methods must not block.
+// Telemetry creates spans and metrics for requests and calls. Its methods must not block.
 type Telemetry interface {
 	downstream.Observer
 	status.Observer

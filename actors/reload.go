@@ -134,8 +134,8 @@ func (s *state) changeServers(changes config.Changes, waiter *reloadWaiter, out 
 	return out
 }
 
-// changeLimits passes changed limits on to the actors that enforce them. Limits on the sizes of messages and buffers take effect
-// at the next start only.
+// changeLimits passes changed limits on to the actors that enforce them. Limits on the sizes of messages and buffers
+// take effect only at the next start.
 func (s *state) changeLimits(next config.Limits, out []kernel.Effect) []kernel.Effect {
 	was := s.config.Limits
 	if next == was {

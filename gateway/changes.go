@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Change describes how one server's items of one kind have changed. Names and URIs are those clients see.
+// Change describes how one server's items of one kind have changed. Names and URIs are those that clients see.
 type Change struct {
 	Topic   string    // the kind of item: tool-changed, prompt-changed, resource-changed or template-changed
 	Server  string    // server the items belong or belonged to

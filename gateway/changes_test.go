@@ -67,7 +67,7 @@ func TestSubscribe(t *testing.T) {
 	}
 	<-b
 	<-b
-	if _, err := g.Subscribe(ctx, "nobody://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
+	if _, err := g.Subscribe(ctx, "absent://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
 		t.Errorf("subscribe to a resource that no server has: %v", err)
 	}
 	again, err := g.Subscribe(ctx, now)

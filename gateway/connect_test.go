@@ -17,7 +17,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// tiny is a server in a few lines: a tool "do" whose calls get the result of do, and nothing else.
+// tiny is a minimal server. Calls of its only tool, "do", return the result of do.
 func tiny(do func(ctx context.Context) string) func(context.Context, gateway.Conn) error {
 	return func(ctx context.Context, c gateway.Conn) error {
 		for {
@@ -53,7 +53,8 @@ func done(context.Context) string { return "done" }
 // quick makes a gateway reconnect soon.
 var quick = map[string]any{"protocol": "legacy", "reconnect": map[string]any{"min": "10ms", "max": "20ms"}}
 
-// A server in this process is called again after each connection that ends, however it ends. Its neighbor does not notice.
+// A server in this process is called again after each connection that ends, however it ends. Another server is not
+// affected.
 func TestConnectAgain(t *testing.T) {
 	for name, end := range map[string]func(){
 		"panic":  func() { panic("boom") },
@@ -101,7 +102,8 @@ func TestConnectAgain(t *testing.T) {
 	}
 }
 
-// The reason why a server cannot be connected is reported: its error, or its panic, whose stack is logged.
+// If a server cannot be connected, the reason is reported: the error of Connect, or its panic. The stack of a panic is
+// logged.
 func TestConnectFails(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&locked{w: &logged}, nil))
@@ -138,7 +140,7 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// Another function of the same name replaces the connection, also if the server is removed and added in one go.
+// If a server is added again with another function under the same name, its calls reach the new function.
 func TestConnectIsReplaced(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, g := within(t), start(t, gateway.Config{})
@@ -191,7 +193,7 @@ func TestConnectDoesNotReturn(t *testing.T) {
 	close(hold)
 }
 
-// A call that blocks forever times out. Other calls of the same server do not notice.
+// A call that blocks forever times out. Other calls of the same server are not affected.
 func TestConnectBlocks(t *testing.T) {
 	var calls atomic.Int32
 	hold := make(chan struct{})

@@ -36,7 +36,7 @@ type Gateway struct {
 	sessions  map[*inprocess.Pipe]struct{} // open connections of Dial; guarded by mu
 
 	mount    *downstream.Mount // serves clients over HTTP
-	security *serving.Security // authenticates them; nil = the program does
+	security *serving.Security // authenticates the clients of mount; nil = the program authenticates them
 
 	known secret.Redactor // secrets of all configurations so far
 

@@ -21,16 +21,16 @@ import (
 // not authenticate: every client that the program lets through has the rights of the program (local: true). Such
 // clients also share a principal, so a policy cannot tell them apart.
 //
-// A browser's page of another origin is refused unless "allowedOrigins" has it. On a loopback address, so is a Host that is neither
-// a loopback name nor in "allowedHosts"; with "allowedHosts", other names are refused on every address. The limits on
-// messages, buffers, sessions and slow readers are those of the configuration. The limits on connections and headers are those of the
-// program's http.Server; its WriteTimeout does not end streams. A middleware must leave http.Flusher reachable, or
-// clients get no progress and no streams.
+// A request from a web page of another origin is refused unless "allowedOrigins" lists the origin. On a loopback
+// address, a request is also refused if its Host is neither a loopback name nor in "allowedHosts". If "allowedHosts" is
+// set, every address refuses other names. The limits on messages, buffers, sessions and slow readers are those of the
+// configuration. The limits on connections and headers are those of the program's http.Server; its WriteTimeout does
+// not end streams. A middleware must leave http.Flusher reachable, or clients get no progress and no streams.
 //
 // After Close and Stop, requests are refused with status 503. HTTP+SSE of 2024-11-05 is not supported.
 func (g *Gateway) Handler() http.Handler { return g.mount }
 
-// newMount returns the handler, and what it authenticates with: nil without "auth".
+// newMount returns the handler and the settings that authenticate its clients. The settings are nil without "auth".
 func (g *Gateway) newMount(cfg *config.Config, log *slog.Logger) (*downstream.Mount, *serving.Security, error) {
 	o := downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(), MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.actors.Budget(),

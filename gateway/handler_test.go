@@ -134,14 +134,14 @@ func TestHandlerRefuses(t *testing.T) {
 		{"prefix", "/v1/mcp", initialize, nil, 200},
 		{"stripped", "/", initialize, nil, 200},
 		{"server", "/v1/s/notes/mcp", initialize, nil, 200},
-		{"no such server", "/s/nobody/mcp", initialize, nil, 404},
+		{"no such server", "/s/absent/mcp", initialize, nil, 404},
 		{"path", "/mcpx", initialize, nil, 404},
 		{"not JSON", "/mcp", "{", nil, 400},
 		{"large", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("x", 64<<10) + `"}`, nil, 413},
 		{"origin", "/mcp", initialize, []string{"Origin", "https://evil.example"}, 403},
 		{"allowed origin", "/mcp", initialize, []string{"Origin", "https://ok.example"}, 200},
 		{"two sessions", "/mcp", initialize, []string{"Mcp-Session-Id", "a", "Mcp-Session-Id", "b"}, 400},
-		{"session", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{"Mcp-Session-Id", "nobody"}, 404},
+		{"session", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{"Mcp-Session-Id", "absent"}, 404},
 		{"gzip", "/mcp", initialize, []string{"Content-Encoding", "gzip"}, 415},
 	} {
 		if w := post(t, h, c.path, c.body, c.header...); w.Code != c.want {
@@ -179,7 +179,7 @@ func TestHandlerAuth(t *testing.T) {
 	if w.Code != http.StatusUnauthorized || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer") {
 		t.Errorf("without a key: %d %v", w.Code, w.Header())
 	}
-	if w := post(t, g.Handler(), "/mcp", initialize, "Authorization", "Bearer gba_nobody"); w.Code != http.StatusUnauthorized {
+	if w := post(t, g.Handler(), "/mcp", initialize, "Authorization", "Bearer gba_unknown"); w.Code != http.StatusUnauthorized {
 		t.Errorf("with a wrong key: %d", w.Code)
 	}
 	if result, err := g.CallTool(within(t), "notes_add_note", map[string]any{"title": "a", "text": "b"}, nil); err != nil {

@@ -90,7 +90,7 @@ type Progress struct {
 // Result is the result of a tool call.
 type Result struct {
 	IsError    bool            // the tool ran and failed; Content says why
-	Content    []Content       // for models and users
+	Content    []Content       // intended for models and users
 	Structured json.RawMessage // structuredContent; nil if there is none
 	Raw        json.RawMessage // the whole result, as the server sent it
 }

@@ -94,7 +94,7 @@ func TestResults(t *testing.T) {
 	if e, ok := errors.AsType[*gateway.Error](err); !ok || e.Number == 0 {
 		t.Errorf("read an unknown resource: %v", err)
 	}
-	if _, err := g.ReadResource(ctx, "nobody://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
+	if _, err := g.ReadResource(ctx, "absent://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
 		t.Errorf("read a resource that no server has: %v", err)
 	}
 }

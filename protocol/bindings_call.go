@@ -58,7 +58,8 @@ func (b *Bindings) Headers(args []byte) []HeaderField {
 	return out
 }
 
-// collect finds the bound arguments of an object, indexed by header. For a repeated key the last counts and twice is true.
+// collect finds the bound arguments of an object, indexed by header. If a bound key is repeated, its last value counts
+// and twice is true.
 func collect(raw []byte, object rawjson.Span, bounds []bound, values *[MaxBindings]rawjson.Span) (twice bool) {
 	var seen uint64
 	for w := rawjson.WalkMembers(raw, object); w.Next(); {

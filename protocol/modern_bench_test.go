@@ -119,7 +119,7 @@ func BenchmarkBindings(b *testing.B) {
 }
 
 // The steps of every call do not allocate if the edits and the frame have capacity.
-func TestEdgesDoNotAllocate(t *testing.T) {
+func TestCallStepsDoNotAllocate(t *testing.T) {
 	count := func(what string, run func()) {
 		if n := testing.AllocsPerRun(200, run); n > 0 {
 			t.Errorf("%s: %v allocations", what, n)

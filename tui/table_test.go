@@ -87,7 +87,7 @@ func TestArrows(t *testing.T) {
 }
 
 // The log view keeps the newest row selected until the user moves the selection.
-func TestLogFollowsItsEnd(t *testing.T) {
+func TestLogSelectsNewestRow(t *testing.T) {
 	tab := newTable(&Kind{Name: "log", Columns: abKind.Columns, Tail: true})
 	tab.update(rowsOf("a", "b"), noon)
 	tab.update(rowsOf("a", "b", "c"), noon)

@@ -42,7 +42,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 	if !o.Stdio {
 		key, ok := keyOf(o.Path)
 		if !ok {
-			return a, &message.Refusal{Status: 404, Fault: &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such endpoint; the gateway's is /mcp"}}
+			return a, &message.Refusal{Status: 404, Fault: &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such endpoint; use /mcp"}}
 		}
 		a.View.Server = key.Server
 		if key.Project != "" {

@@ -10,7 +10,7 @@ import (
 
 const tasksOffered = `{"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}}}`
 
-func TestExtensionsTold(t *testing.T) {
+func TestAnnouncedExtensions(t *testing.T) {
 	modern := catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728}
 	other := catalog.Server{Name: "two", Capabilities: []byte(`{"extensions":{"io.modelcontextprotocol/tasks":{"b":2},"io.modelcontextprotocol/ui":{}}}`), Protocol: protocol.Version20260728}
 	for _, c := range []struct {

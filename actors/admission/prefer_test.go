@@ -56,7 +56,7 @@ func TestPreferences(t *testing.T) {
 }
 
 // A request without a preference allocates nothing.
-func TestNoPreferenceCostsNothing(t *testing.T) {
+func TestNoPreferenceDoesNotAllocate(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":1}}}`)
 	if n := testing.AllocsPerRun(100, func() {

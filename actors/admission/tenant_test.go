@@ -66,7 +66,7 @@ func TestTenants(t *testing.T) {
 }
 
 // Requests to a server with shared connections allocate nothing for tenants.
-func TestNoTenantCostsNothing(t *testing.T) {
+func TestNoTenantDoesNotAllocate(t *testing.T) {
 	x, rules, caller := &downstream.Exchange{}, &config.Server{Isolation: "class"}, &message.Caller{ClientKey: "a"}
 	if n := testing.AllocsPerRun(100, func() {
 		if TenantOf(rules, x, caller) != nil {

@@ -71,7 +71,7 @@ func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protoco
 	}
 	inner.Frame, inner.Params = protocol.Frame{}, protocol.Params{}
 	if inner.Frame.Parse(raw) != nil || inner.Params.Scan(&inner.Frame) != nil {
-		return nil, protocol.BadParams("params.arguments: not valid as a request")
+		return nil, protocol.BadParams("params.arguments: the call to forward is not a valid request")
 	}
 	return &inner, nil
 }

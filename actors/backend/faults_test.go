@@ -100,7 +100,7 @@ func httpStatusAfter(g actortest.Message, status int, retryAfter time.Duration) 
 
 // After HTTP 429 (Too Many Requests) the pool pauses for the time that the server requests. For Basic authentication the
 // error names the header to set.
-func TestRefusalsSayWhatToDo(t *testing.T) {
+func TestRefusalHints(t *testing.T) {
 	for _, c := range []struct {
 		err   *upstream.StatusError
 		pause time.Duration

@@ -103,8 +103,8 @@ func TestPausesOfAFailingList(t *testing.T) {
 	}
 }
 
-// A server that was found to be legacy is asked again whether it has become modern once this knowledge is legacyAge old. What the
-// configuration says is not questioned.
+// A server that was found to be legacy is probed for the modern era again once that result is legacyAge old. An era
+// that the configuration sets is not probed.
 func TestAgeOfAKnownEra(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	for name, c := range map[string]struct {

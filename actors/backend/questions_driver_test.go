@@ -68,7 +68,7 @@ func TestServerWithdrawsAQuestion(t *testing.T) {
 }
 
 // Roots are requested from the call's client if it lists roots. Otherwise the configured roots are the answer.
-func TestWhoAnswersRoots(t *testing.T) {
+func TestRootsOfClientOrConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		can    message.CapabilitySet
 		calls  int

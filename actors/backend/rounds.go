@@ -78,7 +78,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	}
 	if q.empty++; q.empty > maxEmpty {
 		delete(s.carried.rounds, q.call)
-		return s.badAnswer(now, p, fmt.Sprintf("the server asked for the same request %d times without asking for input", q.empty), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server returned input_required %d times in a row without asking for input", q.empty), out)
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))

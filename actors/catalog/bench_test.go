@@ -66,7 +66,7 @@ func BenchmarkBuild(b *testing.B) {
 
 func BenchmarkTool(b *testing.B) {
 	v := whole(standard(stylePrefix), big(b, 20, 50)...)
-	for _, name := range []string{"server7_tool_7", "server7:tool_7", "nobody"} {
+	for _, name := range []string{"server7_tool_7", "server7:tool_7", "absent"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -133,8 +133,8 @@ func (c *toolChecks) warnUnchecked() {
 	if n > 1 {
 		tools += fmt.Sprintf(" and %d other tools", n-1)
 	}
-	c.list.warnings = warn(c.list.warnings, "%s: validateArguments: arguments %s are not checked: the inputSchema is invalid, follows an unknown $schema, "+
-		"or the server's schemas are too large together", c.server.Name, tools)
+	c.list.warnings = warn(c.list.warnings, "%s: validateArguments: arguments %s are not checked: the inputSchema is invalid or names an unknown $schema, "+
+		"or the total size of the server's schemas exceeds the limit", c.server.Name, tools)
 }
 
 func withoutOutput(p *parsed) {

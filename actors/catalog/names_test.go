@@ -123,7 +123,7 @@ func TestToolAliases(t *testing.T) {
 		"write":          "TOOL_NOT_FOUND", // must not lead to the other server
 		"files_old":      "TOOL_NOT_FOUND",
 		"files-read":     "TOOL_NOT_FOUND",
-		"nobody:read":    "TOOL_NOT_FOUND",
+		"absent:read":    "TOOL_NOT_FOUND",
 		"files:read@":    "TOOL_NOT_FOUND",
 		"files:read@x":   "TOOL_NOT_FOUND",
 		"files/read@1":   "TOOL_NOT_FOUND",
@@ -188,7 +188,7 @@ func TestFilters(t *testing.T) {
 		{"deny", config.Filter{Deny: []string{"del_*"}}, []string{"keep", "x.y", "x_y"}},
 		{"deny beats allow", config.Filter{Allow: []string{"*"}, Deny: []string{"*_?"}}, []string{"keep", "x.y"}},
 		{"disabled", config.Filter{Disabled: []string{"keep"}}, []string{"del_1", "del_2", "x.y", "x_y"}},
-		{"nothing", config.Filter{Allow: []string{"nobody"}}, nil},
+		{"nothing", config.Filter{Allow: []string{"absent"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := server(t, "a", 0).tools("x.y", "x_y", "del_1", "del_2", "keep").rules(func(s *config.Server) { s.Tools.Filter = tt.filter })

@@ -86,7 +86,7 @@ func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *par
 		}
 		seen[p.own] = struct{}{}
 		if matched == maxMatched {
-			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server.Name, clip(p.own, shown), maxMatched)
+			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d templates", server.Name, clip(p.own, shown), maxMatched)
 		} else if kind == protocol.Templates {
 			matched++
 			if p.template, err = namespace.ParseTemplate(p.own); err != nil {

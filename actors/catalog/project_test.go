@@ -255,7 +255,7 @@ func TestServerWithinProject(t *testing.T) {
 	if !ok || strings.Join(listed(t, v, protocol.Tools), " ") != "a" || strings.Join(listed(t, v, protocol.Resources), " ") != "file:///a" {
 		t.Errorf("files in alpha: %v, %v", ok, v)
 	}
-	for _, key := range []Key{{Project: "alpha", Server: "other"}, {Project: "nobody", Server: "files"}, {Project: "nobody"}} {
+	for _, key := range []Key{{Project: "alpha", Server: "other"}, {Project: "absent", Server: "files"}, {Project: "absent"}} {
 		if _, ok := s.View(key); ok {
 			t.Errorf("%v has a view", key)
 		}

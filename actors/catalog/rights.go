@@ -192,7 +192,7 @@ func (v *View) Trusts(server *Server) bool {
 // ToolRate returns the rate limit of a tool for one principal with the view's rights; zero = unlimited.
 func (v *View) ToolRate(e *Entry) (rate config.Rate) {
 	switch {
-	case v.report != nil: // the caller knows that the limit is only reported
+	case v.report != nil: // report-only mode: the caller reports calls over the limit and does not refuse them
 		return v.report.ToolRate(e)
 	case v.scope == nil || e.Kind != protocol.Tools:
 		return rate

@@ -52,7 +52,7 @@ func TestGenerations(t *testing.T) {
 			return []Source{first.rules(func(s *config.Server) { s.Tools.Disabled = []string{"x"} }).Source, b.Source}
 		}, whole: "tools", aloneA: "tools"},
 		{name: "a filter without effect", next: func(first *offered) []Source {
-			return []Source{first.rules(func(s *config.Server) { s.Tools.Disabled = []string{"nobody"} }).Source, b.Source}
+			return []Source{first.rules(func(s *config.Server) { s.Tools.Disabled = []string{"absent"} }).Source, b.Source}
 		}},
 		{name: "cached", next: func(first *offered) []Source {
 			copied := *first.Server
@@ -108,7 +108,7 @@ func TestGenerations(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "b", 1), server(t, "a", 0), server(t, "off", 2).rules(func(s *config.Server) { s.Disabled = true }))
-	for key, want := range map[Key]bool{{}: true, {Server: "a"}: true, {Server: "off"}: false, {Server: "nobody"}: false, {Project: "p"}: false, {Project: "p", Server: "a"}: false} {
+	for key, want := range map[Key]bool{{}: true, {Server: "a"}: true, {Server: "off"}: false, {Server: "absent"}: false, {Project: "p"}: false, {Project: "p", Server: "a"}: false} {
 		if _, ok := s.View(key); ok != want {
 			t.Errorf("View(%v) = %v", key, ok)
 		}
@@ -116,7 +116,7 @@ func TestViews(t *testing.T) {
 	if got := s.Servers(); len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
 		t.Errorf("Servers() = %v", got)
 	}
-	if s.Server("a") == nil || s.Server("off") != nil || s.Server("nobody") != nil {
+	if s.Server("a") == nil || s.Server("off") != nil || s.Server("absent") != nil {
 		t.Error("Server returns a wrong result")
 	}
 	if empty := snapshot(standard(stylePrefix)); empty.Version != 1 || len(empty.Servers()) != 0 {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-func TestTogether(t *testing.T) {
+func TestUnionOfProjects(t *testing.T) {
 	for _, c := range []struct {
 		projects []string
 		want     string

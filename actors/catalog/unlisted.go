@@ -13,8 +13,8 @@ const (
 	unlistedForward   = "forward"   // forwarded to the server
 )
 
-// unlisted finds a URI that no list, template or link contains but whose server is known: from its spelling, or because
-// there is only one. The server's rules apply as for expansions of templates.
+// unlisted finds a URI that no list, template or link contains, if its server is known: the URI has the server's prefix,
+// or there is only one server. The server's rules apply as they do to expansions of templates.
 func (q *search) unlisted(uri string) (Found, bool) {
 	v := q.view
 	policy := v.snapshot.naming.Unlisted

@@ -14,7 +14,7 @@ import (
 
 // A request that the policy denies is recorded as denied, whatever response its client gets, and also after a refresh of lists. A request
 // that the policy only reports is not.
-func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
+func TestPolicyDenialIsRecorded(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_drop"}}`)
 	starting := &protocol.Fault{Name: protocol.ServerUnavailable, Server: "two"}

@@ -13,7 +13,7 @@ import (
 )
 
 // S0.10.1: a read is counted under its MIME type, and a tool call with isError separately from a successful one.
-func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
+func TestAnswersAreCountedByOutcome(t *testing.T) {
 	cases := []struct {
 		name    string
 		method  protocol.Method

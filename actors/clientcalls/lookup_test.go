@@ -99,7 +99,7 @@ func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 
 // A step does not create a login link, because the link's seal depends on the time and random bytes. The link is
 // created when the answer is written, a new one for each answer.
-func TestALinkIsMadeWhenTheAnswerIsWritten(t *testing.T) {
+func TestLoginLinkIsCreatedWithTheAnswer(t *testing.T) {
 	links := 0
 	link := func() string { links++; return fmt.Sprint("https://x.test/", links) }
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 
 // A session's subscription counts as one, or more if its URI is long. A stream counts as the items in its filter, or by the size of
 // its request.
-func TestWhatSubscriptionsCountAs(t *testing.T) {
+func TestSubscriptionCost(t *testing.T) {
 	for length, want := range map[int]int{0: 1, 1: 1, 512: 1, 513: 2, 5000: 10} {
 		if got := Cost(strings.Repeat("x", length)); got != want {
 			t.Errorf("a URI of %d bytes counts as %d, want %d", length, got, want)

@@ -59,7 +59,7 @@ func (c *cell) logger() *slog.Logger {
 	return l
 }
 
-// abandon calls the message's Abandon. A panic there is a bug of the message and must not affect the actor.
+// abandon calls the message's Abandon. A panic in Abandon is a bug in the message and must not affect the actor.
 func (c *cell) abandon(msg any, why Reason) {
 	a, ok := msg.(Abandoner)
 	if !ok {

@@ -83,8 +83,8 @@ func TestFairLaneIsBounded(t *testing.T) {
 	}
 }
 
-// Model test: each lane keeps its order, messages without a lane do not wait for lanes, no lane waits for more than one
-// turn of each other lane, and the counts are correct.
+// Model test: each lane keeps its order, messages without a lane do not wait for other lanes, a lane waits for at most
+// one turn of each other lane, and the counts are correct.
 func TestFairMailboxModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		box := &mailbox{started: true}

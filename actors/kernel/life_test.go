@@ -211,7 +211,7 @@ func TestChildStopped(t *testing.T) {
 }
 
 // Children stop with their parent and before its next incarnation starts, which receives no ChildStopped for them.
-func TestChildrenFollow(t *testing.T) {
+func TestChildrenStopWithParent(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
 		family := d.build(func(self Self, msg any) {

@@ -111,7 +111,7 @@ func (s Self) Stop() { s.incarnation.cell.stop(WhyAsked) }
 // references.
 func (s Self) StopChild(child Reference) {
 	if child.cell == nil || child.cell.parent != s.incarnation.cell {
-		s.Logger().Warn("not a child, not stopped", "child", child.Name())
+		s.Logger().Warn("actor not stopped: it is not a child of this actor", "child", child.Name())
 		return
 	}
 	child.cell.stop(WhyAsked)

@@ -173,7 +173,7 @@ type ReserveSubscriptionsResult struct {
 
 func (ReserveSubscriptionsResult) Class() kernel.Class { return kernel.Outcome }
 
-// ReleaseSubscriptions returns Count of the subscriptions that a session has reserved.
+// ReleaseSubscriptions gives back Count of the subscriptions that a session has reserved.
 type ReleaseSubscriptions struct {
 	Session kernel.Reference
 	Count   int

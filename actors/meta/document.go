@@ -28,7 +28,7 @@ const (
 	fields
 )
 
-// document is the text of an item, as words separated by spaces, by field.
+// document is the text of an item: for each field, words separated by spaces.
 type document [fields]string
 
 func (d *document) size() (n int) {

@@ -37,7 +37,7 @@ const (
 const anyCall = `{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true}`
 
 func tools() []tool {
-	server, after := optionalText("server", "only items of this server"), optionalText("after", "continue after this: next of the previous page")
+	server, after := optionalText("server", "only items of this server"), optionalText("after", "value of next on the previous page")
 	mimeType := optionalText("mimeType", "only items of this type, e.g. text/plain or image/*")
 	limit := argument{"limit", property{Description: "maximum number of items", Minimum: 1, Maximum: maxPage, Type: "integer"}, false}
 	kinds := argument{"kinds", property{Description: "only items of these kinds", Items: &oneOf{kindNames[:], "string"}, Type: "array"}, false}
@@ -50,14 +50,14 @@ func tools() []tool {
 		{define("catalog_prompts", "List prompts as cards: name, one line, server.", cardsSchema, server, after, limit), catalogPrompts},
 		{define("catalog_resources", "List resources as cards: uri, name, type, size, server.", cardsSchema, server, mimeType, after, limit), catalogResources},
 		{define("catalog_resource_templates", "List resource templates as cards: uriTemplate, name, one line, server.", cardsSchema, server, after, limit), catalogTemplates},
-		{define("describe_tool", "The whole definition of a tool, with its input schema.", descriptionSchema, requiredText("name", "name of the tool")), describeTool},
-		{define("describe_prompt", "The whole definition of a prompt, with its arguments.", descriptionSchema, requiredText("name", "name of the prompt")), describePrompt},
-		{define("describe_resource", "The whole definition of a resource, or of the template that matches its URI.", descriptionSchema, requiredText("uri", "URI of the resource")), describeResource},
+		{define("describe_tool", "Return the whole definition of a tool, with its input schema.", descriptionSchema, requiredText("name", "name of the tool")), describeTool},
+		{define("describe_prompt", "Return the whole definition of a prompt, with its arguments.", descriptionSchema, requiredText("name", "name of the prompt")), describePrompt},
+		{define("describe_resource", "Return the whole definition of a resource, or of the template that matches its URI.", descriptionSchema, requiredText("uri", "URI of the resource")), describeResource},
 		{define(searchCatalog, "Find tools, prompts, resources and templates of all servers by words; the best matches first. Start here.", cardsSchema,
 			query, kinds, server, limit), runSearchCatalog},
 		{define(searchResources, "Find resources by words; the best matches first.", cardsSchema, query, mimeType, limit), runSearchResources},
 		{call, nil},
 		{define(ReadResource, "Read a resource by its URI, listed or made from a template.", "", requiredText("uri", "URI of the resource")), nil},
-		{define(serverStatusTool, "The servers, how many items each has, and which are unavailable and why.", statusSchema), serverStatus},
+		{define(serverStatusTool, "List the servers with the number of items of each, and say which are unavailable and why.", statusSchema), serverStatus},
 	}
 }

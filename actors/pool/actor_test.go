@@ -61,7 +61,7 @@ func (r *livePool) call(can message.CapabilitySet) []any {
 
 // The user of a client that can open a URL is sent the login page. Others get an error with the page, or with the command if the
 // gateway has no page.
-func TestWhereToLogIn(t *testing.T) {
+func TestLoginInstructions(t *testing.T) {
 	const page = "http://gateway/login/fake"
 	refused := &upstream.LoginError{Status: 401, Err: errors.New("no login yet")}
 	for name, c := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Limits are exact: at the limit a request is still accepted, and one more is refused.
+// Limits are exact: a request at the limit is accepted, and the next one is refused.
 func TestLimitsAreExact(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		w := newWorld(t, config.Server{MaxConcurrent: limit, Queue: config.Queue{Size: limit, Timeout: time.Minute}}, 1)

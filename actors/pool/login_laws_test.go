@@ -30,7 +30,7 @@ func askAs(seq uint64, who string) message.Dispatch {
 }
 
 // Every principal may log in for itself. Only an operator may begin or end the login that all share.
-func TestWhoMayLogIn(t *testing.T) {
+func TestLoginPermissions(t *testing.T) {
 	user := &principals.Principal{ID: "key:user", Rights: "some"}
 	operator := &principals.Principal{ID: "key:operator", Admin: principals.AdminAct, Rights: "all"}
 	for name, c := range map[string]struct {

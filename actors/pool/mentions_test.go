@@ -74,7 +74,7 @@ func TestMentionsOfAClass(t *testing.T) {
 }
 
 // A subscriber to an unlisted resource is told at once whether the server has mentioned it.
-func TestSubscriberIsToldIfAResourceIsKnown(t *testing.T) {
+func TestResourceKnownIsSentToSubscriber(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	w.step(message.ResourcesMentioned{Backend: w.backends[0], Incarnation: 1, URIs: []string{"a:made"}})

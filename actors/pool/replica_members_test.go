@@ -108,7 +108,7 @@ func TestRestartOfAMember(t *testing.T) {
 		w.step(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Syncing, Info: &message.ServerInfo{Version: version}})
 		w.phase(i, message.Ready)
 	}
-	for _, member := range []string{"b", "nobody"} {
+	for _, member := range []string{"b", "absent"} {
 		_, spawns := told[message.Drain, spawn](w, message.Restart{Member: member})
 		if member == "b" && (len(spawns) != 1 || spawns[0].member != "b") || member != "b" && len(spawns) != 0 {
 			t.Errorf("restart of %s: started %+v", member, spawns)

@@ -37,7 +37,7 @@ func (h *fixture) logged() (lines []string) {
 
 // S2.4.1: watchers receive the difference between each two snapshots. The log has a summary at most every five
 // seconds.
-func TestChangesAreTold(t *testing.T) {
+func TestChangesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		h.rules("s", 0)
@@ -75,7 +75,7 @@ func TestChangesAreTold(t *testing.T) {
 }
 
 // Whether a list comes from the cache is part of each item's _meta, but is not recorded as a change of the items.
-func TestStateIsNoChange(t *testing.T) {
+func TestCachedStateIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		cached := catalog.Server{Name: "s", State: "cached"}

@@ -186,7 +186,7 @@ func TestServersAreRemovedAndReturn(t *testing.T) {
 
 // C7, C9: an announced list counts as a change even if it is equal. A list that was not announced counts only if it
 // differs.
-func TestAsked(t *testing.T) {
+func TestAnnouncedListsCountAsChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		h.rules("s", 0)

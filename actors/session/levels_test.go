@@ -14,7 +14,7 @@ import (
 
 // logging/setLevel is answered after the gateway has told the servers, so the level holds for the client's next call. Requests
 // above the limit do not wait.
-func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
+func TestSetLevelWaitsForServers(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, nil, catalog.Naming{PageSize: 10})}, nil)
 	var asked []uint64

@@ -184,7 +184,8 @@ func TestServerOfASessionIsRemoved(t *testing.T) {
 	}
 }
 
-// Which timers a new session has: HTTP sessions end when they are idle, and a stream of HTTP+SSE must be initialized in time.
+// A new session sets these timers: an HTTP session ends when it is idle, and a stream of HTTP+SSE must be initialized
+// in time.
 func TestTimersOfANewSession(t *testing.T) {
 	for transport, want := range map[string][]any{"http": {idleCheck{}}, "stdio": nil, "sse": {idleCheck{}, openTimeout{}}} {
 		s := newState(Options{Transport: transport, Limits: config.Limits{SessionIdle: time.Hour}}, kernel.Reference{})

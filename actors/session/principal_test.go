@@ -56,7 +56,7 @@ func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found
 }
 
 // A message from another principal does not keep the session alive.
-func TestAStrangerIsNotHeard(t *testing.T) {
+func TestOtherPrincipalDoesNotKeepSessionAlive(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	s.life.lastSeen = time.Unix(1, 0)
 	for _, who := range []*identity.Principal{key("mallory", nil), nil, identity.Local} {
@@ -67,17 +67,17 @@ func TestAStrangerIsNotHeard(t *testing.T) {
 	if found, _ := sends(t, s, key("alice", nil), 7); !found || s.life.lastSeen == time.Unix(1, 0) {
 		t.Error("alice does not find her session")
 	}
-	nobodys := ofAlice(t, nil)
-	if found, _ := sends(t, nobodys, identity.Local, 0); !found {
+	anonymous := ofAlice(t, nil)
+	if found, _ := sends(t, anonymous, identity.Local, 0); !found {
 		t.Error("a client without authentication does not find the session")
 	}
-	if found, _ := sends(t, nobodys, key("mallory", nil), 0); found {
+	if found, _ := sends(t, anonymous, key("mallory", nil), 0); found {
 		t.Error("an unauthenticated client's session is found by mallory")
 	}
 }
 
 // A request that was admitted before a change of rights does not restore the rights that the change removed.
-func TestAnOlderRequestGivesNothingBack(t *testing.T) {
+func TestEarlierRequestRestoresNoRights(t *testing.T) {
 	both := key("alice", func(p *identity.Principal) { p.Projects = []string{"alpha", "beta"} })
 	one := key("alice", func(p *identity.Principal) { p.Projects = []string{"alpha"} })
 	s := ofAlice(t, both)
@@ -97,7 +97,7 @@ func TestAnOlderRequestGivesNothingBack(t *testing.T) {
 }
 
 // When its principal changes, the client is notified only of lists that differ.
-func TestWhatANewPrincipalIsTold(t *testing.T) {
+func TestPrincipalChangeNotifications(t *testing.T) {
 	in := func(names ...string) *identity.Principal {
 		return key("alice", func(p *identity.Principal) { p.Projects = names })
 	}
@@ -127,7 +127,7 @@ func TestWhatANewPrincipalIsTold(t *testing.T) {
 }
 
 // Streams end exactly at the newest known expiry. A client cannot cause an unlimited number of timers.
-func TestUntilWhenStreamsLast(t *testing.T) {
+func TestStreamsEndAtExpiry(t *testing.T) {
 	until := func(seconds int64) *identity.Principal {
 		return key("alice", func(p *identity.Principal) { p.Expires = time.Unix(seconds, 0) })
 	}
@@ -174,7 +174,7 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 }
 
 // When its principal is revoked, the session ends and its calls fail with the reason.
-func TestARevokedSessionLeaves(t *testing.T) {
+func TestRevokedSessionEnds(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	leaves := false
 	for _, e := range step(s, time.Now(), message.Principals{Newest: map[string]*identity.Principal{}, Epoch: 9}, nil) {

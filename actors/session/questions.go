@@ -87,7 +87,7 @@ var undeclared = map[protocol.InputKind]string{
 	protocol.InputSample:      "the client has not declared sampling",
 	protocol.InputSampleTools: "the client has not declared sampling.tools",
 	protocol.InputRoots:       "the client has not declared roots",
-	protocol.InputUnknown:     "the client cannot be asked this",
+	protocol.InputUnknown:     "this kind of server request is not supported",
 }
 
 // response passes the client's answer on to the server. An answer to an unknown or already answered request is dropped.

@@ -18,7 +18,7 @@ import (
 
 // A session of a principal reserves each subscription before it subscribes. It holds one reservation for two requests for one
 // resource, and none if the gateway refused or the client has unsubscribed meanwhile.
-func TestASessionAsksBeforeItSubscribes(t *testing.T) {
+func TestSessionReservesBeforeSubscribing(t *testing.T) {
 	const subscribe, unsubscribe = "subscribe", "unsubscribe"
 	for name, c := range map[string]struct {
 		requests  []string

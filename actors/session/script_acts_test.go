@@ -53,7 +53,7 @@ var requests = []string{
 	`"id":%d,"method":"tasks/cancel","params":{"taskId":"one/t2"}`,
 	`"id":%d,"method":"initialize","params":{"protocolVersion":"2025-11-25"}`,
 	`"id":%d,"method":"server/discover"`,
-	`"id":%d,"method":"of/nobody"`,
+	`"id":%d,"method":"of/absent"`,
 }
 
 // clientActs lets the client do something random.

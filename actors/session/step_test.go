@@ -198,7 +198,7 @@ func TestSessionStep(t *testing.T) {
 		{"an operator ends a call", "http", called, tell(message.Abort{Seq: 1}), "cancelled, INTERNAL_ERROR"},
 		{"stopped while a call waits for a reply", "http", parked, tell(kernel.Stopping{}), "cancelled, notifications/cancelled, SHUTTING_DOWN"},
 		{"it is idle", "http", open, tell(message.CloseIfIdle{}), "leaves"},
-		{"somebody does", "http", called, tell(message.CloseIfIdle{}), ""},
+		{"a call is running", "http", called, tell(message.CloseIfIdle{}), ""},
 		{"of HTTP+SSE, never initialized", "sse", open[:1], tell(openTimeout{}), "leaves"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

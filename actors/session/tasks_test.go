@@ -111,7 +111,7 @@ func TestTasksOfASessionAreBounded(t *testing.T) {
 }
 
 // A task keeps the progress token of its call as long as the session lasts, so a token that is too long is not kept.
-func TestTasksKeepNoEndlessToken(t *testing.T) {
+func TestLongTaskTokenIsNotKept(t *testing.T) {
 	k := newTaskScript(t)
 	for size, want := range map[int]int{0: 0, maxTaskToken: maxTaskToken, maxTaskToken + 1: 0} {
 		h := &heldCall{}
@@ -227,7 +227,7 @@ func TestPrepareTask(t *testing.T) {
 }
 
 // If a call ends before its task is reported, the task is dropped at the connection that created it.
-func TestATaskThatComesTooLate(t *testing.T) {
+func TestTaskReportedAfterItsCall(t *testing.T) {
 	k := newTaskScript(t)
 	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.TaskOrigin{Incarnation: 3}})
 	if len(out) != 1 || out[0].Msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks.known) != 0 {

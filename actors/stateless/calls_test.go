@@ -17,7 +17,7 @@ import (
 func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	protocol.PoisonFreed(true)
 	defer protocol.PoisonFreed(false)
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.step(d.request(""))
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {

@@ -13,8 +13,8 @@ import (
 )
 
 // A local client is identified by the name it sends. A remote client, and one without a name, is identified by its address.
-func TestWhoIsCounted(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestClientIdentity(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	key := func(remote, info string) string {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
 		member := ""
@@ -44,8 +44,8 @@ func TestWhoIsCounted(t *testing.T) {
 
 // If a client leaves after the server's request but before it was sent a state, its call ends: without a state it
 // cannot return.
-func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestClientLeavesBeforeServerRequest(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	d.step(d.request(""))
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	d.step(reply.Departed{Seq: d.first(), X: d.waiting[0]})
@@ -55,8 +55,8 @@ func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 }
 
 // A client whose request is refused has no call, so no record of it is kept: it could send a different name each time.
-func TestARefusedClientIsNotRemembered(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestRefusedClientIsForgotten(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	visit := d.request("")
 	visit.State = &seal.State{Kind: seal.Relayed, Server: "another"}
 	d.step(visit)
@@ -66,8 +66,8 @@ func TestARefusedClientIsNotRemembered(t *testing.T) {
 }
 
 // A client's new call evicts only calls of the same client for which no request waits.
-func TestWhoMakesRoom(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestEvictionOfParkedCalls(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	d.step(d.request(""))
 	if out, ok := d.s.evictParked(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); ok || len(out) != 0 {
 		t.Errorf("a running call was evicted: %v", out)
@@ -85,8 +85,8 @@ func TestWhoMakesRoom(t *testing.T) {
 }
 
 // After a start or a restart, a stateless session tells a gateway that may be draining that no client waits for it.
-func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestStartedStatelessSessionReportsDrained(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	for _, e := range step(d.s, d.now, kernel.Started{}, nil) {
 		if _, ok := e.Msg.(message.Drained); ok {
 			return
@@ -96,8 +96,8 @@ func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 }
 
 // Messages about a call wait in the mailbox lane of its client, as its request did.
-func TestACallStaysInItsClientsLane(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestCallStaysInItsClientsLane(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	d.step(d.request(""))
 	visit := message.StatelessRequest{Exchange: d.waiting[0]}
 	for _, m := range []kernel.LaneMessage{message.Done{Seq: d.first()}, message.Progress{Seq: d.first()}, message.Failed{Seq: d.first()}} {

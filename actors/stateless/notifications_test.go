@@ -15,7 +15,7 @@ import (
 
 // forwarded lets the stateless session handle a message and returns what it passes on: "request: progress token" or "request:
 // log data".
-func (d *deskScript) forwarded(msg any) (list []string) {
+func (d *statelessScript) forwarded(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {
 		f, ok := e.Act.(reply.Notify)
@@ -35,7 +35,7 @@ func (d *deskScript) forwarded(msg any) (list []string) {
 
 // asking returns a request for the tool with additional members of _meta, each with a leading comma. With state and answers it is
 // a retry.
-func (d *deskScript) asking(id int, capabilities, meta, state, answers string) message.StatelessRequest {
+func (d *statelessScript) asking(id int, capabilities, meta, state, answers string) message.StatelessRequest {
 	d.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.1:%d", id)}}
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
@@ -56,7 +56,7 @@ func (d *deskScript) asking(id int, capabilities, meta, state, answers string) m
 const oneForm = `{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`
 
 // parked parks a call at one server request and returns its state.
-func (d *deskScript) parked(capabilities, meta string) string {
+func (d *statelessScript) parked(capabilities, meta string) string {
 	d.t.Helper()
 	d.step(d.asking(1, capabilities, meta, "", ""))
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
@@ -69,22 +69,22 @@ func (d *deskScript) parked(capabilities, meta string) string {
 	return d.states[0]
 }
 
-func (d *deskScript) progress() message.Progress {
+func (d *statelessScript) progress() message.Progress {
 	f := d.frame(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":1}}`)
 	var p protocol.Params
 	_ = p.Scan(&f)
 	return message.Progress{Seq: d.first(), Frame: f, Token: p.Token}
 }
 
-func (d *deskScript) log(level string) message.Log {
+func (d *statelessScript) log(level string) message.Log {
 	return message.Log{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)}
 }
 
 // Each request gets progress under its own token, and log lines of at least its own level, whatever the first request
 // of the call wanted (MCP 2026-07-28, basic/patterns/progress and server/utilities/logging).
-func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
+func TestNotificationsOfEachRequest(t *testing.T) {
 	const accept = `{"q1":{"action":"accept","content":{}}}`
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.now = time.Unix(1000, 0)
 	state := d.parked(`{"elicitation":{}}`, `,"progressToken":"old","io.modelcontextprotocol/logLevel":"debug"`)
 	d.step(d.progress()) // no request waits for it now
@@ -109,8 +109,8 @@ func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidMeanwhile(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestMissedNotifications(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	state := d.parked(`{"elicitation":{}}`, ``)
 	d.step(d.progress())
 	d.step(d.log("warning"))
@@ -121,7 +121,7 @@ func TestWhatWasSaidMeanwhile(t *testing.T) {
 }
 
 // A retry that no longer declares the needed capability is not sent the server request again.
-func TestARetryDeclaresAnew(t *testing.T) {
+func TestRetryDeclaresCapabilitiesAgain(t *testing.T) {
 	for _, c := range []struct {
 		capabilities, answers string
 		ends                  bool
@@ -130,7 +130,7 @@ func TestARetryDeclaresAnew(t *testing.T) {
 		{`{}`, `{}`, true},
 		{`{}`, `{"q1":{"action":"decline"}}`, false}, // no server request is open anymore
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		state := d.parked(`{"elicitation":{}}`, ``)
 		denied := ""
 		for _, e := range step(d.s, d.now, d.asking(2, c.capabilities, ``, state, c.answers), nil) {

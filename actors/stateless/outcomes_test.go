@@ -4,7 +4,7 @@ import "testing"
 
 // Answers are kept for retries, up to a limited time, number and size.
 func TestOutcomesAreBounded(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	keep := func(seq uint64, size int) { d.s.keep(d.now, outcome{seq: seq, frame: make([]byte, size)}, nil) }
 	check := func(what string, bytes int, first uint64) {
 		t.Helper()
@@ -33,8 +33,8 @@ func TestOutcomesAreBounded(t *testing.T) {
 }
 
 // All outcomes share one timer, also when they displace each other.
-func TestOutcomesHaveOneClock(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestOutcomesShareATimer(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	clocks := 0
 	for seq := range uint64(5) {
 		clocks += len(d.s.keep(d.now, outcome{seq: seq, frame: make([]byte, maxKept)}, nil))

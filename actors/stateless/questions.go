@@ -48,7 +48,7 @@ func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerReques
 func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.InputKind, out []kernel.Effect) []kernel.Effect {
 	return s.calls.End(now, v, "the client cannot answer the server's question", &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
-		Message: "the server sent a request that the client has not declared to support",
+		Message: "the client has not declared support for the server's request",
 	}, out)
 }
 

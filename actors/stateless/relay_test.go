@@ -24,7 +24,7 @@ func TestRelay(t *testing.T) {
 		{"no question at all", `"inputRequests":{"k":{"method":"tools/list"}}`, string(protocol.InternalFault)},
 		{"an unknown mode", `"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"x"}}}`, string(protocol.InternalFault)},
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.step(d.asking(1, `{"elicitation":{}}`, ``, "", ""))
 		frame := d.frame(`{"jsonrpc":"2.0","id":5,"result":{"resultType":"input_required",%s}}`, c.result)
 		got := "nothing"

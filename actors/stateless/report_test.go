@@ -10,14 +10,14 @@ import (
 )
 
 // The status names the client of a call without a session.
-func TestDeskReportNamesClients(t *testing.T) {
+func TestStatelessReportNamesClients(t *testing.T) {
 	for _, c := range []struct{ info, want string }{
 		{``, "client without name"},
 		{`"io.modelcontextprotocol/clientInfo":{"name":"editor","version":"1.98"},`, "editor 1.98"},
 		{`"io.modelcontextprotocol/clientInfo":{"name":"a\u001b[2Jb"},`, "a[2Jb"},
 		{`"io.modelcontextprotocol/clientInfo":{"name":7},`, "client without name"},
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		visit := d.request("")
 		raw := bytes.Replace(visit.Exchange.Frame.Raw, []byte(`"_meta":{`), []byte(`"_meta":{`+c.info), 1)
 		visit.Exchange.Frame, visit.Exchange.Params = actortest.Request(t, string(raw))

@@ -17,7 +17,7 @@ import (
 )
 
 // servers publishes servers with these names, and resources that change silently at the first one.
-func (d *deskScript) servers(names ...string) {
+func (d *statelessScript) servers(names ...string) {
 	var sources []catalog.Source
 	for i, name := range names {
 		source := catalog.Source{Server: &catalog.Server{Name: name, Order: i, Rules: config.DefaultServer(), Settled: true, Instructions: "Instructions of " + name + "."}}
@@ -31,7 +31,7 @@ func (d *deskScript) servers(names ...string) {
 }
 
 // ask sends a request and returns its answer, and whether it was sent to a server or makes a server list again.
-func (d *deskScript) ask(method, params string) (answer string, sent, served int) {
+func (d *statelessScript) ask(method, params string) (answer string, sent, served int) {
 	d.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Remote: "10.0.0.1:1"}}
 	x.Frame, x.Params = actortest.Request(d.t, fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s}}`, method, params))
@@ -66,7 +66,7 @@ func TestDiscover(t *testing.T) {
 		"the gateway itself":        {[]string{"one"}, "this", "is among its own servers", "supportedVersions"},
 		"a gateway without servers": {nil, "other", string(protocol.NodeMember("this")), "instructions"},
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.s.node = "this"
 		d.servers(c.servers...)
 		meta := ""
@@ -89,7 +89,7 @@ func TestMethodsOfTheOnlyServer(t *testing.T) {
 	}{
 		"one server": {[]string{"one"}, "custom/thing", 1}, "two servers": {[]string{"one", "two"}, "custom/thing", 0}, "none": {nil, "custom/thing", 0},
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.servers(c.servers...)
 		answer, sent, _ := d.ask(c.method, "")
 		if sent != c.sent || strings.HasPrefix(answer, string(protocol.MethodNotFound)) != (c.sent == 0) {
@@ -100,7 +100,7 @@ func TestMethodsOfTheOnlyServer(t *testing.T) {
 
 // The first page of a list that changes silently makes its server list again. Further pages do not.
 func TestListServedOnce(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.servers("one")
 	first, _, served := d.ask("resources/list", "")
 	if strings.Count(first, `"uri"`) != 10 || served != 1 {
@@ -117,7 +117,7 @@ func TestListServedOnce(t *testing.T) {
 // The servers log as verbosely as the most verbose request of the last minute. One timer lowers the level when no
 // request and no call wants it anymore.
 func TestLevelOfTheServers(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	now := 0
 	set := func(msg any) (levels []protocol.Level, timers int) {
 		for _, e := range step(d.s, d.now, msg, nil) {
@@ -200,7 +200,7 @@ func TestMemoOfClients(t *testing.T) {
 // While no request waits for a call, exactly the newest keptMessages notifications are kept for the next one.
 func TestKeptNotifications(t *testing.T) {
 	for _, n := range []int{keptMessages - 1, keptMessages, keptMessages + 3} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		state := d.parked(form, ``)
 		for i := range n {
 			d.step(message.Log{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":%d}}`, i)})
@@ -220,7 +220,7 @@ func TestKeptNotifications(t *testing.T) {
 
 // A server's request during a method that permits none is refused, and the call goes on.
 func TestQuestionsDuringOtherMethods(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.servers("one")
 	if _, sent, _ := d.ask("completion/complete", `"ref":{"type":"ref/resource","uri":"file:///1"},"argument":{"name":"a","value":"b"}`); sent != 1 {
 		t.Fatal("not sent to the server")
@@ -239,7 +239,7 @@ func TestQuestionsDuringOtherMethods(t *testing.T) {
 // A server request that its server has canceled is not sent to the client. The others are.
 func TestWithdrawnQuestions(t *testing.T) {
 	for key, want := range map[uint64]int{1: 1, 9: 2} { // number of questions left after the cancellation
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		state := d.parked(form, ``)
 		d.step(message.ServerRequest{Seq: d.first(), Key: 2, Frame: d.frame(oneForm)})
 		d.step(message.ServerRequestCanceled{Seq: d.first(), Key: key})
@@ -253,7 +253,7 @@ func TestWithdrawnQuestions(t *testing.T) {
 			t.Errorf("after the cancellation of %d: asked %d questions, want %d", key, questions, want)
 		}
 	}
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)
 	d.step(message.ServerRequestCanceled{Seq: d.first(), Key: 1})
 	d.wants("nothing is open anymore", d.asking(2, form, ``, state, `{}`))
@@ -266,7 +266,7 @@ func TestWithdrawnQuestions(t *testing.T) {
 func TestEarlyAnswersReachTheServer(t *testing.T) {
 	question := strings.Replace(oneForm, `"message":"?"`, `"message":"?","_meta":{"goblin-actor/key":"name"}`, 1)
 	for key, early := range map[string]bool{"name": true, "other": false} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		m := d.asking(1, form, ``, "", "")
 		raw := strings.Replace(string(m.Exchange.Frame.Raw), `"name":"one_ask"`, `"name":"one_ask","inputResponses":{"`+key+`":{"action":"decline"}}`, 1)
 		m.Exchange.Frame, m.Exchange.Params = actortest.Request(t, raw)
@@ -285,7 +285,7 @@ func TestEarlyAnswersReachTheServer(t *testing.T) {
 
 // Each round of questions has a state with its own number, and starts the reply window again.
 func TestRoundsOfQuestions(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)
 	for round := uint32(1); round <= 3; round++ {
 		opened, err := d.sealer.Open(state, d.now)
@@ -311,7 +311,7 @@ func TestRoundsOfQuestions(t *testing.T) {
 
 // A draining actor reports once that no client waits for it. Parked calls do not count, since their clients may never return.
 func TestDrained(t *testing.T) {
-	drained := func(d *deskScript, msg any) (n int) {
+	drained := func(d *statelessScript, msg any) (n int) {
 		for _, e := range step(d.s, d.now, msg, nil) {
 			if _, is := e.Msg.(message.Drained); is {
 				n++
@@ -319,16 +319,16 @@ func TestDrained(t *testing.T) {
 		}
 		return n
 	}
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	if n := drained(d, message.DrainSession{}); n != 1 {
 		t.Errorf("without calls: reported %d times", n)
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	d.parked(form, ``)
 	if n := drained(d, message.DrainSession{}); n != 1 {
 		t.Errorf("with a parked call: reported %d times", n)
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	d.step(d.asking(1, form, ``, "", ""))
 	if n := drained(d, message.DrainSession{}); n != 0 {
 		t.Errorf("with a running call: reported %d times", n)
@@ -342,7 +342,7 @@ func TestDrained(t *testing.T) {
 // While the actor drains, a client may still send the answer that a parked call waits for, until no client waits
 // anymore.
 func TestRetryWhileDraining(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)
 	other := d.asking(5, form, ``, "", "")
 	d.step(other)
@@ -350,7 +350,7 @@ func TestRetryWhileDraining(t *testing.T) {
 	if got := d.told(d.asking(2, form, ``, state, accept)); len(got) != 0 {
 		t.Errorf("while another client waits: told %q, want the call to go on", got)
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	state = d.parked(form, ``)
 	d.step(message.DrainSession{})
 	d.wants("drained", d.asking(2, form, ``, state, accept), "2: "+string(protocol.ShuttingDown))

@@ -16,8 +16,8 @@ import (
 )
 
 // The headers of a retry must match its arguments, as in any request (MCP 2026-07-28, streamable-http, server validation).
-func TestARetrysHeadersAreChecked(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestRetryHeadersAreChecked(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer()}}
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object","properties":{"a":{"type":"integer","x-mcp-header":"A"}}}}`)}
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}

@@ -23,7 +23,7 @@ const (
 )
 
 // told applies a message and returns what the clients are sent, as "id: result", "id: question", "id: status", "id: fault".
-func (d *deskScript) told(msg any) (list []string) {
+func (d *statelessScript) told(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {
 		switch a := e.Act.(type) {
@@ -51,7 +51,7 @@ func (d *deskScript) told(msg any) (list []string) {
 	return list
 }
 
-func (d *deskScript) wants(what string, msg any, want ...string) {
+func (d *statelessScript) wants(what string, msg any, want ...string) {
 	d.t.Helper()
 	if got := d.told(msg); fmt.Sprint(got) != fmt.Sprint(want) {
 		d.t.Errorf("%s: told %q, want %q", what, got, want)
@@ -61,25 +61,25 @@ func (d *deskScript) wants(what string, msg any, want ...string) {
 // A repeated retry gets the kept answer under its own id: a result, an error with its HTTP status, or the gateway's error.
 func TestRepeatedRetries(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(d *deskScript) any
+		end  func(d *statelessScript) any
 		want string
 	}{
-		"a result": {func(d *deskScript) any { return message.Done{Seq: d.first(), Frame: d.frame("%s", success)} }, "result"},
-		"an error": {func(d *deskScript) any {
+		"a result": {func(d *statelessScript) any { return message.Done{Seq: d.first(), Frame: d.frame("%s", success)} }, "result"},
+		"an error": {func(d *statelessScript) any {
 			return message.Done{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-7,"message":"no"}}`)}
 		}, "error"},
-		"an error with a status": {func(d *deskScript) any {
+		"an error with a status": {func(d *statelessScript) any {
 			return message.Done{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no"}}`)}
 		}, "404"},
-		"a gateway error": {func(d *deskScript) any {
+		"a gateway error": {func(d *statelessScript) any {
 			return message.Failed{Seq: d.first(), Fault: &protocol.Fault{Name: protocol.BackendDisconnected}}
 		}, string(protocol.BackendDisconnected)},
 	} {
 		for _, left := range []bool{false, true} { // whether the client has left before the answer
-			if _, failed := c.end(newDeskScript(t, 1)).(message.Failed); failed && !left {
+			if _, failed := c.end(newStatelessScript(t, 1)).(message.Failed); failed && !left {
 				continue // an error of the gateway is kept only if no request has got it
 			}
-			d := newDeskScript(t, 1)
+			d := newStatelessScript(t, 1)
 			state := d.parked(form, ``)
 			retry := d.asking(2, form, ``, state, accept)
 			d.wants(name+": the retry", retry)
@@ -102,8 +102,8 @@ func TestRepeatedRetries(t *testing.T) {
 }
 
 // An answer is kept only for the call, the request, the principal and the project that it belongs to.
-func TestKeptAnswersAreNotMixedUp(t *testing.T) {
-	d := newDeskScript(t, 1)
+func TestStoredAnswersBelongToTheirRequest(t *testing.T) {
+	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)
 	d.step(d.asking(2, form, ``, state, accept))
 	d.step(message.Done{Seq: d.first(), Frame: d.frame("%s", success)})
@@ -133,7 +133,7 @@ func TestStatusOfAnswers(t *testing.T) {
 		if got := statusOf(&f); got != want {
 			t.Errorf("%s: %d, want %d", raw, got, want)
 		}
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.step(d.asking(1, form, ``, "", ""))
 		word := map[int]string{200: "error", 400: "400", 404: "404"}[want]
 		if strings.Contains(raw, "result") {
@@ -146,7 +146,7 @@ func TestStatusOfAnswers(t *testing.T) {
 // A client has at most limits.parkedPerClient parked calls. Beyond that, its oldest call for which no request waits
 // ends, or if there is none, the new one. Zero means no limit.
 func TestParkedCallsOfAClient(t *testing.T) {
-	park := func(d *deskScript, id int) (seq uint64, told []string) {
+	park := func(d *statelessScript, id int) (seq uint64, told []string) {
 		d.t.Helper()
 		before := map[uint64]bool{}
 		for seq := range d.s.calls.All() {
@@ -164,7 +164,7 @@ func TestParkedCallsOfAClient(t *testing.T) {
 		}
 		return seq, told
 	}
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.s.limits.ParkedPerClient = 2
 	first, _ := park(d, 1)
 	second, told := park(d, 2)
@@ -187,7 +187,7 @@ func TestParkedCallsOfAClient(t *testing.T) {
 	if len(d.s.clients) != 0 {
 		t.Errorf("clients %v are left", d.s.clients)
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	d.s.limits.ParkedPerClient, d.s.limits.MaxInFlightPerClient = 0, 0
 	for id := range 5 {
 		park(d, id+1)
@@ -195,7 +195,7 @@ func TestParkedCallsOfAClient(t *testing.T) {
 	if d.s.calls.Len() != 5 {
 		t.Errorf("without a limit %d of 5 calls are left", d.s.calls.Len())
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	d.s.limits.ParkedPerClient = 1
 	d.s.clients["10.0.0.1"] = &usage{inFlight: 1, parked: 1}
 	if seq, told := park(d, 1); d.s.calls.Held(seq) != nil || fmt.Sprint(told) != "[1: OVERLOADED]" {
@@ -206,7 +206,7 @@ func TestParkedCallsOfAClient(t *testing.T) {
 // A client has at most limits.maxInFlightPerClient calls. Zero means no limit.
 func TestCallsOfAClientAreLimited(t *testing.T) {
 	for limit, want := range map[int]int{0: 5, 1: 1, 3: 3} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.s.limits.MaxInFlightPerClient = limit
 		refused := 0
 		for id := range 5 {
@@ -225,7 +225,7 @@ func TestShareOfLimits(t *testing.T) {
 			t.Errorf("share(%d, %d) = %d, want %d", c.limit, c.desks, got, c.want)
 		}
 	}
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.s.count = 4
 	limits := d.s.limits
 	limits.MaxInFlightPerClient, limits.ParkedPerClient = 8, 5
@@ -238,7 +238,7 @@ func TestShareOfLimits(t *testing.T) {
 // A call whose client has left is canceled: at once if the client cannot return, and after returnGrace if it has returned with a
 // state before. A parked call waits.
 func TestClientLeaves(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	first := d.asking(1, form, ``, "", "")
 	d.step(first)
 	d.step(reply.Departed{Seq: d.first(), X: first.Exchange})
@@ -246,17 +246,19 @@ func TestClientLeaves(t *testing.T) {
 		t.Error("the call of a client that cannot return continues")
 	}
 	for name, c := range map[string]struct {
-		meanwhile func(d *deskScript)
+		meanwhile func(d *statelessScript)
 		want      bool // whether the call continues
 	}{
-		"it does not return":      {func(*deskScript) {}, false},
-		"it has returned":         {func(d *deskScript) { d.step(d.asking(3, form, ``, d.states[0], accept)) }, true},
-		"its server asks again":   {func(d *deskScript) { d.step(message.ServerRequest{Seq: d.first(), Key: 9, Frame: d.frame(oneForm)}) }, true},
-		"it returned, and left":   {func(d *deskScript) { leave(d, 3) }, true}, // another timer runs
-		"the grace is not over":   {func(d *deskScript) { d.timers = nil }, true},
-		"an answer was delivered": {func(d *deskScript) { d.step(message.Done{Seq: d.first(), Frame: d.frame("%s", success)}) }, false},
+		"it does not return": {func(*statelessScript) {}, false},
+		"it has returned":    {func(d *statelessScript) { d.step(d.asking(3, form, ``, d.states[0], accept)) }, true},
+		"its server asks again": {func(d *statelessScript) {
+			d.step(message.ServerRequest{Seq: d.first(), Key: 9, Frame: d.frame(oneForm)})
+		}, true},
+		"it returned, and left":   {func(d *statelessScript) { leave(d, 3) }, true}, // another timer runs
+		"the grace is not over":   {func(d *statelessScript) { d.timers = nil }, true},
+		"an answer was delivered": {func(d *statelessScript) { d.step(message.Done{Seq: d.first(), Frame: d.frame("%s", success)}) }, false},
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.parked(form, ``)
 		leave(d, 2)
 		d.timers = slices.DeleteFunc(d.timers, func(m any) bool { _, is := m.(graceOver); return !is })
@@ -275,7 +277,7 @@ func TestClientLeaves(t *testing.T) {
 }
 
 // leave lets the client return with an answer, and leave before the call has ended.
-func leave(d *deskScript, id int) {
+func leave(d *statelessScript, id int) {
 	retry := d.asking(id, form, ``, d.states[0], accept)
 	d.step(retry)
 	for _, e := range step(d.s, d.now, reply.Departed{Seq: d.first(), X: retry.Exchange}, nil) {
@@ -290,7 +292,7 @@ func leave(d *deskScript, id int) {
 
 // If one of several requests for a call leaves, the others get the answer.
 func TestOneOfSeveralRequestsLeaves(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)
 	second, third := d.asking(2, form, ``, state, accept), d.asking(3, form, ``, state, accept)
 	d.step(second)
@@ -304,12 +306,12 @@ func TestCancelStateless(t *testing.T) {
 	cancel := func(id string) message.CancelStateless {
 		return message.CancelStateless{Remote: "stdio", RequestID: id}
 	}
-	stdio := func(d *deskScript, id int, state, answers string) message.StatelessRequest {
+	stdio := func(d *statelessScript, id int, state, answers string) message.StatelessRequest {
 		m := d.asking(id, form, ``, state, answers)
 		m.Exchange.Origin = downstream.Origin{Remote: "stdio", Stdio: true}
 		return m
 	}
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.step(stdio(d, 1, "", ""))
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
 	for _, timer := range d.timers {
@@ -329,7 +331,7 @@ func TestCancelStateless(t *testing.T) {
 	if d.s.calls.Len() != 0 {
 		t.Error("the call continues without requests")
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	d.servers("one")
 	for id := range 2 {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio", Stdio: true}}

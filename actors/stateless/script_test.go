@@ -18,8 +18,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// deskScript feeds random messages to step and records what is needed to check its invariants.
-type deskScript struct {
+// statelessScript feeds random messages to step and records what is needed to check its invariants.
+type statelessScript struct {
 	t        *testing.T
 	s        *state
 	now      time.Time
@@ -36,12 +36,12 @@ type deskScript struct {
 	id       int
 }
 
-func newDeskScript(t *testing.T, seed uint64) *deskScript {
+func newStatelessScript(t *testing.T, seed uint64) *statelessScript {
 	t.Helper()
 	sealer := seal.New([32]byte{1})
 	limits := config.Default().Limits
 	limits.MaxInFlightPerClient, limits.ParkedPerClient = 6, 4
-	d := &deskScript{t: t, now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(seed, 3)), sealer: sealer,
+	d := &statelessScript{t: t, now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(seed, 3)), sealer: sealer,
 		answered: map[*downstream.Exchange]int{}, left: map[*downstream.Exchange]bool{}, asks: map[uint64]int{}}
 	d.s = newState(Options{Count: 1, Limits: limits, Sealer: sealer}, kernel.Reference{})
 	server := &catalog.Server{Name: "one", Rules: config.DefaultServer()}
@@ -54,7 +54,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 }
 
 // first returns the number of the call that began first.
-func (d *deskScript) first() uint64 {
+func (d *statelessScript) first() uint64 {
 	for seq := range d.s.calls.All() {
 		if message.SeqNumber(seq) == 1 {
 			return seq
@@ -63,7 +63,7 @@ func (d *deskScript) first() uint64 {
 	return 0
 }
 
-func (d *deskScript) step(msg any) {
+func (d *statelessScript) step(msg any) {
 	for _, e := range step(d.s, d.now, msg, nil) {
 		switch a := e.Act.(type) {
 		case reply.Answer:
@@ -95,14 +95,14 @@ func (d *deskScript) step(msg any) {
 	}
 }
 
-func (d *deskScript) final(x *downstream.Exchange) {
+func (d *statelessScript) final(x *downstream.Exchange) {
 	if d.answered[x]++; d.answered[x] > 1 {
 		d.t.Fatalf("request %s was answered twice", x.Frame.Raw)
 	}
 }
 
 // request returns a modern tools/call; with a state it is a retry.
-func (d *deskScript) request(state string) message.StatelessRequest {
+func (d *statelessScript) request(state string) message.StatelessRequest {
 	d.id++
 	more := ""
 	if state != "" {
@@ -125,19 +125,19 @@ func (d *deskScript) request(state string) message.StatelessRequest {
 	return visit
 }
 
-func (d *deskScript) frame(format string, args ...any) protocol.Frame {
+func (d *statelessScript) frame(format string, args ...any) protocol.Frame {
 	d.t.Helper()
 	return actortest.Frame(d.t, fmt.Sprintf(format, args...))
 }
 
-func (d *deskScript) anyCall() uint64 {
+func (d *statelessScript) anyCall() uint64 {
 	if len(d.running) == 0 {
 		return 0
 	}
 	return d.running[d.rng.IntN(len(d.running))]
 }
 
-func (d *deskScript) random() {
+func (d *statelessScript) random() {
 	seq := d.anyCall()
 	switch d.rng.IntN(12) {
 	case 0, 1:
@@ -179,9 +179,9 @@ func (d *deskScript) random() {
 
 // In any order of messages: a request is answered at most once, under its own id, and a server request at most once. At the end every
 // request whose client has not left is answered, and no state remains.
-func TestDeskScripts(t *testing.T) {
+func TestStatelessScripts(t *testing.T) {
 	for seed := range uint64(500) {
-		d := newDeskScript(t, seed)
+		d := newStatelessScript(t, seed)
 		for range 120 {
 			d.random()
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // mustOpen returns a legacy server's error that asks the client to open URLs.
-func (d *deskScript) mustOpen(urls ...string) message.Done {
+func (d *statelessScript) mustOpen(urls ...string) message.Done {
 	var list []string
 	for i, url := range urls {
 		list = append(list, fmt.Sprintf(`{"mode":"url","url":%q,"elicitationId":"e%d","message":"m"}`, url, i))
@@ -29,7 +29,7 @@ const opensURLs = `{"elicitation":{"url":{}}}`
 // A server's error that asks to open URLs becomes server requests with one key each. The retry calls the server again, without a
 // state.
 func TestURLsAreRequested(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.step(d.asking(1, opensURLs, ``, "", ""))
 	var answer string
 	for _, e := range step(d.s, d.now, d.mustOpen("https://a/x", "https://b/y"), nil) {
@@ -45,7 +45,7 @@ func TestURLsAreRequested(t *testing.T) {
 	if strings.Contains(answer, `"q3"`) || strings.Contains(answer, `"q0"`) {
 		t.Errorf("the answer has other keys: %s", answer)
 	}
-	d = newDeskScript(t, 1)
+	d = newStatelessScript(t, 1)
 	d.step(d.asking(1, opensURLs, ``, "", ""))
 	d.step(d.mustOpen("https://a/x"))
 	var sent []message.Dispatch
@@ -73,7 +73,7 @@ func TestURLsAreRequestedOnce(t *testing.T) {
 		"another path":       {[]string{"https://a/x", "https://a/y", "https://a/y"}, 2},
 		"different each one": {[]string{"https://a/1", "https://a/2", "https://a/3", "https://a/4", "https://a/5"}, maxURLRounds},
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.step(d.asking(1, opensURLs, ``, "", ""))
 		for i, url := range c.urls {
 			d.states = nil
@@ -91,7 +91,7 @@ func TestURLsAreRequestedOnce(t *testing.T) {
 
 // A client that has not declared that it opens URLs cannot be asked. Errors that only look alike pass unchanged.
 func TestURLsThatCannotBeRequested(t *testing.T) {
-	d := newDeskScript(t, 1)
+	d := newStatelessScript(t, 1)
 	d.step(d.asking(1, form, ``, "", ""))
 	d.wants("not declared", d.mustOpen("https://a/x"), "1: "+string(protocol.ClientCannotAnswer))
 	for name, body := range map[string]string{
@@ -99,7 +99,7 @@ func TestURLsThatCannotBeRequested(t *testing.T) {
 		"no URLs":      `{"code":-32042,"message":"","data":{"elicitations":[]}}`,
 		"no url":       `{"code":-32042,"message":"","data":{"elicitations":[{"url":7}]}}`,
 	} {
-		d := newDeskScript(t, 1)
+		d := newStatelessScript(t, 1)
 		d.step(d.asking(1, opensURLs, ``, "", ""))
 		d.wants(name, message.Done{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","id":5,"error":%s}`, body)}, "1: error")
 	}

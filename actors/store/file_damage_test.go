@@ -14,7 +14,7 @@ import (
 )
 
 // If one catalog is damaged, only that catalog is lost.
-func TestADamagedEntry(t *testing.T) {
+func TestDamagedEntry(t *testing.T) {
 	path, key := begin(t)
 	if _, err := write(path, testVault, key, batch{catalogs: map[string]*message.KnownCatalog{"t": catalogOf(now, "z")}}, writeWait); err != nil {
 		t.Fatal(err)

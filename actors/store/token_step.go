@@ -19,7 +19,7 @@ const maxUnread = message.MaxTokens
 // Error texts for logins that are not on disk or cannot be read.
 const (
 	notKept   = "it is kept in memory only, because the state file is not in use"
-	notGone   = "the state file cannot be used; if it contains the login, it still does"
+	notGone   = "the state file cannot be used, so a login that it contains was not removed"
 	overtaken = "a newer value replaced it before it was written"
 	noRoom    = "the state file is full; it holds the maximum number of logins"
 	tooLarge  = "its key or its value is too large"

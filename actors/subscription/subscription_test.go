@@ -50,7 +50,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
 		{"another one canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
 		{"its client left", "", []any{message.Published{Snapshot: snapshot}, reply.Departed{}}, "nothing", "nothing"},
-		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
+		{"of an unknown server", "absent", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {
 		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
@@ -157,7 +157,7 @@ func TestUnmentionedResourceIsNotAcknowledged(t *testing.T) {
 
 // A stream ends when a reload moves its subscriptions to other connections. Its client then opens a new stream. Before
 // the acknowledgment, the stream is refused with an error.
-func TestAStreamEndsWithItsConnections(t *testing.T) {
+func TestStreamEndsWhenItsConnectionsChange(t *testing.T) {
 	with := func(isolation string) message.Published {
 		rules := config.DefaultServer()
 		rules.Isolation = isolation
@@ -197,7 +197,7 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 }
 
 // A stream ignores a revocation that precedes its client's admission, and ends with one that follows it.
-func TestAStreamKnowsWhoWasAdmittedSince(t *testing.T) {
+func TestStreamIgnoresEarlierRevocation(t *testing.T) {
 	x := &downstream.Exchange{}
 	s := newState(Options{Exchange: x, Admitted: message.Admitted{Who: &identity.Principal{ID: "key:alice"}, Epoch: 7}}, kernel.Reference{})
 	for epoch, leaves := range map[uint64]bool{6: false, 8: true} {

@@ -130,7 +130,7 @@ func TestLogoutIsOnDisk(t *testing.T) {
 }
 
 // A logout does not wait for a refresh that has failed, which returns no token, or for requests from before a restart.
-func TestLogoutWithoutATokenToCome(t *testing.T) {
+func TestLogoutAfterFailedRefresh(t *testing.T) {
 	for name, of := range map[string]func(*script, refresh){
 		"the refresh fails": func(p *script, r refresh) {
 			p.tell(granted{number: r.number, err: &oauth.OAuthError{Code: "invalid_grant"}})

@@ -27,7 +27,7 @@ type Options struct {
 
 	Raise string        // what to raise, one of Raises; default clients
 	Rates []float64     // open loop: calls per second, one step each
-	Max   int           // maximum amount of what is raised; default 1024 clients, 10000 of anything else
+	Max   int           // upper limit of the raised quantity; default 1024 for clients, 10000 for others
 	P99   time.Duration // limit for the p99 latency; 0 = none
 	Time  time.Duration // approximate time of the whole run; default 60 s
 	Step  time.Duration // of one step; default depends on Time, from 250 ms to 3 s

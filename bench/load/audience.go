@@ -47,7 +47,7 @@ func (a *Audience) FirstReceived() time.Time {
 	return epoch.Add(time.Duration(a.subscribers[0].receivedAt.Load()))
 }
 
-// Now returns the time since the epoch of the run.
+// Now returns the time since epoch.
 func Now() time.Duration { return time.Since(epoch) }
 
 // Open opens n streams of clients of an era to a server or gateway.

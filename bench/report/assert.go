@@ -22,7 +22,7 @@ type Assertion struct {
 	metric  string
 	words   []string // kind and targets, in lower case
 	clients int      // 0 = any
-	to      string   // the target to divide by; "" = none; a ratio is then relative to the reverse proxy if that was measured, otherwise to the base
+	to      string   // the target to divide by; "" = none given: a ratio then refers to the reverse proxy if it was measured, otherwise to the base
 	op      string
 	limit   float64 // in the unit of the metric's table column
 }

@@ -113,7 +113,7 @@ func (s LimitSeries) heading() string {
 func (s LimitSeries) words() []string {
 	var all []string
 	if k := s.Knee; k != nil && s.Raise == "rate" {
-		all = append(all, fmt.Sprintf("Sustained: %g calls/s, p50 %s, p99 %s since calls were due.", k.Offered, FormatMicros(k.P50), FormatMicros(k.P99)))
+		all = append(all, fmt.Sprintf("Sustained: %g calls/s, p50 %s, p99 %s, measured from when calls were due.", k.Offered, FormatMicros(k.P50), FormatMicros(k.P99)))
 	} else if k != nil && s.Raise != "clients" {
 		all = append(all, fmt.Sprintf("Sustained: %d %s, %.0f calls/s by %s, p50 %s, p99 %s, gateway RSS %.0f MiB.", k.Raised, s.Raise, k.PerSecond, FormatClients(k.Clients), FormatMicros(k.P50), FormatMicros(k.P99), k.RSS))
 	} else if k != nil {

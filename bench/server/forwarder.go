@@ -39,8 +39,8 @@ func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) erro
 	})
 }
 
-// move copies until src ends, through one buffer. With length, it collects that many bytes of a message before it
-// writes them.
+// move copies until src ends, through one buffer. length, if not nil, returns the length of a message from its first
+// bytes; move then writes each message only once it is complete.
 func move(dst io.Writer, src io.Reader, length func(begin []byte) int) {
 	buffer := make([]byte, forwarderBuffer)
 	for {

@@ -92,7 +92,7 @@ func TestAuditLogRecordsRefusals(t *testing.T) {
 	}
 }
 
-// doorLines returns event, principal and outcome of the log lines about refusals and keys.
+// doorLines returns event, principal and outcome of the audit lines about refusals and keys.
 func doorLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)

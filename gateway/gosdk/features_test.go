@@ -79,7 +79,7 @@ func full(canceled chan<- struct{}) *mcp.Server {
 	return s
 }
 
-// seen has what a client was notified of.
+// seen records the notifications that a client received.
 type seen struct{ progress, tools, updates chan string }
 
 // dial connects a client of the SDK that speaks the era to g.

@@ -111,7 +111,7 @@ func touch(s *server.MCPServer) error {
 	return nil
 }
 
-// person answers a server's requests.
+// person answers a server's requests as a user would.
 type person struct{}
 
 func (person) Elicit(context.Context, mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {

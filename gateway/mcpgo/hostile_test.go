@@ -38,7 +38,7 @@ func hostile(hold <-chan struct{}, canceled chan<- struct{}) *server.MCPServer {
 	return s
 }
 
-// Whatever a handler does, only its own call fails, and the connection stays.
+// Whatever a handler does, only its own call fails, and the connection stays open.
 func TestHostileHandlers(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
@@ -86,7 +86,8 @@ func TestHostileHandlers(t *testing.T) {
 	}
 }
 
-// The end of the gateway and the removal of a server leave no goroutine behind, also while handlers run and ask.
+// The end of the gateway and the removal of a server leave no goroutine behind, even while handlers run and wait for
+// the client's answers.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, era := range eras {

@@ -7,7 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// watched knows the sessions of the servers of tests.
+// watched holds the sessions of the tests' servers.
 var watched = sessions{by: map[server.ClientSession]bool{}}
 
 type sessions struct {
@@ -34,7 +34,7 @@ func (s *sessions) all() (all []server.ClientSession) {
 	return all
 }
 
-// watch makes watched know the sessions of s, with hooks of the library.
+// watch records the sessions of s in watched, using hooks of the library.
 func watch(s *server.MCPServer) *server.MCPServer {
 	hooks := &server.Hooks{}
 	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) { watched.set(session, true) })

@@ -40,7 +40,7 @@ func (g *gateway) Act(_ context.Context, a status.Action) error {
 	if a.Verb == status.Reload {
 		return fmt.Errorf("%w: goblin.yaml:1:1: no", status.ErrNotReloaded)
 	}
-	if a.Server == "nobody" {
+	if a.Server == "absent" {
 		return fmt.Errorf("restart: %w", status.ErrNotThere)
 	}
 	return nil
@@ -91,7 +91,7 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "files"}); err != nil {
 		t.Error(err)
 	}
-	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "nobody"}); err == nil || !strings.Contains(err.Error(), "not found") {
+	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "absent"}); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("Act on an unknown server: got %v", err)
 	}
 	if want := (status.Action{Verb: status.Restart, Server: "files"}); len(g.acted) != 2 || g.acted[0] != want {
@@ -148,7 +148,7 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		{"GET", "/eventz?once", "", 200},
 		{"POST", "/actions/restart", "not json", 400},
 		{"POST", "/actions/restart", strings.Repeat(" ", maxActionBytes+1), 400},
-		{"POST", "/actions/restart", `{"server":"nobody"}`, 404},
+		{"POST", "/actions/restart", `{"server":"absent"}`, 404},
 		{"POST", "/actions/restart", `{"server":"files"}`, 204},
 		{"POST", "/actions/reload", `{}`, 404}, // this process has no configuration file
 		{"GET", "/actions/restart", "", 405},

@@ -39,7 +39,7 @@ func TestNewestReadsFromTheEnd(t *testing.T) {
 		{Filter{Item: "*_file", Server: "f*"}, 1, 1, "write_file", "write_file"},
 		{Filter{Item: "file://*.txt"}, 9, 1, "file:///notes/a.txt", "file:///notes/a.txt"},
 		{Filter{Brief: true, Since: time.Now().Add(30 * time.Minute)}, 100, 3, "write_file", "file:///notes/a.txt"},
-		{Filter{Who: "nobody"}, 10, 0, "", ""},
+		{Filter{Who: "absent"}, 10, 0, "", ""},
 	} {
 		found, end, err := Newest(path, c.filter, c.n)
 		if err != nil || len(found) != c.want {

@@ -112,13 +112,13 @@ func TestAdmit(t *testing.T) {
 	old := d.issue(Key{Name: "old", Expires: time.Now().Add(-time.Second)})
 	d.configure(Settings{Rights: func(roles []string, key string, local bool) string { return fmt.Sprint(roles, key, local) }})
 	other, _ := NewKey()
-	const nobody, wrong, malformed = "401 UNAUTHENTICATED", `401 UNAUTHENTICATED , error="invalid_token"`, `400 INVALID_REQUEST , error="invalid_request"`
+	const noKey, wrong, malformed = "401 UNAUTHENTICATED", `401 UNAUTHENTICATED , error="invalid_token"`, `400 INVALID_REQUEST , error="invalid_request"`
 	for _, c := range []struct {
 		authorization, query string
 		want                 string
 	}{
-		{"", "", nobody},
-		{"Basic dXNlcjpwYXNz", "", nobody},
+		{"", "", noKey},
+		{"Basic dXNlcjpwYXNz", "", noKey},
 		{"Bearer " + key, "", "key:ci"},
 		{"bearer   " + key, "", "key:ci"},
 		{"BEARER " + key, "x=access_token", "key:ci"},

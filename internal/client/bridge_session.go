@@ -30,7 +30,7 @@ func (s *bridgeState) connect() {
 	s.send(s.gen, bridgeItem{kind: kind, frame: s.hello})
 }
 
-// lostOn abandons the session of link gen, if it is the current one.
+// lostOn abandons the session if link gen is its current link.
 func (s *bridgeState) lostOn(gen uint64, why error) {
 	if gen == s.gen && (s.phase == bridgeReady || s.phase == bridgeOpening) {
 		s.lost(why)

@@ -169,7 +169,7 @@ func TestNotificationsAndQuestions(t *testing.T) {
 }
 
 // Pending requests fail when the connection ends, and nothing is sent after Close.
-func TestEnd(t *testing.T) {
+func TestRequestsFailWhenTheConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := over(t, demo.NewClock(), Options{})
 		result := make(chan error)

@@ -46,7 +46,8 @@ type concealer struct {
 	moved []config.Variable
 }
 
-// nameFor returns a variable name for a value after the text before, or after a flag.
+// nameFor returns a variable name for a value, derived from before, the text before it in the same string, or else from
+// flag. An empty flag means "secret".
 func (c *concealer) nameFor(before, flag string) string {
 	if found := namedBefore().FindStringSubmatch(before); found != nil {
 		flag = found[1]

@@ -31,7 +31,7 @@ func Noticed[T any](t testing.TB, base T, ignored map[string]string, notices fun
 		}
 		if !noticed {
 			missed++
-			t.Errorf("a change of %s is not noticed; compare it, or list it with a reason", path)
+			t.Errorf("a change of %s is not noticed; compare the field, or list it as ignored with a reason", path)
 		}
 	})
 	for _, path := range slices.Sorted(maps.Keys(unused)) {

@@ -20,8 +20,8 @@ func TestCut(t *testing.T) {
 	}
 	const s, quoted = "hunter2+hunter/2", "a \"quoted\"\nsecret <&> é"
 	known.Replace("configuration", s, "short", quoted, "hunter2+hunter/2 and more")
-	var nobody *Redactor
-	if nobody.Cut(s) != s {
+	var absent *Redactor
+	if absent.Cut(s) != s {
 		t.Error("a nil redactor hides something")
 	}
 	raw, _ := json.Marshal(quoted)
@@ -72,7 +72,7 @@ func TestCutShort(t *testing.T) {
 		t.Error(got)
 	}
 	known.Replace("configuration", "hunter2+hunter/2", "another secret")
-	var nobody *Redactor
+	var absent *Redactor
 	for _, c := range []struct{ in, want string }{
 		{"", ""},
 		{"token hunter2+hunter/2", "token " + Hidden},
@@ -87,7 +87,7 @@ func TestCutShort(t *testing.T) {
 		if got := known.CutShort(c.in); got != c.want {
 			t.Errorf("CutShort(%q)\n got %q\nwant %q", c.in, got, c.want)
 		}
-		if nobody.CutShort(c.in) != c.in {
+		if absent.CutShort(c.in) != c.in {
 			t.Error("a nil redactor hides something")
 		}
 	}
@@ -199,8 +199,8 @@ func BenchmarkCut(b *testing.B) {
 	}
 }
 
-// TestValuesComeAndGo checks that after adding and removing values, a redactor hides the same as a new one with the remaining values.
-func TestValuesComeAndGo(t *testing.T) {
+// TestValuesAreAddedAndRemoved checks that after adding and removing values, a redactor hides the same as a new one with the remaining values.
+func TestValuesAreAddedAndRemoved(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	value := func() string { return fmt.Sprintf("secret+of/%02d", rng.IntN(30)) }
 	var r Redactor

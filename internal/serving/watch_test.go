@@ -52,7 +52,7 @@ func TestLostFileEvents(t *testing.T) {
 }
 
 // A file that is being written is not read before it has settled, because it may be empty meanwhile.
-func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
+func TestFileBeingWrittenIsNotRead(t *testing.T) {
 	const step = settle / 2
 	for name, test := range map[string]struct {
 		text   string

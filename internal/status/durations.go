@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// DurationBounds are the upper bounds of the buckets of Durations in seconds, as the semantic conventions for MCP ask for.
+// DurationBounds are the upper bounds of the buckets of Durations in seconds, as the semantic conventions for MCP specify
+// them.
 var DurationBounds = [...]float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 // maxSeries is the maximum number of series of one Durations. Later ones are counted without their item and version, and with

@@ -37,7 +37,7 @@ func TestFinishedCalls(t *testing.T) {
 	if got := m.Finished("", last.Number-1); len(got) != 1 || got[0] != last {
 		t.Errorf("calls after the last but one: %+v", got)
 	}
-	if got := m.Finished("nobody", 0); got == nil || len(got) != 0 {
+	if got := m.Finished("absent", 0); got == nil || len(got) != 0 {
 		t.Errorf("calls of an unknown server: %v", got)
 	}
 }

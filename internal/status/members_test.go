@@ -19,7 +19,7 @@ func TestMembers(t *testing.T) {
 	if len(got) != 2 || got[0].Name != "a" || got[0].Standing() != "1/2 ready" || got[0].Tools != 4 || got[1].Standing() != "waiting" || got[1].Reason != "no such file" {
 		t.Errorf("Members: got %+v", got)
 	}
-	if len(s.Members("solo")) != 0 || s.Member("solo") != nil || s.Member("b") == nil || s.Member("nobody") != nil {
+	if len(s.Members("solo")) != 0 || s.Member("solo") != nil || s.Member("b") == nil || s.Member("absent") != nil {
 		t.Error("Member: got a wrong member, or none")
 	}
 }

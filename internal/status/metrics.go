@@ -44,7 +44,7 @@ func NewMetrics() *Metrics {
 	return &Metrics{servers: map[string]*ServerMetrics{}}
 }
 
-// Observer is told of events that the metrics count. Its methods must not block.
+// Observer receives the events that the metrics count. Its methods must not block.
 type Observer interface {
 	// CallEnded says that a call of a server has ended. e is valid until CallEnded returns.
 	CallEnded(server string, e *Ended)

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// bounds are the upper bounds of the buckets in seconds, in steps of 1-2.5-5: from less than a local call takes to the longest timeout.
+// bounds are the upper bounds of the buckets in seconds. They range from less than the duration of a local call to the
+// longest timeout.
 var bounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900}
 
 // histogram counts durations in fixed buckets. An observation takes two atomic adds and no lock. (The histogram of the metrics library takes a

@@ -9,14 +9,14 @@ import (
 	"goblin-actor/protocol"
 )
 
-// attrServer names the server as the configuration does. The conventions have no such attribute.
+// attrServer is the attribute for the server's name in the configuration. The conventions define no such attribute.
 const attrServer = "goblin.server.name"
 
-// otherMethod is the value of mcp.method.name for a method that no version of the protocol has, in metrics and names of spans.
+// otherMethod stands for all methods that no protocol version defines, in metrics and span names.
 const otherMethod = "_OTHER"
 
-// appendMethod appends the attributes of a method. text is its name if it is protocol.MethodOther; "" = otherMethod. item is the tool
-// or prompt.
+// appendMethod appends the attributes of a method. If the method is protocol.MethodOther, text is its name, or "" for
+// otherMethod. item is the tool or prompt.
 func appendMethod(attrs []attribute.KeyValue, m protocol.Method, text, item string) []attribute.KeyValue {
 	attrs = append(attrs, attribute.String("mcp.method.name", methodName(m, text)))
 	if m == protocol.MethodToolsCall {
@@ -73,7 +73,7 @@ const (
 	errorCancelled = "cancelled"
 )
 
-// errorOfAnswer returns the class of an answer's error; "" = a result.
+// errorOfAnswer returns the class of an answer's error, or "" for a result.
 func errorOfAnswer(code int, tool, cancelled bool) string {
 	switch {
 	case code != 0:
@@ -86,7 +86,7 @@ func errorOfAnswer(code int, tool, cancelled bool) string {
 	return ""
 }
 
-// errorOfCall returns the class of the error with which a call of a server has ended; "" = a result.
+// errorOfCall returns the class of the error with which a server's call ended, or "" for a result.
 func errorOfCall(e *status.Ended) string {
 	if e.Outcome == status.OutcomeOK {
 		return ""

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	errorPause = time.Minute // between two lines about errors of the exporters
-	errorText  = 300         // bytes of an error in the log
+	errorPause = time.Minute // minimum time between two log lines about export errors
+	errorText  = 300         // maximum bytes of an error in the log
 )
 
-// errorLog logs the errors of the SDK, at most one in errorPause. A collector's text may be in them.
+// errorLog logs the errors of the SDK, at most one per errorPause. They may contain text from the collector.
 type errorLog struct {
 	log     *slog.Logger
 	secrets *secret.Redactor

@@ -61,7 +61,7 @@ func TestMetricsWithoutTraces(t *testing.T) {
 	g.post(plainCall, session...)
 	for _, test := range []struct {
 		metric, tool string
-		points       int // the first has initialize, too
+		points       int // the server metric also counts initialize
 	}{{"mcp.server.operation.duration", "one_echo", 2}, {"mcp.client.operation.duration", "echo", 1}} {
 		found := false
 		for _, p := range r.Points(t, test.metric, test.points) {
@@ -77,7 +77,7 @@ func TestMetricsWithoutTraces(t *testing.T) {
 	}
 }
 
-// Arguments and results are recorded only if they are wanted, and without known secrets.
+// Arguments and results are recorded only if telemetry.payloads is set, and without known secrets.
 func TestPayloads(t *testing.T) {
 	var known secret.Redactor
 	known.Replace("test", "hunter2hunter2")

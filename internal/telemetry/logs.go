@@ -13,11 +13,12 @@ import (
 	"goblin-actor/internal/trace"
 )
 
-// maxLogText is the maximum length of a message or attribute of an exported line. The queue of lines is bounded by their number.
+// maxLogText is the maximum length of a message or attribute of an exported line, because the queue of lines is bounded only in their
+// number.
 const maxLogText = 4 << 10
 
-// Logs returns a handler that passes records to next and also exports them. Lines about a sampled call have the trace of the call.
-// A nil or traceless Telemetry returns next.
+// Logs returns a handler that passes records to next and also exports them. Exported lines about a sampled call have
+// the ids of its trace. Logs returns next if t is nil or does not export logs.
 func (t *Telemetry) Logs(next slog.Handler) slog.Handler {
 	if t == nil || t.logs == nil {
 		return next
@@ -33,7 +34,7 @@ type logHandler struct {
 	prefix string               // of WithGroup
 }
 
-// Enabled implements slog.Handler: the level of the log also holds for the export.
+// Enabled implements slog.Handler. The level of the log also applies to the export.
 func (h *logHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.next.Enabled(ctx, level)
 }
@@ -44,7 +45,7 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// export emits the record. The SDK's queue drops the oldest if it is full.
+// export emits the record. If the SDK's queue is full, the SDK drops the oldest record.
 func (h *logHandler) export(r slog.Record) {
 	var out log.Record
 	out.SetTimestamp(r.Time)

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The families of metrics, in the order of producer.durations.
+// The families of metrics, in the same order as producer.durations.
 const (
 	serverOperation = iota
 	clientOperation
@@ -30,11 +30,11 @@ var familyNames = [families]struct{ name, text string }{
 	{"mcp.client.session.duration", "Duration of a session with a server."},
 }
 
-// producer counts durations and hands them to the SDK's reader. Counting in memory costs a request less than the SDK's
-// instruments do, which sort and hash a set of attributes for each measurement.
+// producer counts durations and hands them to the SDK's reader. This costs less per request than the SDK's instruments,
+// which sort and hash a set of attributes for each measurement.
 type producer struct {
 	durations [families]status.Durations
-	delta     bool // each export has what was added since the last one (OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE)
+	delta     bool // each export contains only what was added since the previous one (OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE)
 
 	mu    sync.Mutex
 	began time.Time // of the exported interval

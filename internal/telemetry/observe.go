@@ -46,7 +46,8 @@ func (t *Telemetry) Began(x *downstream.Exchange) {
 	x.Report.Trace = r
 }
 
-// Answered counts the answer of a request, and records the span of a sampled one. It implements downstream.Observer.
+// Answered counts the answer to a request, and records the span if the request is sampled. It implements
+// downstream.Observer.
 func (t *Telemetry) Answered(x *downstream.Exchange, answer []byte) {
 	class := errorOfAnswer(x.Report.Code, x.Report.ToolErr, x.Report.Cancelled)
 	version := x.Report.Version
@@ -70,7 +71,7 @@ func transportOf(o *downstream.Origin) string {
 	return "http"
 }
 
-// serverSpan returns the record of a sampled request. It copies everything, as the frames may be reused.
+// serverSpan returns the record of a sampled request. It copies everything, because the frames may be reused.
 func (t *Telemetry) serverSpan(x *downstream.Exchange, r *trace.Request, class, version string, answer []byte, now time.Time) record {
 	raw := x.Frame.Raw
 	attrs := make([]attribute.KeyValue, 0, 16)
@@ -109,7 +110,7 @@ func (t *Telemetry) payload(raw []byte) string {
 	return t.secrets.Cut(status.Cut(string(raw[:min(len(raw), maxPayload+1)]), maxPayload))
 }
 
-// CallEnded counts a server's answer, and records the span of a sampled call. It implements status.Observer.
+// CallEnded counts a server's answer, and records the span if the call is sampled. It implements status.Observer.
 func (t *Telemetry) CallEnded(name string, e *status.Ended) {
 	class, now := errorOfCall(e), e.Began.Add(e.Took)
 	item := ""

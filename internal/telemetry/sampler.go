@@ -36,7 +36,7 @@ func (s *settings) samplerOf(name, argument string) sampler {
 	return sampler{sdktrace.AlwaysSample(), true}
 }
 
-// ratio reads the part of the traces that is sampled.
+// ratio parses the fraction of traces to sample.
 func (s *settings) ratio(text string) float64 {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -64,7 +64,7 @@ func (s sampler) samples(parent trace.Context, id [16]byte) bool {
 // newTraceID returns a random id of a trace.
 func newTraceID() (id [16]byte) {
 	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
-	binary.NativeEndian.PutUint64(id[8:], rand.Uint64()|1) // never all zeros, which is not an id
+	binary.NativeEndian.PutUint64(id[8:], rand.Uint64()|1) // never all zeros, which would be invalid
 	return id
 }
 

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// settings is what the configuration and the variables OTEL_* ask for.
+// settings holds the effective values of the configuration and the OTEL_* variables.
 type settings struct {
 	traces, metrics, logs signal
 	sampler               sampler
@@ -31,7 +31,7 @@ const exporterPrefix = "OTEL_EXPORTER_OTLP_"
 
 func (s *settings) on() bool { return s.traces.on || s.metrics.on || s.logs.on }
 
-// destination returns the host that telemetry goes to, for people.
+// destination returns the host that telemetry is sent to, for log messages.
 func (s *settings) destination() string {
 	for _, sig := range []signal{s.traces, s.metrics, s.logs} {
 		if sig.on {
@@ -41,7 +41,7 @@ func (s *settings) destination() string {
 	return ""
 }
 
-// settingsOf reads the variables. Their problems are only reported if telemetry is wanted at all.
+// settingsOf reads the variables. It reports problems in them only if telemetry is enabled.
 func settingsOf(c config.Telemetry) settings {
 	var s settings
 	s.traces.name, s.metrics.name, s.logs.name = "TRACES", "METRICS", "LOGS"
@@ -73,10 +73,11 @@ func wanted(c config.Telemetry) bool {
 	return false
 }
 
-// get returns a variable without spaces around it. An empty one counts as unset, as the specification of OpenTelemetry says.
+// get returns a variable without surrounding spaces. An empty variable counts as unset, as the OpenTelemetry
+// specification requires.
 func get(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// choose sets whether a signal is exported, and where.
+// choose decides whether a signal is exported, and where to.
 func (s *settings) choose(sig *signal, c config.Telemetry, path string) {
 	variable := "OTEL_" + sig.name + "_EXPORTER"
 	switch exporter := strings.ToLower(get(variable)); exporter {
@@ -115,7 +116,7 @@ func (s *settings) choose(sig *signal, c config.Telemetry, path string) {
 	sig.on, sig.host = true, u.Host
 }
 
-// protocolIsHTTP reports whether the variables ask for the one supported protocol.
+// protocolIsHTTP reports whether the variables select the only supported protocol.
 func (s *settings) protocolIsHTTP(name string) bool {
 	variable := exporterPrefix + name + "_PROTOCOL"
 	text := get(variable)

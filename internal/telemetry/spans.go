@@ -35,7 +35,7 @@ type record struct {
 	message      string // of an error; "" = none
 }
 
-// spanMaker makes spans of records, on its own goroutine. The SDK has a bounded queue behind it.
+// spanMaker turns records into spans, on its own goroutine. The SDK queues the spans in a bounded queue.
 type spanMaker struct {
 	tracer  oteltrace.Tracer
 	log     *slog.Logger
@@ -76,7 +76,7 @@ func (m *spanMaker) run() {
 	}
 }
 
-// stop makes spans of all records and ends the goroutine. Call it once.
+// stop turns all queued records into spans and ends the goroutine. It must be called only once.
 func (m *spanMaker) stop(ctx context.Context) error {
 	close(m.stopped)
 	select {
@@ -85,7 +85,7 @@ func (m *spanMaker) stop(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if n := m.dropped.Load(); n > 0 {
-		m.log.Warn("telemetry: spans were dropped, as too many calls were sampled at once; lower OTEL_TRACES_SAMPLER_ARG", "dropped", n)
+		m.log.Warn("telemetry: spans were dropped, because too many calls were sampled at once; lower OTEL_TRACES_SAMPLER_ARG", "dropped", n)
 	}
 	return nil
 }
@@ -112,8 +112,8 @@ func (m *spanMaker) make(r *record) {
 	s.End(oteltrace.WithTimestamp(r.ended))
 }
 
-// addEvents adds the wait in the queue to the server span, and the retries to the client span. A call that no connection got has
-// only a server span.
+// addEvents adds an event for the wait in the queue to the server span, and one for each retry to the client span. A
+// call that was not given to any connection has only a server span.
 func addEvents(s oteltrace.Span, r *record) {
 	_, events := r.request.Noted()
 	for _, e := range events {
@@ -127,13 +127,13 @@ func addEvents(s oteltrace.Span, r *record) {
 	}
 }
 
-// contextOf returns a context of the SDK. A malformed state is left out.
+// contextOf returns a context of the SDK. It omits a malformed tracestate.
 func contextOf(id [16]byte, span [8]byte, flags byte, state string, remote bool) oteltrace.SpanContext {
 	parsed, _ := oteltrace.ParseTraceState(state)
 	return oteltrace.NewSpanContext(oteltrace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: oteltrace.TraceFlags(flags), TraceState: parsed, Remote: remote})
 }
 
-// ids gives spans the ids that were chosen when their request arrived.
+// ids is an ID generator that returns the ids that were chosen when the request arrived.
 type ids struct{}
 
 type idsKey struct{}

@@ -21,7 +21,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// scope names the gateway as the source of its telemetry.
+// scope is the name under which the gateway exports telemetry.
 const scope = "goblin-actor"
 
 // shutdownTime is the maximum time for the last export.
@@ -31,7 +31,7 @@ const shutdownTime = 3 * time.Second
 type Options struct {
 	Config  config.Telemetry
 	Version string           // of the program
-	Log     *slog.Logger     // for messages of the telemetry itself, which are not exported
+	Log     *slog.Logger     // receives messages about telemetry itself, which are not exported
 	Secrets *secret.Redactor // hides secrets in everything that is exported; nil = none are known
 }
 
@@ -69,7 +69,7 @@ func Start(o Options) *Telemetry {
 	about := describe(ctx, o.Version)
 	err := errors.Join(t.startTraces(ctx, set, about), t.startMetrics(ctx, set, about), t.startLogs(ctx, set, about))
 	if err != nil {
-		o.Log.Warn("telemetry: not everything is exported", "err", o.Secrets.Hush(err))
+		o.Log.Warn("telemetry: some signals cannot be exported", "err", o.Secrets.Hush(err))
 	}
 	o.Log.Info("telemetry is exported", "to", set.destination(), "traces", t.spans != nil, "metrics", t.metrics != nil, "logs", t.logs != nil)
 	return t
@@ -131,7 +131,7 @@ func (t *Telemetry) startLogs(ctx context.Context, set settings, about *resource
 	return nil
 }
 
-// Shutdown exports what is left, for up to shutdownTime, and ends all goroutines. Later calls do nothing.
+// Shutdown exports the remaining data, for up to shutdownTime, and ends all goroutines. Later calls do nothing.
 func (t *Telemetry) Shutdown() {
 	if t != nil {
 		t.ended.Do(t.shutdown)
@@ -156,7 +156,7 @@ func (t *Telemetry) shutdown() {
 	}
 	switch {
 	case ctx.Err() != nil:
-		t.log.Warn("telemetry: the collector did not take the last export in time", "limit", shutdownTime.String())
+		t.log.Warn("telemetry: the collector did not accept the last export in time", "limit", shutdownTime.String())
 	case all != nil:
 		t.log.Warn("telemetry: the last export failed", "err", t.secrets.Hush(all))
 	}

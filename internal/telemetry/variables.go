@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// integers are the variables with a whole number, and their smallest value.
+// integers maps the variables that hold an integer to their minimum values.
 var integers = map[string]int{
 	"OTEL_BSP_SCHEDULE_DELAY": 0, "OTEL_BSP_EXPORT_TIMEOUT": 0, "OTEL_BSP_MAX_QUEUE_SIZE": 1, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": 1,
 	"OTEL_BLRP_SCHEDULE_DELAY": 0, "OTEL_BLRP_EXPORT_TIMEOUT": 0, "OTEL_BLRP_MAX_QUEUE_SIZE": 1, "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE": 1,
@@ -18,7 +18,8 @@ var integers = map[string]int{
 	"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": 0, "OTEL_SPAN_EVENT_COUNT_LIMIT": 0, "OTEL_SPAN_LINK_COUNT_LIMIT": 0,
 }
 
-// check reports the variables whose values the SDK would ignore. The SDK itself says so without their names, or not at all.
+// check reports the variables whose values the SDK would ignore. The SDK would report them without their names, or not
+// at all.
 func (s *settings) check() {
 	for variable, least := range integers {
 		s.integer(variable, least)
@@ -82,7 +83,7 @@ func (s *settings) certificates(of string) {
 	}
 }
 
-// reasonOf returns the reason of a file error without its path, which the variable has.
+// reasonOf returns the reason of a file error without the path, which the user knows from the variable.
 func reasonOf(err error) string {
 	text := err.Error()
 	return text[strings.LastIndex(text, ": ")+1+len(" "):]

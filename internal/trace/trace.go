@@ -52,7 +52,7 @@ func (c Context) Present() bool { return c.Trace != [16]byte{} }
 type Call struct {
 	Connection
 	Began     time.Time // when the call was first given to a connection; zero = it never was
-	Attempts  int       // how often it was given to a connection
+	Attempts  int       // how often the call was given to a connection
 	RequestID uint32    // the gateway's id of the request at the server
 }
 
@@ -81,7 +81,7 @@ const (
 	Retried EventName = "retried" // the call was not executed and goes to another connection
 )
 
-// Sent notes that a connection gets the call, after a wait in the queue (0 = none).
+// Sent records that a connection gets the call, after a wait in the queue (0 = none).
 func (r *Request) Sent(now time.Time, wait time.Duration) {
 	if r == nil {
 		return
@@ -96,7 +96,7 @@ func (r *Request) Sent(now time.Time, wait time.Duration) {
 	}
 }
 
-// Retry notes that a connection has not executed the call, so that another one may get it.
+// Retry records that a connection did not execute the call, so another connection may get it.
 func (r *Request) Retry(now time.Time, reason string) {
 	if r == nil {
 		return
@@ -106,7 +106,7 @@ func (r *Request) Retry(now time.Time, reason string) {
 	r.add(Event{Name: Retried, At: now, Reason: reason})
 }
 
-// On notes the connection that the call was written to.
+// On records the connection to which the call was written.
 func (r *Request) On(c Connection, id uint32) {
 	if r == nil {
 		return
@@ -116,14 +116,14 @@ func (r *Request) On(c Connection, id uint32) {
 	r.call.Connection, r.call.RequestID = c, id
 }
 
-// add keeps an event. The caller must hold mu.
+// add appends an event. The caller must hold mu.
 func (r *Request) add(e Event) {
 	if len(r.events) < maxEvents {
 		r.events = append(r.events, e)
 	}
 }
 
-// Noted returns what has been noted so far. The slice must not be modified.
+// Noted returns what has been recorded so far. The slice must not be modified.
 func (r *Request) Noted() (Call, []Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *Request) Traceparent() string {
 	return "00-" + hex.EncodeToString(r.Trace[:]) + "-" + hex.EncodeToString(r.Client[:]) + "-01"
 }
 
-// Keys of the trace of a log line.
+// Keys of the attributes with which a log line refers to a trace.
 const (
 	LogTrace = "trace_id"
 	LogSpan  = "span_id"

@@ -129,7 +129,7 @@ func (q *mountRequest) check() refused {
 	return refusedNothing
 }
 
-// mountPath returns the path of a request as the Handler knows it: without what comes before /mcp, /p/<project>/mcp or
+// mountPath returns the path of a request as the Handler knows it: without any prefix before /mcp, /p/<project>/mcp or
 // /s/<server>/mcp.
 func mountPath(path string) (string, bool) {
 	if path == "" || path == "/" {
@@ -142,8 +142,8 @@ func mountPath(path string) (string, bool) {
 	return string(RouteMCP), ok
 }
 
-// checkSite checks Host and Origin, and sets the CORS headers. Without AllowedHosts, a Host is only checked on loopback
-// addresses, which web pages of other sites can reach through a name of their own.
+// checkSite checks Host and Origin, and sets the CORS headers. Without AllowedHosts, the Host is checked only on
+// loopback addresses, which a web page of another site could reach under its own host name (DNS rebinding).
 func (q *mountRequest) checkSite() refused {
 	local, _ := q.r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if len(q.checks.allowed.Load().hosts) > 0 || addrOf(local).IsLoopback() {

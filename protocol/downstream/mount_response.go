@@ -32,7 +32,7 @@ func (*mountConn) Watch()          {} // the context of the request ends when th
 func (*mountConn) DroppedLogs(int) {}
 func (*mountConn) Run(f func())    { go f() }
 
-// flushes reports whether a response can be streamed. A middleware may hide that.
+// flushes reports whether a response can be streamed. A middleware may hide http.Flusher.
 func flushes(w http.ResponseWriter) bool {
 	for {
 		switch v := w.(type) {
@@ -82,7 +82,7 @@ func (q *mountRequest) await(x *Response) {
 	}
 }
 
-// stopped returns the body of the response to a request that the end of the gateway has left without an answer.
+// stopped returns the response body for a request that was unanswered when the gateway stopped.
 func (x *Exchange) stopped() []byte {
 	if x.Frame.Kind != protocol.KindRequest {
 		return refusalBodies[refusedStopping]
@@ -180,7 +180,7 @@ type source interface {
 	Over() bool
 	// Leave reports that the client has left.
 	Leave()
-	// stop ends the stream soon, because the gateway has stopped.
+	// stop makes the stream end soon, because the gateway has stopped.
 	stop()
 }
 

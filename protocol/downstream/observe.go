@@ -7,8 +7,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Observer is told when requests begin and when they are answered. Its methods are called from any goroutine and must
-// not block.
+// Observer is notified when requests begin and when they are answered. Its methods are called from any goroutine and
+// must not block.
 type Observer interface {
 	// Began says that the request x has arrived. It may set x.Report.Trace.
 	Began(x *Exchange)
@@ -33,11 +33,11 @@ type Report struct {
 // observed is the Observer of an exchange. The zero value has none. It is copied with the exchange.
 type observed struct {
 	by   Observer
-	over uint32 // atomic; 1 = it has been told of the answer
+	over uint32 // atomic; 1 = the answer has been reported
 }
 
-// Observe has o told of the exchange's answer, if the exchange is a request. A nil o changes nothing. Call it before the
-// exchange is handled.
+// Observe makes o the observer of the exchange and, if the exchange is a request, reports its beginning. A nil o changes
+// nothing. Call Observe before the exchange is handled.
 func (x *Exchange) Observe(o Observer) {
 	if o == nil {
 		return
@@ -48,7 +48,7 @@ func (x *Exchange) Observe(o Observer) {
 	}
 }
 
-// answered tells the observer of the answer.
+// answered reports the answer to the observer, unless an answer has been reported before.
 func (x *Exchange) answered(answer []byte) {
 	if x.observed.by != nil && x.Frame.Kind == protocol.KindRequest && atomic.CompareAndSwapUint32(&x.observed.over, 0, 1) {
 		x.observed.by.Answered(x, answer)

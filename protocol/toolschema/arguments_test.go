@@ -204,7 +204,7 @@ const typicalTool = `{"name":"git_log","inputSchema":{"type":"object","propertie
 const typicalArguments = `{"repo_path":"/srv/code/project","max_count":20,"start_timestamp":"2026-01-01","format":"short","paths":["a.go","b.go","c/d.go"]}`
 
 // Checking arguments that match allocates nothing.
-func TestArgumentsThatFitAllocateNothing(t *testing.T) {
+func TestValidArgumentsDoNotAllocate(t *testing.T) {
 	s, _ := Compile([]byte(typicalTool), maxCompiledNodes)
 	raw := []byte(typicalArguments)
 	at := rawjson.Whole(raw)

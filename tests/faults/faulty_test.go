@@ -178,7 +178,7 @@ func (f *faulty) afterInitialized() {
 		go func() {
 			for n := range 10_000 {
 				f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}`, n)
-				f.say(`{"jsonrpc":"2.0","method":"notifications/nobody/knows","params":{"n":%d}}`, n)
+				f.say(`{"jsonrpc":"2.0","method":"notifications/absent/knows","params":{"n":%d}}`, n)
 				f.say(`{"jsonrpc":"2.0","id":%d,"result":{}}`, 1_000_000+n)
 			}
 		}()

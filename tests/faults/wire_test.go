@@ -54,10 +54,10 @@ func TestInvalidMessages(t *testing.T) {
 		{call(`{"name":"good_echo","name":"x"}`), 200, -32602, "1"},
 		{call(`{"name":"good_echo","arguments":[]}`), 200, -32602, "1"},
 		{call(`{"name":"good_echo","_meta":5}`), 200, -32602, "1"},
-		{call(`{"name":"nobody_echo"}`), 200, -32602, "1"},
+		{call(`{"name":"absent_echo"}`), 200, -32602, "1"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"garbage"}}`, 200, -32602, "1"},
-		{`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://nobody"}}`, 200, -32002, "1"},
-		{`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://nobody"}}`, 200, -32002, "1"},
+		{`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://absent"}}`, 200, -32002, "1"},
+		{`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://absent"}}`, 200, -32002, "1"},
 		{`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}`, 200, -32602, "1"},
 		{`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{}}`, 200, -32602, "1"},
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, 400, -32600, "1"},
@@ -104,7 +104,7 @@ func (spaces) Read(p []byte) (int, error) {
 }
 
 // Connections that send nothing, half a request or something other than HTTP affect no other client. They end when their peer closes them.
-func TestMeaninglessConnections(t *testing.T) {
+func TestConnectionsWithoutRequests(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")

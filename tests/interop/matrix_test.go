@@ -18,8 +18,8 @@ const abreast = 16
 // result holds the results of a cell's conversations, by name.
 type result map[string]error
 
-// TestMatrix has every client hold every conversation with every server through the real binary. Every failure must be
-// explained by a limit of a peer in limits_test.go. The resulting matrix is in docs/protocol.md.
+// TestMatrix makes every client hold every conversation with every server through the real binary. Every failure must
+// be explained by a limit of a peer in limits_test.go. The resulting matrix is in docs/protocol.md.
 func TestMatrix(t *testing.T) {
 	needNode(t)
 	servers := fixtures(t, goSDKBinary(t))

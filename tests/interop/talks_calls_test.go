@@ -140,7 +140,7 @@ func (t *talk) notFound(ctx context.Context) error {
 	if f := t.fault(err); err == nil || !strings.Contains(f.Message, "no_such_tool") {
 		return fmt.Errorf("unknown tool: got %+v", f)
 	}
-	uris := []string{"resource://nobody/none:///such"}
+	uris := []string{"resource://absent/none:///such"}
 	if t.missing != "" {
 		uris = append(uris, t.uri(t.fixture, t.missing))
 	}

@@ -191,7 +191,7 @@ func TestTwoUsersOnOneConnection(t *testing.T) {
 	p := newPlace(t, gatewayConfig)
 	alice := &user{name: "alice", key: p.run("key", "new", "alice", "--role", "tells"), at: p}
 	bob := &user{name: "bob", key: p.run("key", "new", "bob", "--role", "shifts"), at: p}
-	nobody := &user{name: "nobody", at: p}
+	absent := &user{name: "absent", at: p}
 	gatetest.WaitFor(t, "the keys", func() (bool, string) {
 		r, body := bob.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		return r.StatusCode != 401, body
@@ -206,7 +206,7 @@ func TestTwoUsersOnOneConnection(t *testing.T) {
 		if got := bob.tools(); len(got) == 0 || slices.Contains(got, "clock_now") {
 			t.Fatalf("turn %d: bob sees %v", turn, got)
 		}
-		if r, _ := nobody.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" {
+		if r, _ := absent.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" {
 			t.Fatalf("turn %d: the client without a key got %s", turn, r.Status)
 		}
 		thief := &user{name: "bob with alice's session", key: bob.key, session: alice.session, at: p}

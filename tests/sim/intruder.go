@@ -211,7 +211,7 @@ func (w *world) stealState(c *client) {
 // awaitIntrusion waits for both responses, then compares them.
 func (w *world) awaitIntrusion(c *client, s *intrusion) {
 	s.until = time.Now().Add(2 * time.Minute)
-	w.trace("the intruder uses of %s: %s", c.name, s.action)
+	w.trace("the intruder uses this of %s: %s", c.name, s.action)
 	var look func()
 	look = func() {
 		over := true

@@ -60,8 +60,8 @@ func (p *place) loginAtHosted(ada *person) {
 		return true, ""
 	})
 	ada.says("hosted_echo", `{"text":"first"}`, "echo first")
-	nobody := p.person("")
-	a, err := nobody.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, nil)
+	absent := p.person("")
+	a, err := absent.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, nil)
 	if err != nil || a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") == "" {
 		p.t.Fatalf("a client without a key got %v, %v", a, err)
 	}

@@ -107,7 +107,7 @@ audit verify checks that they are unchanged.`,
 	}
 	flags := cmd.Flags()
 	auditFlags(cmd, &configFlag)
-	flags.StringVar(&file, "file", "", "the audit log, instead of the configuration's")
+	flags.StringVar(&file, "file", "", "audit log to read (default: audit.file of the configuration)")
 	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
 	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
 	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")

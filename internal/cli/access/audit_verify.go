@@ -170,7 +170,7 @@ func (v *auditVerifier) print(out io.Writer, r *audit.Report) error {
 	if r.Fault != nil {
 		hint := "no line of the log is verified"
 		if r.Signed > 0 { // an attacker may have changed the lines between the last signature and the fault consistently
-			hint = fmt.Sprintf("the lines up to n=%d, the last valid signature, are unchanged", r.Signed)
+			hint = fmt.Sprintf("the lines up to the last valid signature (n=%d) are unchanged", r.Signed)
 		}
 		return command.Fail(command.ExitFailed, fmt.Errorf("%s", terminal.OneLine(r.Fault.String(), 0)), hint)
 	}

@@ -200,7 +200,7 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 	return nil
 }
 
-// bring returns the parameters of the browser's redirect.
+// bring returns the parameters of the browser's redirect, from the listener or from the URL that the user pastes.
 func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.CallbackListener, begun login.Started) (login.Answer, error) {
 	out := cmd.OutOrStdout()
 	var query url.Values

@@ -25,7 +25,7 @@ func newPolicyCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Show what each role permits and which keys have it",
-		Long: `Show what each role permits and which keys have it. Warnings report roles without a holder, patterns that match nothing in the
+		Long: `Show what each role permits and which keys have it. Warnings report roles that no key has, patterns that match nothing in the
 catalog, and keys with unknown roles or projects.`,
 		Example: "  goblin-actor policy check\n  goblin-actor policy check --config goblin.yaml",
 		Args:    command.Args(0, 0, ""),

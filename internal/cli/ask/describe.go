@@ -30,8 +30,8 @@ func NewDescribe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe TOOL|PROMPT|URI",
 		Short: "Print the definition of a tool, prompt, resource or resource template",
-		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, its server's own name if no other item
-has that, SERVER/NAME or SERVER:NAME. -o json and -o yaml print the definition as the gateway lists it.`,
+		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, SERVER/NAME, SERVER:NAME, or the server's own name
+if no other item has it. -o json and -o yaml print the definition as the gateway lists it.`,
 		Example: "  goblin-actor describe files_read_text_file\n  goblin-actor describe resource://notes/note:///welcome -o json",
 		Args:    command.Args(1, 1, "a tool name, a prompt name or a URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item {

@@ -17,7 +17,7 @@ func TestFormFields(t *testing.T) {
 		{`{"type":"string","minLength":3}`, "ab", "want at least 3 characters, got 2"},
 		{`{"type":"string","maxLength":2}`, "äöü", "want at most 2 characters, got 3"},
 		{`{"type":"string","minLength":2,"maxLength":2}`, "äö", `"äö"`},
-		{`{"type":"string","pattern":"^a+$"}`, "ab", "want a text that matches ^a+$"},
+		{`{"type":"string","pattern":"^a+$"}`, "ab", "want text that matches ^a+$"},
 		{`{"type":"string","pattern":"(?=a)"}`, "ab", `"ab"`}, // not a valid Go pattern, so the text is not checked
 		{`{"type":"string","format":"email"}`, "me@example.com", `"me@example.com"`},
 		{`{"type":"string","format":"email"}`, "Me <me@example.com>", "want an address"},

@@ -151,7 +151,7 @@ func (f *formField) checkText(text string) error {
 	}
 	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // larger products are left to the server
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
-			return fmt.Errorf("want a text that matches %s", terminal.OneLine(f.Pattern, 60))
+			return fmt.Errorf("want text that matches %s", terminal.OneLine(f.Pattern, 60))
 		}
 	}
 	return checkFormat(f.Format, text)

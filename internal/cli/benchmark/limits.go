@@ -50,7 +50,7 @@ Without --target it measures your own configuration, which it finds as serve doe
 starts your servers, even if they are already running. Without a configuration, or with --self, it measures raw servers over
 HTTP and stdio, which respond immediately.
 
-Only tools that are declared read-only (readOnlyHint), not declared open-world (openWorldHint) and need no arguments are
+Only tools that are declared read-only (readOnlyHint), not declared open-world (openWorldHint) and need no or only simple arguments are
 called, and only on servers on this machine. To measure another tool, name it: --tool NAME --args JSON. It is then called about ten
 thousand times.`,
 		Example: `  goblin-actor bench limits
@@ -73,7 +73,7 @@ thousand times.`,
 	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "maxConcurrent of raw servers, one measurement each (default 64)")
 	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(limits.Raises, ", ")+"; all except clients and rate need raw servers")
 	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls per second, one step each, regardless of responses (open loop)")
-	flags.IntVar(&f.Max, "max", 0, "maximum of what is raised (default 1024 clients)")
+	flags.IntVar(&f.Max, "max", 0, "maximum value of the raised quantity (default 1024 clients)")
 	flags.DurationVar(&f.P99, "p99", 0, "limit for the p99 latency; 0 = none")
 	flags.DurationVar(&f.Time, "time", 60*time.Second, "approximate time of the whole run")
 	flags.DurationVar(&f.Step, "step", 0, "time per number of clients (default depends on --time, at most 3s)")

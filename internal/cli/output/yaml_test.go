@@ -58,7 +58,7 @@ func FuzzWriteYAML(f *testing.F) {
 }
 
 // onlyText reports whether v consists only of strings, booleans, null, and lists and maps of them. Numbers are
-// excluded, because they have several Go types. Go types.
+// excluded, because they may have several Go types.
 func onlyText(v any) bool {
 	switch v := v.(type) {
 	case string, nil, bool:

@@ -1,5 +1,5 @@
-// Package otlptest receives OTLP over HTTP in tests. It decodes with the official protobuf types, and can be as bad a collector
-// as a test wants.
+// Package otlptest receives OTLP over HTTP in tests. It decodes with the official protobuf types, and can fail in any
+// way that a test requires.
 package otlptest
 
 import (
@@ -21,10 +21,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Receiver is a collector that keeps what it gets.
+// Receiver is a collector that stores what it receives.
 type Receiver struct {
 	*httptest.Server
-	Handle http.HandlerFunc // answers instead of the receiver; nil = it keeps the request's content. Set before use
+	Handle http.HandlerFunc // answers instead of the receiver; nil = the receiver answers and stores the content. Set before use
 
 	mu       sync.Mutex
 	requests int
@@ -166,7 +166,7 @@ func (r *Receiver) Requests() (int, http.Header) {
 	return r.requests, r.headers
 }
 
-// Resource returns an attribute of the resource of the spans.
+// Resource returns an attribute of the spans' resource.
 func (r *Receiver) Resource(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

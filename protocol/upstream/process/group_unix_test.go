@@ -125,7 +125,7 @@ func TestProcessGroupIsTerminatedBeforeItIsKilled(t *testing.T) {
 }
 
 // Close ends the input, sends SIGTERM, and then SIGKILL.
-func TestProcessStubborn(t *testing.T) {
+func TestProcessIsKilledAfterGrace(t *testing.T) {
 	r := linktest.New(t)
 	l := Open(childOptions(t, "stubborn"), r.Sink)
 	linktest.Wait[upstream.Received](r, 1) // now it ignores SIGTERM
@@ -141,7 +141,7 @@ func TestProcessStubborn(t *testing.T) {
 }
 
 // A second Close without grace does not wait for the first.
-func TestProcessHurry(t *testing.T) {
+func TestProcessSecondCloseDoesNotWait(t *testing.T) {
 	r := linktest.New(t)
 	l := Open(childOptions(t, "stubborn"), r.Sink)
 	linktest.Wait[upstream.Received](r, 1)

@@ -34,7 +34,7 @@ func runAnywhere(job upstream.Job) bool {
 	return true
 }
 
-func TestProcessTalks(t *testing.T) {
+func TestProcessExchangesMessages(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "echo"))
 	const n = 200
 	for i := 1; i <= n; i++ {
@@ -268,7 +268,7 @@ func TestProcessDeaf(t *testing.T) {
 }
 
 // The connection to a child that closes its stdout ends.
-func TestProcessMute(t *testing.T) {
+func TestProcessClosesStdout(t *testing.T) {
 	r := linktest.New(t)
 	Open(childOptions(t, "mute"), r.Sink)
 	if c := linktest.Wait[upstream.Closed](r, 1); !errors.Is(c.Err, errStdoutClosed) {

@@ -129,7 +129,7 @@ func TestAutoFallsBack(t *testing.T) {
 }
 
 // After any other refusal, HTTP+SSE is not tried.
-func TestAutoConcludesNothing(t *testing.T) {
+func TestAutoKeepsTransportAfterOtherRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		body   string
@@ -169,7 +169,7 @@ func TestAutoUnreachable(t *testing.T) {
 }
 
 // Without HTTP+SSE, the initialize ends with the refusal of Streamable HTTP and both reasons, and the link keeps that transport.
-func TestAutoNeither(t *testing.T) {
+func TestAutoWithoutAnyTransport(t *testing.T) {
 	s := &autoTest{status: 404, body: "who?"}
 	known := new(Dialect)
 	l, r := autoTestOpen(t, testPlain(t, s.ServeHTTP), known)
@@ -204,7 +204,7 @@ func TestAutoForgets(t *testing.T) {
 }
 
 // A request of a later era is sent over Streamable HTTP, whatever transport is remembered.
-func TestAutoAsksAgain(t *testing.T) {
+func TestAutoProbesLaterErasAgain(t *testing.T) {
 	s := &autoTest{status: 405, sse: autoTestSSE()}
 	known := new(Dialect)
 	known.sse.Store(true)

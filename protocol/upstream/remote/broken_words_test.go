@@ -13,7 +13,7 @@ import (
 )
 
 // A broken exchange has a readable message, and its error chain contains the cause.
-func TestLinkWords(t *testing.T) {
+func TestLinkErrorText(t *testing.T) {
 	address := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 54321}
 	op := func(op string, err error) error {
 		return &net.OpError{Op: op, Net: "tcp", Source: address, Addr: address, Err: err}
@@ -44,7 +44,7 @@ func TestLinkWords(t *testing.T) {
 }
 
 // A server that disconnects during an exchange is reported with the same message over every kind of connection.
-func TestLinkWordsOfLostCalls(t *testing.T) {
+func TestLinkErrorTextOfLostCalls(t *testing.T) {
 	for _, over := range []string{"", "http/1.1", "h2"} {
 		url := twiceListen(t, over, func(conn net.Conn) {
 			if over == "h2" {

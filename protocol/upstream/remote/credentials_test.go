@@ -103,7 +103,7 @@ func TestRefusedRequestIsSentAgainOnceTheLoginIsRenewed(t *testing.T) {
 	})
 }
 
-func TestLoginThatStaysRefusedEndsTheRequest(t *testing.T) {
+func TestRequestFailsIfItsLoginStaysRefused(t *testing.T) {
 	tests := []struct {
 		name      string
 		status    int
@@ -199,7 +199,7 @@ func TestGivingUpEndsTheWaitForALogin(t *testing.T) {
 	})
 }
 
-func TestLostSessionIsNoMissingLogin(t *testing.T) {
+func TestLostSessionIsNotTakenForMissingLogin(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		var begun atomic.Bool
 		url := serve(func(w http.ResponseWriter, r *http.Request) {

@@ -60,7 +60,7 @@ func TestEveryErrorStatusIsReported(t *testing.T) {
 }
 
 // The error for a redirect that is not followed contains its target without parts that may be secret.
-func TestARedirectIsNamed(t *testing.T) {
+func TestRedirectErrorNamesTarget(t *testing.T) {
 	site, err := parseSite(Options{URL: "https://old.example/a/mcp"})
 	if err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ def tools(server):
         except asyncio.CancelledError:
             ended[key] = ended.get(key, 0) + 1
             raise
-        return "nobody cancelled"
+        return "not cancelled"
 
     @server.tool()
     def cancelled(key: str) -> int:
