@@ -141,7 +141,7 @@ func TestWarnings(t *testing.T) {
 	}
 	all := strings.Join(snap.Warnings(), "\n")
 	for _, want := range []string{`lists "a" twice`, "item 2 left out: no name", "item 4 left out", "item 5 left out", "item 7 left out: name of 16385 bytes",
-		"item 8 left out: 1048", `template "f:///{"`, `lists "f:///1" twice`, `"a" of s2 is called "s_a_`} {
+		"item 8 left out: 1048", `template "f:///{"`, `lists "f:///1" twice`, `"a" of server s2 is listed as "s_a_`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning contains %s:\n%s", want, all)
 		}

@@ -27,7 +27,7 @@ var plain = []struct {
 	{regexp.MustCompile(`(?i)\bmend(s|ed|ing)?\b`), "fix"},
 	{regexp.MustCompile(`(?i)\bin vain\b`), "without success"},
 	{regexp.MustCompile(`(?i)\b(whoever|whosoever|whomever)\b`), "the client, the caller, the principal"},
-	{regexp.MustCompile(`(?i)\b(absent|somebody|anybody)\b`), "no client, a client, the operator"},
+	{regexp.MustCompile(`(?i)\b(nobody|somebody|anybody)\b`), "no client, a client, the operator"},
 	{regexp.MustCompile(`(?i)\bcarr(y|ies|ied|ying) (it |them )?out\b`), "execute, run"},
 	{regexp.MustCompile(`(?i)\b(not|to|can|cannot|could|may|must) be had\b`), "available"},
 	{regexp.MustCompile(`(?i)\bmisfortunes?\b`), "failure"},

@@ -1,9 +1,9 @@
 // Publish copies the module under another module path: go run ./contrib/release/publish MODULE DIR.
 //
-// The path goblin-actor works only inside this repository. A module that others import needs the place it is fetched from as its path,
-// such as github.com/you/goblin-actor. Publish copies all files that git tracks to DIR, which must not exist or be empty, and replaces
-// the path in go.mod files, imports, linker flags and docs. Names that only look like the path stay: directories of users, members of
-// _meta and package names of npm.
+// The module path goblin-actor works only inside this repository. To be imported, a module needs the path that it is
+// fetched from, such as github.com/you/goblin-actor. Publish copies all files that git tracks to DIR, which must be empty or must not
+// exist. In the copy, it replaces the path in go.mod files, imports, linker flags and docs. Names that merely look like the path stay:
+// users' directories, members of _meta and names of npm packages.
 package main
 
 import (
