@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,6 +155,9 @@ keyring: ## test the keyring code in a new D-Bus session (needs gnome-keyring an
 		{ echo "gnome-keyring-daemon and dbus-run-session are required; on Debian, run apt-get install gnome-keyring dbus" >&2; exit 1; }
 	dbus-run-session -- sh -c 'echo | HOME=$$(mktemp -d) gnome-keyring-daemon --unlock --components=secrets >/dev/null && \
 		go test -count=1 -v ./internal/keyring -run "TestKeyring$$" -keyring'
+
+telemetry: ## build an OpenTelemetry Collector, and find the trace of one call through two servers in its output (takes minutes at first)
+	cd tests/collector && go test -count=1 -v .
 
 # Tools for releases. They take minutes to build, so only the targets that need them do.
 TOOLS := $(CURDIR)/bin/tools
