@@ -100,7 +100,7 @@ func (s *state) taskPollDue(m taskPollDue, out []kernel.Effect) []kernel.Effect 
 	}, out))
 }
 
-// dropFollowed cancels a call's task at a legacy server, if the gateway asked for it.
+// dropFollowed cancels a call's task at a legacy server, if the gateway and not the client requested the task.
 func (s *state) dropFollowed(p *pending, out []kernel.Effect) []kernel.Effect {
 	if p.followed == nil {
 		return out

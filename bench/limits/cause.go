@@ -112,7 +112,7 @@ func remedy(name string, server Server) string {
 		{"QUEUE_FULL (maxConcurrent)", "set " + of + "maxConcurrent to at most a few hundred, so that calls wait in the queue instead of being refused; more concurrent calls need replicas"},
 		{"QUEUE_FULL", "raise " + of + "queue.size, or " + of + "maxConcurrent if the server supports more concurrent calls"},
 		{"QUEUE_TIMEOUT", "raise " + of + "maxConcurrent if the server supports more concurrent calls, else " + of + "queue.timeout"},
-		{"TIMEOUT", "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer calls are at the server"},
+		{"TIMEOUT", "raise " + of + "timeout, or lower " + of + "maxConcurrent so that the server handles fewer calls at a time"},
 		{"OVERLOADED (limits.maxInFlightPerClient)", "raise limits.maxInFlightPerClient, if that many calls will come from one address: all modern clients of one address count as one client, as in this run"},
 		{"OVERLOADED (", "raise " + strings.TrimSuffix(strings.TrimPrefix(name, "OVERLOADED ("), ")")},
 		{"OVERLOADED", "no configuration setting would help: a gateway limits the calls from one address, and all calls of this run came from one"},

@@ -29,7 +29,7 @@ type Rates struct {
 	mu         sync.Mutex
 	reportedAt time.Time // time of the last call of Reported
 	policy     *Policy
-	limits     map[string]config.Rate // rate by rights, under policy
+	limits     map[string]config.Rate // cache of the rates that policy sets, by the principal's rights
 	buckets    Buckets[string]
 }
 

@@ -86,7 +86,7 @@ func newRewriter(root, path string, names []string) (*rewriter, error) {
 	return &rewriter{old, path, regexp.MustCompile(`(?m)` + pattern)}, nil
 }
 
-// file returns what rewrites the file with this name.
+// file returns the function that rewrites the file with this name.
 func (r *rewriter) file(name string) func([]byte) []byte {
 	isMod := filepath.Base(name) == "go.mod" || filepath.Ext(name) == ".mod"
 	return func(text []byte) []byte {
