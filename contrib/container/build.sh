@@ -19,9 +19,10 @@ for arch in "${@:-$(go env GOARCH)}"; do
 		-ldflags "-s -w -X $package.version=$version -X $package.commit=$commit -X $package.date=$(git show -s --format=%cI HEAD)" \
 		-o "$context/linux/$arch/goblin-actor" ./cmd/goblin-actor
 	for target in ${TARGETS:-minimal full}; do
-		# The docker format has HEALTHCHECK, which the OCI format lacks. All times are those of the commit.
+		# The docker format has HEALTHCHECK, which the OCI format lacks. All times are those of the commit. Older versions of buildah do not set
+		# BUILDPLATFORM.
 		buildah build --format docker --platform "linux/$arch" --target "$target" --timestamp "$(git show -s --format=%ct HEAD)" \
-			${BASE:+--build-arg "BASE=$BASE"} --build-arg "VERSION=$version" --build-arg "REVISION=$commit" \
+			${BASE:+--build-arg "BASE=$BASE"} --build-arg "BUILDPLATFORM=linux/$(go env GOHOSTARCH)" --build-arg "VERSION=$version" --build-arg "REVISION=$commit" \
 			--manifest "goblin-actor:$target" -f contrib/container/Containerfile "$context"
 	done
 done

@@ -104,16 +104,6 @@ func (d *definition) environ() []string {
 	return env
 }
 
-// variable returns the value of an environment variable of the service, or "".
-func (d *definition) variable(name string) string {
-	for _, pair := range d.env {
-		if key, value, _ := strings.Cut(pair, "="); key == name {
-			return value
-		}
-	}
-	return ""
-}
-
 // stateDir returns the directory for the log and, on Windows, the task.
 func stateDir() (string, error) {
 	home, err := os.UserHomeDir()
