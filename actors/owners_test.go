@@ -25,7 +25,7 @@ func subscriptionFilter(uris int) string {
 }
 
 // Sessions and streams of one principal are counted together, separately from those of other principals. Those of unauthenticated
-// clients are not counted. Neither are ended ones.
+// clients and ended ones are not counted.
 func TestSubscriptionsOfPrincipalAreCounted(t *testing.T) {
 	refs := childReferences(t, 5)
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10, MaxSubscriptionsPerPrincipal: 6}}, kernel.Reference{})

@@ -34,7 +34,7 @@ type Login struct {
 }
 
 // OnlyGatewayLogsIn is reported to clients if people cannot log in.
-const OnlyGatewayLogsIn = "only the gateway logs in to this server, with client credentials; ask its operator to fix them"
+const OnlyGatewayLogsIn = "only the gateway logs in to this server, with client credentials; ask the gateway's operator to correct them"
 
 // Cached is the State of a server whose lists come from an earlier run of the gateway.
 const Cached = "cached"

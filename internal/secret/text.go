@@ -25,7 +25,7 @@ var (
 	pair = pattern.Lazy(`(?i)(` + namedWord + `\\*["']?\s*[:=]\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s;&"']+)`)
 	// flag matches a flag and its value in a script.
 	flag = pattern.Lazy(`(?i)(--?[\w-]*` + names + `[\w-]*\s+|(?:^|\s)(?:-H|-u|--user|--headers?)\s+)(` + quotedText + `|[^\s-]\S*)`)
-	// bearing matches a token after its scheme.
+	// bearing matches the scheme Bearer or Basic and the token after it.
 	bearing = pattern.Lazy(`(?i)(\b(?:bearer|basic)\s+)([^\s"']{6,})`)
 
 	// issued matches tokens with a known prefix of their issuer.

@@ -53,7 +53,7 @@ func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipecli
 		if a == nil || seen.Status < 400 {
 			return
 		}
-		id = a.id // HTTP identifies the request
+		id = a.id // over HTTP, the response identifies the request
 	}
 	if a != nil && a.id != id {
 		c.w.violated("%s: the response to request %d came on the response of %s", c.name, id, a)
