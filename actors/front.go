@@ -20,7 +20,7 @@ type front struct{ *Gateway }
 // Post passes a client's message to its session, to a stateless session, or to the gateway actor if it opens a session. The era
 // is determined for each message, since one client may send messages of both eras.
 func (f front) Post(x *downstream.Exchange) {
-	f.observe(x)
+	x.Observe(&f.requests)
 	messages := downstream.RouteMessages.Ends(x.Origin.Path)
 	era := protocol.EraLegacy
 	if x.Batch == nil && !messages {
@@ -61,14 +61,7 @@ func (f front) Post(x *downstream.Exchange) {
 }
 
 // Traced reports whether the gateway was started with telemetry.
-func (g *Gateway) Traced() bool { return g.telemetry != nil }
-
-// observe makes the telemetry, if there is any, observe the exchange of the request.
-func (g *Gateway) observe(x *downstream.Exchange) {
-	if g.telemetry != nil {
-		x.Observe(g.telemetry)
-	}
-}
+func (g *Gateway) Traced() bool { return g.requests.telemetry != nil }
 
 // Open passes a client's stream to its session. GET /sse opens a session (MCP 2024-11-05, basic/transports, HTTP with
 // SSE).
@@ -156,7 +149,7 @@ func (f stdioFront) admit(o *downstream.Origin, x *downstream.Exchange) (message
 }
 
 func (f stdioFront) Post(x *downstream.Exchange) {
-	f.observe(x)
+	x.Observe(&f.requests)
 	era := protocol.EraLegacy
 	if x.Batch == nil {
 		era = protocol.EraOf(nil, &x.Frame, &x.Params)

@@ -54,10 +54,12 @@ type Options struct {
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
 }
 
-// Telemetry creates spans and metrics for requests and calls. Its methods must not block.
+// Telemetry creates spans for requests and calls, and exports metrics. Its methods must not block.
 type Telemetry interface {
 	downstream.Observer
 	status.Observer
+	// Operations returns the metrics that the gateway counts for it, or nil.
+	Operations() *status.Operations
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -79,7 +81,7 @@ type Gateway struct {
 
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
-	telemetry      Telemetry                   // nil = none
+	requests       requests                    // counts requests of clients; does not change
 	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start later
 	node           string                      // identifies this process in sealed states and to other gateways
 }
@@ -106,9 +108,11 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		statelessCount: cmp.Or(o.StatelessSessions, runtime.GOMAXPROCS(0)),
 		node:           rand.Text(),
 	}
+	g.requests.metrics = g.metrics
 	if o.Telemetry != nil {
-		g.telemetry = o.Telemetry
+		g.requests.telemetry = o.Telemetry
 		g.metrics.Observe(o.Telemetry)
+		g.metrics.ShareOperations(o.Telemetry.Operations())
 	}
 	g.entrance.Store(&admission.Entrance{})
 	if err := g.startAudit(cfg, o); err != nil {

@@ -63,7 +63,7 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		return out
 	}
 	if _, ends := msg.(kernel.Stopping); ends {
-		s.Metrics.SessionEnded("", s.Transport, s.state.client.version, s.state.life.since)
+		s.Metrics.SessionEnded(s.Transport, s.state.client.version, s.state.life.since)
 	}
 	s.state.calls.SetAudit(s.Audit.Flags())
 	return step(s.state, now, msg, out)

@@ -12,9 +12,9 @@ func TestSeriesOfHostileErrors(t *testing.T) {
 	var d Durations
 	const calls = 3 * maxSeries
 	for i := range calls {
-		d.Observe(DurationKey{Server: "one", Method: protocol.MethodToolsCall, Item: "echo", Version: "v", Error: strconv.Itoa(-i)}, .015)
+		d.observe(nil, DurationKey{Server: "one", Method: protocol.MethodToolsCall, Item: "echo", Version: "v", Error: strconv.Itoa(-i)}, .015, nil, [8]byte{})
 	}
-	d.Observe(DurationKey{Server: "one", Method: protocol.MethodToolsCall, Item: "echo", Version: "v"}, 1000)
+	d.observe(nil, DurationKey{Server: "one", Method: protocol.MethodToolsCall, Item: "echo", Version: "v"}, 1000, nil, [8]byte{})
 	var total uint64
 	series := d.Series()
 	for _, s := range series {

@@ -84,6 +84,7 @@ func (r *callRing) add(call kept, most int) {
 // Ended counts and stores a call.
 func (s *ServerMetrics) Ended(e Ended) {
 	s.Call(e.Method, e.Outcome, e.Took.Seconds())
+	s.all.operations.callEnded(s.name, &s.near[bounded(e.Method)], &e)
 	if s.all.observer != nil {
 		observed := e // so that e itself does not escape to the heap if there is no observer
 		s.all.observer.CallEnded(s.name, &observed)

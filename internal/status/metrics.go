@@ -34,6 +34,7 @@ type Metrics struct {
 	ended         atomic.Uint64 // number of the last finished call
 	deniedLines   deniedLines
 	observer      Observer // nil = none
+	operations    *Operations
 
 	mu      sync.RWMutex
 	servers map[string]*ServerMetrics
@@ -41,31 +42,40 @@ type Metrics struct {
 
 // NewMetrics returns empty metrics.
 func NewMetrics() *Metrics {
-	return &Metrics{servers: map[string]*ServerMetrics{}}
+	return &Metrics{servers: map[string]*ServerMetrics{}, operations: NewOperations(false)}
 }
 
 // Observer receives the events that the metrics count. Its methods must not block.
 type Observer interface {
 	// CallEnded says that a call of a server has ended. e is valid until CallEnded returns.
 	CallEnded(server string, e *Ended)
-	// SessionEnded says that a session with a client or a server has ended. server is "" for a client's.
-	SessionEnded(server, transport, version string, took time.Duration)
 }
 
 // Observe sets the observer. Call it before the metrics are used.
 func (m *Metrics) Observe(o Observer) { m.observer = o }
 
-// SessionEnded reports the end of a session to the observer. The clock is read only if there is one.
-func (m *Metrics) SessionEnded(server, transport, version string, began time.Time) {
-	if m.observer != nil && !began.IsZero() {
-		m.observer.SessionEnded(server, transport, version, time.Since(began))
+// ShareOperations counts in o from now on. Call it before the metrics are used. A nil o changes nothing.
+func (m *Metrics) ShareOperations(o *Operations) {
+	if o != nil {
+		m.operations = o
 	}
 }
 
-// SessionEnded reports the end of a connection to the server. A nil receiver does nothing.
+// SessionEnded counts a session with a client that began at the given time.
+func (m *Metrics) SessionEnded(transport, version string, began time.Time) {
+	m.sessionEnded("", transport, version, began)
+}
+
+func (m *Metrics) sessionEnded(server, transport, version string, began time.Time) {
+	if !began.IsZero() {
+		m.operations.sessionEnded(server, transport, version, time.Since(began))
+	}
+}
+
+// SessionEnded counts a connection to the server that began at the given time. A nil receiver does nothing.
 func (s *ServerMetrics) SessionEnded(transport, version string, began time.Time) {
 	if s != nil {
-		s.all.SessionEnded(s.name, transport, version, began)
+		s.all.sessionEnded(s.name, transport, version, began)
 	}
 }
 
@@ -146,6 +156,7 @@ func (m *Metrics) writeTo(p *page) {
 	writeDenied(p, servers)
 	m.writeNotifications(p)
 	m.writeBytes(p)
+	m.operations.writeTo(p)
 	p.writeRuntime()
 }
 

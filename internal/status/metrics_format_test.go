@@ -26,12 +26,16 @@ func busyMetrics() (*Metrics, *Snapshot) {
 	files.QueueWait(.1)
 	files.Denied(protocol.MethodToolsCall, true)
 	m.Notification(protocol.NotificationProgress, Coalesced)
+	m.Answered(&Answer{Method: protocol.MethodToolsCall, Error: "-32602", Version: "2025-11-25", Transport: "http"})
+	files.Ended(Ended{Method: protocol.MethodToolsCall, Outcome: OutcomeError, Code: -32602, Sent: time.Unix(1, 0), Began: time.Unix(1, 0)})
+	m.SessionEnded("http", "2025-11-25", time.Unix(1, 0))
+	files.SessionEnded("http", "", time.Unix(1, 0))
 	s := sampleSnapshot()
 	s.Audit = &Audit{Sequence: 12}
 	return m, s
 }
 
-// Prometheus' own parser accepts the page. Each family has a type and a description, and the labels that Families lists.
+// S0.10.3: Prometheus' own parser accepts the page. Each family has a type and a description, and the labels that Families lists.
 func TestFamiliesAreDescribed(t *testing.T) {
 	m, s := busyMetrics()
 	var b strings.Builder
@@ -78,7 +82,7 @@ func TestFamiliesAreDescribed(t *testing.T) {
 // from the configuration or from constants, and have at most 20 values.
 var labelLimits = map[string]int{"server": maxServers + 1, "serverId": maxServers + 1, "method": maxMethods, "kind": maxMethods, "mime_type": maxMIMETypes + 2, "mimeType": maxMIMETypes + 2}
 
-// No family grows without a limit.
+// S0.10.4: no family grows without a limit.
 func TestSeriesAreLimited(t *testing.T) {
 	m := NewMetrics()
 	for i := range maxServers + 100 {

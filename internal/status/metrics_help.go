@@ -34,6 +34,15 @@ var families = []Family{
 	{"mcpResourceReadsTotal", counter, labels("serverId", "mimeType", "status"), "The same numbers as goblin_resource_reads_total, under the name that a requirement prescribes."},
 	{"goblin_policy_denied_total", counter, labels("server", "kind", "mode"), "Requests that no role permits, by mode of the policy: denied (enforce) or only reported (report)."},
 
+	{"mcp_server_operation_duration_seconds", histo, labels("mcp_method_name", "gen_ai_operation_name", "error_type", "rpc_response_status_code", "mcp_protocol_version", "network_transport", "network_protocol_name"),
+		"Seconds from the arrival of a client's request to its answer; also requests that the gateway answers itself."},
+	{"mcp_client_operation_duration_seconds", histo, labels("goblin_server_name", "mcp_method_name", "gen_ai_operation_name", "error_type", "rpc_response_status_code"),
+		"Seconds from the write of a request to a server to its answer, without the wait in the queue."},
+	{"mcp_server_session_duration_seconds", histo, labels("mcp_protocol_version", "network_transport", "network_protocol_name"),
+		"Seconds that a client's session lasted, counted when it ends."},
+	{"mcp_client_session_duration_seconds", histo, labels("goblin_server_name", "network_transport", "network_protocol_name"),
+		"Seconds that a connection to a server lasted, counted when it ends."},
+
 	{"goblin_sessions", gauge, labels("transport", "era"), "Client sessions, by transport and protocol era; clients of 2026-07-28 have none."},
 	{"goblin_subscriptions", gauge, labels("server"), "Resources of a server that clients are subscribed to."},
 	{"goblin_subscribers", gauge, labels("server"), "Subscriptions of clients to resources of a server."},

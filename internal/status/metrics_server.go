@@ -39,6 +39,7 @@ type ServerMetrics struct {
 	calls     [maxMethods][outcomes]atomic.Uint64
 	seconds   [maxMethods]histogram
 	queueWait histogram
+	near      [maxMethods]hint
 	denied    denials
 	finished  finished
 

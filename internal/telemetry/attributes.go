@@ -66,33 +66,3 @@ func appendTransport(attrs []attribute.KeyValue, transport string) []attribute.K
 	}
 	return append(attrs, attribute.String("network.transport", "tcp"), attribute.String("network.protocol.name", "http"))
 }
-
-// Classes of errors that are not JSON-RPC codes.
-const (
-	errorTool      = "tool_error"
-	errorCancelled = "cancelled"
-)
-
-// errorOfAnswer returns the class of an answer's error, or "" for a result.
-func errorOfAnswer(code int, tool, cancelled bool) string {
-	switch {
-	case code != 0:
-		return strconv.Itoa(code)
-	case tool:
-		return errorTool
-	case cancelled:
-		return errorCancelled
-	}
-	return ""
-}
-
-// errorOfCall returns the class of the error with which a server's call ended, or "" for a result.
-func errorOfCall(e *status.Ended) string {
-	if e.Outcome == status.OutcomeOK {
-		return ""
-	}
-	if e.Code != 0 {
-		return strconv.Itoa(e.Code)
-	}
-	return e.Outcome.String() // tool_error, timeout, cancelled …
-}

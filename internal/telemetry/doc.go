@@ -14,7 +14,7 @@
 // goroutine turns the records into spans. No caller ever waits for that goroutine or for the collector: if a queue is
 // full, the record is dropped.
 //
-// Metrics do not depend on sampling. Each request is added to counters in memory (status.Durations), which are exported
+// Metrics do not depend on sampling. Each request is added to counters in memory (status.Operations), which are exported
 // periodically.
 //
 // The variables OTEL_* configure the SDK. An invalid variable is logged by name and ignored.

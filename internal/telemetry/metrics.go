@@ -11,34 +11,24 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol"
 )
 
-// The families of metrics, in the same order as producer.durations.
-const (
-	serverOperation = iota
-	clientOperation
-	serverSession
-	clientSession
-	families
-)
-
-var familyNames = [families]struct{ name, text string }{
+var familyNames = [status.OperationMetrics]struct{ name, text string }{
 	{"mcp.server.operation.duration", "Duration of a request of a client, from its arrival to its answer."},
 	{"mcp.client.operation.duration", "Duration of a request to a server, from its sending to its answer."},
 	{"mcp.server.session.duration", "Duration of a session with a client."},
 	{"mcp.client.session.duration", "Duration of a session with a server."},
 }
 
-// producer counts durations and hands them to the SDK's reader. This costs less per request than the SDK's instruments,
-// which sort and hash a set of attributes for each measurement.
+// producer hands the durations that the gateway has counted to the SDK's reader. This costs less per request than the SDK's
+// instruments, which sort and hash a set of attributes for each measurement.
 type producer struct {
-	durations [families]status.Durations
-	delta     bool // each export contains only what was added since the previous one (OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE)
+	operations *status.Operations
+	delta      bool // each export contains only what was added since the previous one (OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE)
 
 	mu    sync.Mutex
 	began time.Time // of the exported interval
-	last  [families]map[status.DurationKey]status.DurationSeries
+	last  [status.OperationMetrics]map[status.DurationKey]status.DurationSeries
 }
 
 // Produce implements sdkmetric.Producer.
@@ -47,12 +37,12 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	out := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: scope}}
-	for family := range p.durations {
+	for family := range status.OperationMetric(status.OperationMetrics) {
 		h := metricdata.Histogram[float64]{Temporality: metricdata.CumulativeTemporality}
 		if p.delta {
 			h.Temporality = metricdata.DeltaTemporality
 		}
-		for _, s := range p.durations[family].Series() {
+		for _, s := range p.operations.Series(family) {
 			if p.delta {
 				s = p.since(family, s)
 			}
@@ -77,7 +67,7 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 }
 
 // since returns what was added to a series since the last call. The caller must hold mu.
-func (p *producer) since(family int, s status.DurationSeries) status.DurationSeries {
+func (p *producer) since(family status.OperationMetric, s status.DurationSeries) status.DurationSeries {
 	if p.last[family] == nil {
 		p.last[family] = map[status.DurationKey]status.DurationSeries{}
 	}
@@ -91,9 +81,9 @@ func (p *producer) since(family int, s status.DurationSeries) status.DurationSer
 }
 
 // attributesOf returns the attributes of a series.
-func attributesOf(family int, key status.DurationKey) attribute.Set {
+func attributesOf(family status.OperationMetric, key status.DurationKey) attribute.Set {
 	attrs := make([]attribute.KeyValue, 0, 12)
-	if family == serverOperation || family == clientOperation {
+	if family == status.ServerOperation || family == status.ClientOperation {
 		attrs = appendMethod(attrs, key.Method, "", key.Item)
 	}
 	attrs = appendError(attrs, key.Error)
@@ -107,22 +97,10 @@ func attributesOf(family int, key status.DurationKey) attribute.Set {
 	return attribute.NewSet(attrs...)
 }
 
-// SessionEnded counts the duration of a session. It implements status.Observer.
-func (t *Telemetry) SessionEnded(server, transport, version string, took time.Duration) {
+// Operations returns the metrics that the gateway counts, or nil if they are not exported. It implements actors.Telemetry.
+func (t *Telemetry) Operations() *status.Operations {
 	if t == nil || t.metrics == nil {
-		return
+		return nil
 	}
-	family := serverSession
-	if server != "" {
-		family = clientSession
-	}
-	t.metrics.durations[family].Observe(status.DurationKey{Server: server, Transport: transport, Version: knownVersion(version)}, took.Seconds())
-}
-
-// knownVersion returns a protocol version that exists, or "": clients may send any text.
-func knownVersion(version string) string {
-	if protocol.IsLegacy(version) || version == protocol.Version20260728 {
-		return version
-	}
-	return ""
+	return t.metrics.operations
 }

@@ -46,22 +46,18 @@ func (t *Telemetry) Began(x *downstream.Exchange) {
 	x.Report.Trace = r
 }
 
-// Answered counts the answer to a request, and records the span if the request is sampled. It implements
-// downstream.Observer.
+// Answered records the span of a sampled request. It implements downstream.Observer.
 func (t *Telemetry) Answered(x *downstream.Exchange, answer []byte) {
-	class := errorOfAnswer(x.Report.Code, x.Report.ToolErr, x.Report.Cancelled)
+	r := x.Report.Trace
+	if r == nil {
+		return
+	}
+	class := status.ErrorType(x.Report.Code, x.Report.ToolErr, x.Report.Cancelled)
 	version := x.Report.Version
 	if version == "" {
-		version = knownVersion(x.Origin.Version)
+		version = status.KnownVersion(x.Origin.Version)
 	}
-	now := time.Now()
-	if t.metrics != nil {
-		key := status.DurationKey{Method: x.Frame.Method, Item: x.Report.Item, Error: class, Version: version, Transport: transportOf(&x.Origin)}
-		t.metrics.durations[serverOperation].Observe(key, now.Sub(x.Began).Seconds())
-	}
-	if r := x.Report.Trace; r != nil {
-		t.spans.add(t.serverSpan(x, r, class, version, answer, now))
-	}
+	t.spans.add(t.serverSpan(x, r, class, version, answer, time.Now()))
 }
 
 func transportOf(o *downstream.Origin) string {
@@ -110,19 +106,15 @@ func (t *Telemetry) payload(raw []byte) string {
 	return t.secrets.Cut(status.Cut(string(raw[:min(len(raw), maxPayload+1)]), maxPayload))
 }
 
-// CallEnded counts a server's answer, and records the span if the call is sampled. It implements status.Observer.
+// CallEnded records the span of a sampled call. It implements status.Observer.
 func (t *Telemetry) CallEnded(name string, e *status.Ended) {
-	class, now := errorOfCall(e), e.Began.Add(e.Took)
+	if e.Trace == nil || t.spans == nil {
+		return
+	}
+	class, now := e.ErrorType(), e.Began.Add(e.Took)
 	item := ""
 	if subject := e.Method.Names(); subject == protocol.SubjectTool || subject == protocol.SubjectPrompt {
 		item = e.Item
-	}
-	if t.metrics != nil && !e.Sent.IsZero() {
-		key := status.DurationKey{Server: name, Method: e.Method, Item: item, Error: class}
-		t.metrics.durations[clientOperation].Observe(key, now.Sub(e.Sent).Seconds())
-	}
-	if e.Trace == nil || t.spans == nil {
-		return
 	}
 	call, _ := e.Trace.Noted()
 	if call.Began.IsZero() {

@@ -19,6 +19,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/secret"
+	"goblin-actor/internal/status"
 )
 
 // scope is the name under which the gateway exports telemetry.
@@ -112,7 +113,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, set settings, about *resou
 	if err != nil {
 		return err
 	}
-	t.metrics = &producer{delta: set.delta, began: time.Now()}
+	t.metrics = &producer{operations: status.NewOperations(true), delta: set.delta, began: time.Now()}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(t.metrics))))
 	t.end = append(t.end, provider.Shutdown)
 	return nil
