@@ -47,8 +47,8 @@ func NewMetrics() *Metrics {
 
 // Observer receives the events that the metrics count. Its methods must not block.
 type Observer interface {
-	// CallEnded says that a call of a server has ended. e is valid until CallEnded returns.
-	CallEnded(server string, e *Ended)
+	// CallEnded says that a call of a server has ended. e is not a pointer, which would be an allocation for each call.
+	CallEnded(server string, e Ended)
 }
 
 // Observe sets the observer. Call it before the metrics are used.

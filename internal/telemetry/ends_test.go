@@ -55,7 +55,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 			o.Began(x)
 			x.Report.Item = fmt.Sprint("tool", i)
-			o.CallEnded("one", &status.Ended{Method: protocol.MethodToolsCall, Item: x.Report.Item, Began: x.Began, Sent: x.Began, Took: time.Millisecond, Trace: x.Report.Trace})
+			o.CallEnded("one", status.Ended{Method: protocol.MethodToolsCall, Item: x.Report.Item, Began: x.Began, Sent: x.Began, Took: time.Millisecond, Trace: x.Report.Trace})
 			o.Answered(x, frame.Raw)
 			log.Warn("line", "text", params)
 		}

@@ -107,7 +107,7 @@ func (t *Telemetry) payload(raw []byte) string {
 }
 
 // CallEnded records the span of a sampled call. It implements status.Observer.
-func (t *Telemetry) CallEnded(name string, e *status.Ended) {
+func (t *Telemetry) CallEnded(name string, e status.Ended) {
 	if e.Trace == nil || t.spans == nil {
 		return
 	}
