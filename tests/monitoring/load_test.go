@@ -101,7 +101,7 @@ func (s *session) end() {
 	}
 }
 
-// generateLoad uses all servers for some time. restart is called in the middle.
+// generateLoad uses all servers for some time. restart is called twice.
 func generateLoad(t *testing.T, url string, took time.Duration, restart func()) {
 	t.Helper()
 	c := &client{t: t, url: url}
@@ -138,8 +138,10 @@ func generateLoad(t *testing.T, url string, took time.Duration, restart func()) 
 		s.end()
 	})
 	all.Go(func() {
-		time.Sleep(took / 2)
-		restart()
+		for range 2 { // a counter that appears with its first event shows only the second one
+			time.Sleep(took / 3)
+			restart()
+		}
 	})
 	all.Wait()
 	steady.close()
