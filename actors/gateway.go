@@ -82,7 +82,7 @@ type Gateway struct {
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
 	requests       requests                    // counts requests of clients; does not change
-	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start later
+	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start only after it is set
 	node           string                      // identifies this process in sealed states and to other gateways
 }
 

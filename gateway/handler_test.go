@@ -55,7 +55,8 @@ func (token) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Clients of both SDKs use the handler in a foreign mux behind a middleware: calls, progress and elicitation over streams.
+// Clients of both SDKs can use a Handler that another program mounts in its own mux, behind middleware. The go-sdk client also
+// receives progress and answers an elicitation on the response's stream.
 func TestHandlerWithClients(t *testing.T) {
 	g := start(t, gateway.Config{}, "oracle", "notes")
 	url, requests := site(t, g)

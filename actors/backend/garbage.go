@@ -12,8 +12,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// receivedGarbage counts input that is not a message. The first one on a connection is logged as a warning. If it was meant
-// as the response to a pending request, the request fails at once, since no other response will come.
+// receivedGarbage handles input that is not a valid message. If it was meant as the response to a pending request, that request
+// fails at once, since no other response will come. Otherwise the first such input on a connection is logged as a warning, and
+// later ones at level debug.
 func (s *state) receivedGarbage(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	s.life.garbage++
 	if id, ok := parseID(e.ID); ok && s.conn.pending[id] != nil {

@@ -23,7 +23,7 @@ type client struct {
 	earlyInitialize *downstream.Exchange // an initialize that waits for the catalog or for servers; nil = none
 	awaitedServers  int                  // servers that initialize waits for
 
-	level         protocol.Level                  // log lines below it are dropped; LevelNone = all are dropped
+	level         protocol.Level                  // log lines below it are dropped; LevelNone = the client has set no level, so none is dropped
 	pendingLevels map[uint64]*downstream.Exchange // logging/setLevel requests that wait for the gateway, by number
 }
 

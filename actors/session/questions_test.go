@@ -164,8 +164,8 @@ func TestCancelOfAWaitingRequest(t *testing.T) {
 	}
 }
 
-// A log line reaches the client if it is at least as severe as the client's level. Lines without a level, or with an unknown one,
-// always do. A level that is not a string makes the line invalid.
+// A log line reaches the client if it is at least as severe as the client's level. A line without a level, or with
+// an unknown one, always does. A line whose level is not a string does only if the client's level is debug or not set.
 func TestLevelOfLogLines(t *testing.T) {
 	line := func(level string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%s,"data":1}}`, level)

@@ -52,7 +52,7 @@ func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	case s.startup.over:
 		return &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the gateway is still starting; try again", Retryable: true, RetryAfter: startAgain}
 	case len(s.startup.waiting) >= maxEarly:
-		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting, and too many requests wait; try again", Retryable: true, RetryAfter: startAgain}
+		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting and too many requests are waiting; retry later", Retryable: true, RetryAfter: startAgain}
 	}
 	return nil
 }

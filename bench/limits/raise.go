@@ -17,7 +17,7 @@ import (
 // are raised, a few clients make calls, to find the amount at which these calls become slower.
 var Raises = []string{"clients", "rate", "servers", "items", "sessions", "subscribers"}
 
-// ladders holds the amounts to measure for each quantity. Amounts above --max are skipped.
+// ladders holds the amounts to measure for each quantity except clients and rate. Amounts above --max are skipped, except the first.
 var ladders = map[string][]int{
 	"servers":     {1, 4, 16, 64, 256},
 	"items":       {10, 100, 1000, 10_000},

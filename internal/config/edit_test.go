@@ -40,7 +40,7 @@ func change(text, line string) (string, error) {
 	return SetDisabled("goblin.yaml", text, server, words[0] == "disable")
 }
 
-// TestEdit runs the archives of testdata/edit: a file, commands, and the expected result, with LF and with CRLF line ends.
+// TestEdit runs the archives of testdata/edit: a file, commands, and the expected result, with LF and with CRLF line endings.
 func TestEdit(t *testing.T) {
 	paths, err := filepath.Glob("testdata/edit/*.txtar")
 	if err != nil || len(paths) == 0 {

@@ -13,7 +13,7 @@ import (
 // offsets are not always right, and positions inside brackets from scanFlow. The function edit verifies each result.
 type editor struct {
 	text    string // the text as given
-	lf      string // text with LF line ends; all offsets refer to it
+	lf      string // text with LF line endings; all offsets refer to it
 	starts  []int  // offset of each line in lf
 	tree    *node
 	body    ast.Node // nil if the file has only comments
@@ -50,7 +50,7 @@ func (d *editor) put(from, to int, with string) {
 	d.splices = append(d.splices, splice{from, to, with})
 }
 
-// apply returns the text with all splices applied, with its original line ends.
+// apply applies all splices and returns the text. It preserves the original line endings.
 func (d *editor) apply() string {
 	newline := "\n"
 	if i := strings.IndexByte(d.text, '\n'); i > 0 && d.text[i-1] == '\r' {

@@ -32,7 +32,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 // File is a text file that is read once and replaced at most once. Its methods must not be called concurrently.
 type File struct {
 	Path string // as given to OpenFile
-	Text string // UTF-8 without byte order mark, with original line ends; "" if the file does not exist
+	Text string // UTF-8 without byte order mark, with original line endings; "" if the file does not exist
 
 	target string // Path with symbolic links resolved
 	raw    []byte

@@ -24,7 +24,7 @@ type sourceFault struct {
 	hint         string
 }
 
-// decodeText converts UTF-8 or UTF-16 of either byte order, with or without byte order mark, to UTF-8 without it, with LF line ends.
+// decodeText converts UTF-8 or UTF-16 of either byte order, with or without byte order mark, to UTF-8 without it, with LF line endings.
 func decodeText(data []byte) ([]byte, *sourceFault) {
 	if len(data) > maxFileBytes {
 		return nil, &sourceFault{message: fmt.Sprintf("%d bytes is too large: the limit is %d MiB", len(data), maxFileBytes>>20)}

@@ -21,7 +21,7 @@ var (
 )
 
 // TestInstall runs the archives of testdata/install: a client's file before and after Install, and the diff for users. File names are
-// client.case; url in the case installs an address. It repeats each with CRLF line ends.
+// client.case; url in the case installs an address. It repeats each with CRLF line endings.
 func TestInstall(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/install/*.txtar")
 	if len(paths) == 0 {

@@ -153,7 +153,7 @@ func headerHint(scheme string) string {
 	return fmt.Sprintf("set headers: {Authorization: \"%s ${%s}\"} in the entry of the server", titled(scheme), what)
 }
 
-// titled returns a scheme in its usual spelling, such as "Basic".
+// titled returns the scheme with its first letter in upper case, such as "Basic" for "basic".
 func titled(scheme string) string {
 	if scheme == "" {
 		return ""

@@ -21,7 +21,7 @@ func written(t *testing.T, m *Metrics) string {
 	return b.String()
 }
 
-// S0.10.1: the family has exactly the required name and labels.
+// S0.10.1: mcpResourceReadsTotal has exactly the required name and labels.
 func TestResourceReadsAreCounted(t *testing.T) {
 	m := NewMetrics()
 	files := m.Server("files")

@@ -106,7 +106,8 @@ func TestStreamsOverTLS(t *testing.T) {
 	const get = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
 	one := connect().send(get)
 	events := bufio.NewReader(one.response().Body)
-	two := connect().send(get) // the first stream must belong to the first client
+	// Sent only after the first response, so that the first stream is that of the first client.
+	two := connect().send(get)
 	two.response()
 	if _, n := s.Connections(); n != 2 {
 		t.Fatalf("%d streams", n)

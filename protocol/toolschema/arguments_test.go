@@ -80,11 +80,11 @@ func TestArguments(t *testing.T) {
 		{of(`{"uniqueItems":true}`), `{"a":[1,2,1]}`, "/a: want distinct elements; found two equal ones"},
 		{of(`{"uniqueItems":true}`), `{"a":[1,1.0]}`, ""}, // not checked
 		{of(`{"contains":{"type":"string"}}`), `{"a":[1]}`, "/a: want at least 1 elements that fit the schema under contains, found 0"},
-		{of(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `{"a":5}`, "/a: want a value that fits one of the schemas under anyOf (null or string); found a number"},
+		{of(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `{"a":5}`, `/a: want a value that fits one of the schemas under "anyOf" (null or string); found a number`},
 		{of(`{"anyOf":[{"type":"object","required":["x"]}]}`), `{"a":{}}`, "/a/x: the required member is missing"},
-		{of(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), `{"a":5}`, "/a: want a value that fits exactly one of the schemas under oneOf; the value fits several"},
+		{of(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), `{"a":5}`, `/a: want a value that fits exactly one of the schemas under "oneOf"; the value fits several`},
 		{of(`{"allOf":[{"type":"string"},{"maxLength":1}]}`), `{"a":"xy"}`, "/a: want at most 1 characters, found 2"},
-		{of(`{"not":{"type":"string"}}`), `{"a":"x"}`, "/a: want a value that does not fit the schema under not"},
+		{of(`{"not":{"type":"string"}}`), `{"a":"x"}`, `/a: want a value that does not match the schema under "not"`},
 		{of(`{"not":{"pattern":"ü"}}`), `{"a":"x"}`, ""},
 		{of(`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`), `{"a":"x"}`, "/a: want at least 2 characters, found 1"},
 		{of(`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`), `{"a":1}`, "/a: want a number of at least 2"},
@@ -102,7 +102,7 @@ func TestArguments(t *testing.T) {
 		{of(`{"format":"email"}`), `{"a":"x"}`, ""},
 		{of(`{"oneOf":[{"type":"string","format":"ipv4"},{"type":"string","format":"ipv6"}]}`), `{"a":"10.0.0.1"}`, ""}, // one format may match: not checked
 		{of(`{"oneOf":[{"type":"string","format":"ipv4"},{"type":"string","format":"ipv6"}]}`), `{"a":1}`,
-			"/a: want a value that fits one of the schemas under oneOf (string); found a number"},
+			`/a: want a value that fits one of the schemas under "oneOf" (string); found a number`},
 		{of(`{"not":{"format":"email"}}`), `{"a":"x"}`, ""},
 		{of(`{"not":{"contentEncoding":"base64"}}`), `{"a":"?"}`, ""},
 		{of(`{"type":"string","nullable":true}`), `{"a":null}`, ""}, // nullable is an OpenAPI keyword; some servers use it to allow null

@@ -34,7 +34,7 @@ func (c *argumentCheck) combined(p *parts, at rawjson.Span) verdict {
 	if p.hasNot {
 		switch c.tried(p.not, at) {
 		case fits:
-			v = c.fault("want a value that does not fit the schema under not")
+			v = c.fault(`want a value that does not match the schema under "not"`)
 		case unsure:
 			v = v.and(unsure)
 		}
@@ -63,7 +63,7 @@ func (c *argumentCheck) anyOf(branches []*node, at rawjson.Span) verdict {
 		}
 	}
 	if best == refuted {
-		return c.fault("want a value that fits one of the schemas under anyOf" + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
+		return c.fault(`want a value that fits one of the schemas under "anyOf"` + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
 	}
 	return best
 }
@@ -80,9 +80,9 @@ func (c *argumentCheck) oneOf(branches []*node, at rawjson.Span) verdict {
 	}
 	switch {
 	case fitting > 1:
-		return c.fault("want a value that fits exactly one of the schemas under oneOf; the value fits several")
+		return c.fault(`want a value that fits exactly one of the schemas under "oneOf"; the value fits several`)
 	case fitting+possible == 0:
-		return c.fault("want a value that fits one of the schemas under oneOf" + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
+		return c.fault(`want a value that fits one of the schemas under "oneOf"` + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
 	case possible > 0:
 		return unsure
 	}

@@ -113,7 +113,7 @@ type importer struct {
 	looked  int            // number of client files read
 	absent  []string       // client files that do not exist, with their clients
 	entries []config.Entry // imported
-	sources []config.Entry // the same entries as in their clients' files, under their new names
+	sources []config.Entry // the imported entries as their clients' files define them, before secrets move to variables; with their new names
 	copied  bool           // a value of env or headers was copied into the configuration
 	secrets map[string]string
 	unset   map[string]bool

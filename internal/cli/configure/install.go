@@ -93,7 +93,7 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	text, err := client.Install(f.Text, o.name, ours)
 	switch {
 	case errors.Is(err, desktop.ErrSame):
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s already has this entry: %s\n", client.Title, terminal.Clean(path))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s already has this entry in %s\n", client.Title, terminal.Clean(path))
 		return err
 	case err != nil:
 		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", path, err), "correct the file, or add the output of --print by hand; nothing was written")

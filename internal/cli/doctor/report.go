@@ -109,7 +109,7 @@ func (d *diagnosis) fix(hint string) {
 // reportOutdated reports the gateways that could not reload the file.
 func (d *diagnosis) reportOutdated() {
 	for _, g := range d.doc.Behind {
-		fmt.Fprintf(d.out, "%s the gateway on %s could not reload the file and has run with an older version since %s\n    fix: correct the errors and save the file; the gateway reloads it\n",
+		fmt.Fprintf(d.out, "%s the gateway on %s could not reload the file and has been using an older version of it since %s\n    fix: correct the errors and save the file; the gateway reloads it\n",
 			d.paint.Bad("✗"), terminal.OneLine(strings.Join(g.Listen, ", "), 200), g.Since.Local().Format("2006-01-02 15:04"))
 	}
 }

@@ -148,8 +148,9 @@ func (l *httpLink) SetVersion(version string) {
 	}
 }
 
-// Close cancels running requests at once, and notifications and responses after grace, since a cancellation may be among
-// them. Then it ends the session with a DELETE, which takes at most grace and at most 5 s.
+// Close cancels running requests at once. Notifications and responses may finish within grace, since one of them may be a
+// cancellation. Then a legacy session is ended with a DELETE, again within grace; if grace is 0, no DELETE is sent. Grace is at
+// most 5 s. Close does not block.
 func (l *httpLink) Close(grace time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
