@@ -193,7 +193,9 @@ func (s *Modern) Notify(method, members string) {
 	}
 }
 
-// EndStreams ends the open streams: gracefully with a result, or as if the connection broke.
+// EndStreams ends the open streams. If gracefully is true, it sends their results. Otherwise it ends their exchanges
+// over
+// HTTP as if the connection broke, and on stdio sends notifications/cancelled.
 func (s *Modern) EndStreams(gracefully bool) {
 	s.mu.Lock()
 	streams := s.streams
@@ -312,7 +314,7 @@ func (s *Modern) tools() string {
 	return strings.Join(items, ",")
 }
 
-// listen acknowledges the requested and supported notifications.
+// listen acknowledges the requested notifications that the server supports.
 func (s *Modern) listen(g Message) {
 	if s.Listen != nil {
 		s.Listen(g)

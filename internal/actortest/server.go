@@ -100,7 +100,7 @@ func (s *Server) Answers() []protocol.Frame {
 	return list
 }
 
-// SetTools changes the tools. announce sends list_changed.
+// SetTools changes the tools. If announce is true, it sends list_changed on the newest connection.
 func (s *Server) SetTools(announce bool, names ...string) {
 	s.mu.Lock()
 	s.Tools = names

@@ -7,7 +7,9 @@ import (
 	"strings"
 )
 
-// wantsOpenMetrics reports whether a scraper prefers OpenMetrics 1.0 to Prometheus text, as Prometheus does.
+// wantsOpenMetrics reports whether a scraper accepts OpenMetrics 1.0 and does not prefer Prometheus text. Prometheus
+// itself
+// prefers OpenMetrics.
 func wantsOpenMetrics(h http.Header) bool {
 	open, text := 0.0, 0.0
 	for _, accept := range h.Values("Accept") {

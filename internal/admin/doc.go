@@ -10,7 +10,9 @@
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}
-//	/debug/pprof/                          these on the socket only
+//	/debug/pprof/                          profiles of the process
+//
+// All routes from /statusz on exist on the socket only.
 //
 // The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not authenticated.
 // The package has no state except the listener. Data comes from a Source (the gateway) and status.Metrics, and is fetched for

@@ -13,8 +13,8 @@ import (
 // followInterval is the interval between polls of a followed file.
 const followInterval = 250 * time.Millisecond
 
-// Follow calls each for every line after from that the filter admits, including lines written while it runs. It continues across rotations.
-// It returns when ctx ends or each returns an error.
+// Follow calls each for every line after the position from that the filter admits, including lines written while Follow
+// runs. It continues across rotations. It returns when ctx ends, each returns an error, or a file cannot be read.
 func Follow(ctx context.Context, path string, from Position, f Filter, each func(Entry) error) error {
 	r := follower{path: path, filter: f, each: each}
 	defer r.close()

@@ -120,8 +120,9 @@ func (l *Log) Record(r Record) {
 	}
 }
 
-// Commit records r and then calls then: immediately, or with SyncEach when the record is on disk. then must not block; it runs on the
-// caller's goroutine or on the writer's.
+// Commit records r and calls then exactly once: with SyncEach when the record is on disk, otherwise immediately. It
+// also
+// calls then if r is dropped. then must not block; it runs on the caller's goroutine or on the writer's.
 func (l *Log) Commit(r Record, then func()) {
 	if l.Flags().Has(On|Each) && l.add(r, then) {
 		return
@@ -188,8 +189,8 @@ func (l *Log) refuse(refuse bool) {
 // required is the internal flag for Settings.Required.
 const required = 1 << 16
 
-// Apply applies new settings. A new file starts a new chain. Apply blocks while files are opened. On an error the previous settings
-// stay in force.
+// Apply applies new settings. Another file has a chain of its own. Apply blocks while files are opened. On an error the
+// previous settings stay in force.
 func (l *Log) Apply(s Settings) error {
 	l.applying.Lock() // two calls must not load the keys at the same time
 	defer l.applying.Unlock()
@@ -222,7 +223,8 @@ func (l *Log) CheckMark(m Mark) {
 	}
 }
 
-// Notify registers f, which is called for signed lines that are on disk, at most once a second. f must not block.
+// Notify registers f, which is called with the last signed line on disk: now, if there is one, and later about once a
+// second at most while it changes. f must not block.
 func (l *Log) Notify(f func(Mark)) {
 	l.mu.Lock()
 	l.notify = f

@@ -205,7 +205,7 @@ func (g *Gate) expire() {
 	}
 }
 
-// Close stops the timers. Admit keeps working.
+// Close logs the pending summary of refusals and stops the timers. Admit keeps working.
 func (g *Gate) Close() {
 	g.failures.closeSummary()
 	g.mu.Lock()

@@ -25,7 +25,7 @@ type Server struct {
 type Protection struct {
 	Resource    string   // resource in the metadata; "" = its URL
 	Issuers     []string // issuers in the metadata; nil = the issuer
-	NoMetadata  bool     // answer 404, as servers of 2025-03-26
+	NoMetadata  bool     // answer 404, as servers of 2025-03-26 do
 	AtRoot      bool     // metadata only at the root of the host
 	NoChallenge bool     // 401 without WWW-Authenticate
 	NoPointer   bool     // challenge without resource_metadata

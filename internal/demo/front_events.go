@@ -33,7 +33,9 @@ func (f *front) openEvents(stream *downstream.EventStream) {
 	})
 }
 
-// redirect sends the answer to a message to the stream of its session. It returns false if there is no stream.
+// redirect makes the answer to a message go to the stream of its session. If there is no such stream, it refuses the
+// message
+// and returns false.
 func (f *front) redirect(x *downstream.Exchange) bool {
 	f.mu.Lock()
 	stream := f.events[x.Origin.SessionID]

@@ -80,7 +80,7 @@ func (c *Call) Background(required bool, work Handler) (any, error) {
 	return created, nil
 }
 
-// addTask adds a task and removes expired ones.
+// addTask removes expired tasks and adds a task. It returns false if there are too many tasks.
 func (s *Server) addTask(t *task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

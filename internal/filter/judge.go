@@ -102,7 +102,9 @@ func (j *Judge) Denies(uris []string) bool {
 	})
 }
 
-// Odd reports whether a URI may mean another one to its server: it contains dot segments, control characters, or an encoded slash or backslash.
+// Odd reports whether a URI may mean another one to its server: it contains dot segments, control characters, an
+// encoded
+// slash or backslash outside the query, or too many encodings.
 func Odd(uri string) bool {
 	_, odd := spellings(uri)
 	return odd
@@ -163,7 +165,9 @@ func spellings(uri string) (forms []string, odd bool) {
 	return forms, true
 }
 
-// decodeURI percent-decodes uri once. * and ? stay encoded, because they have a meaning in patterns and URIs.
+// decodeURI percent-decodes uri once. * and ? stay encoded, because they have a meaning in patterns and URIs. slash
+// reports
+// whether it has decoded a slash or backslash outside the query.
 func decodeURI(uri string) (decoded string, slash bool) {
 	if !strings.Contains(uri, "%") {
 		return uri, false

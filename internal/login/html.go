@@ -19,7 +19,9 @@ const (
 	styleHash = "0DBlBUo5oQzO0OJpuPR0Ixh+63LhuznOdhranO2e2tE="
 )
 
-// guard sets headers that keep a page out of frames and caches, and its URL out of Referer headers.
+// guard sets headers that keep a page out of frames and caches, and its URL out of the Referer headers of requests to
+// other
+// sites.
 func guard(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -9,8 +9,10 @@
 //
 // The keyring is not the default, because it exists only in a desktop session and may have to be unlocked, which would block the start.
 //
-// A key stays where it was first stored. A gateway that starts without a desktop session uses the same key or fails with an error that
-// names the reason. It never creates a new key because the keyring is locked.
+// A key stays where it was first stored, unless Options.Move moves it to the keyring. A gateway that starts without a
+// desktop session uses the same key or fails with an error that names the reason. It never creates a new key because
+// the
+// keyring is locked.
 //
 //	m, err := masterkey.Load(masterkey.Options{Dir: dir, Getenv: os.Getenv, Log: log})
 //	key := m.Key(masterkey.State)

@@ -20,7 +20,8 @@ const (
 	inRing  = "keyring " // precedes the name of an entry in the file
 )
 
-// fromFile reads the key's file, and creates it if it does not exist.
+// fromFile reads the key's file, and creates it if it does not exist. If o.Move is set, it moves a key in the file to
+// the keyring.
 func fromFile(o Options) (*Master, error) {
 	path := filepath.Join(o.Dir, File)
 	m, err := readFile(path, o.Keyring)
@@ -121,7 +122,9 @@ func readFile(path string, ring Keyring) (*Master, error) {
 	return m, nil
 }
 
-// lost returns the error for a failed keyring lookup. After fs.ErrNotExist, a new key is created.
+// lost returns the error for a failed keyring lookup. If the keyring no longer has the entry, lost removes the file
+// at path
+// and returns fs.ErrNotExist, so that a new key is created.
 func lost(path string, err error) error {
 	if !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: it is in the user's keyring: %w", ErrUnreachable, err)
@@ -132,7 +135,9 @@ func lost(path string, err error) error {
 	return fs.ErrNotExist
 }
 
-// publish creates the file atomically. It returns fs.ErrExist if it exists.
+// publish creates the file. It returns fs.ErrExist if the file exists. Creation is atomic unless the file system has
+// no hard
+// links.
 func publish(path, text string) error {
 	temporary, err := temporaryFile(path, text)
 	if err != nil {

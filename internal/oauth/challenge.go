@@ -18,13 +18,15 @@ const (
 // Challenge is a server's challenge for credentials (RFC 6750, section 3; RFC 9728, section 5.1).
 type Challenge struct {
 	Bearer   bool   // the server asks for a bearer token
-	Scheme   string // if not, the first scheme that it asks for, such as "basic"; "" = none
+	Scheme   string // if Bearer is false: the first scheme that the server asks for, such as "basic"; "" = none
 	Metadata string // resource_metadata, a URL; "" = absent
 	Scopes   []string
 	Error    string // such as insufficient_scope; "" = absent
 }
 
-// ParseChallenge parses WWW-Authenticate headers. It returns the first bearer challenge, and ignores headers that are invalid or too long.
+// ParseChallenge parses WWW-Authenticate headers. It returns the first bearer challenge or, if there is none, the
+// scheme of
+// the first other challenge. It ignores headers that are invalid or too long.
 func ParseChallenge(headers []string) Challenge {
 	var other Challenge
 	for _, header := range headers[:min(len(headers), maxChallenges)] {

@@ -89,7 +89,9 @@ func binds(b *config.Binding, key string, local bool) bool {
 }
 
 // Admin returns the highest admin access that the roles in rights grant. Projects do not restrict it. local means an unauthenticated client.
-// A policy that only reports grants AdminAct to unauthenticated clients and at least AdminView to keys.
+// A nil policy grants AdminAct. A policy that only reports grants AdminAct to unauthenticated clients and at least
+// AdminView
+// to keys.
 func (p *Policy) Admin(rights string, local bool) (most identity.Admin) {
 	switch {
 	case p == nil, p.report && local:

@@ -10,8 +10,9 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// maxBuckets limits the number of principals that are counted. A full bucket is dropped when space is needed, because a new one is
-// full, too.
+// maxBuckets limits the number of buckets. Full buckets are dropped when space is needed, because a new bucket would
+// be full,
+// too.
 const maxBuckets = 16384
 
 // maxLimits limits the number of rights whose rate is cached.

@@ -97,8 +97,9 @@ func (c Change) Await(ctx context.Context, source status.Source, limit time.Dura
 	}
 }
 
-// find returns the server of that name. A removed server that is still draining may share the name of its successor, so the last one
-// that is not draining or stopped is preferred.
+// find returns the server of that name, or else the member of a group that has it. A removed server that is still
+// draining
+// may share the name of its successor, so find prefers a server that is neither draining nor stopped.
 func find(s *status.Snapshot, name string) *status.Server {
 	var found *status.Server
 	for i := range s.Servers {

@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// inJSON hides secrets in s if it is a JSON object or array, and keeps the order of keys. It hides values under keys that suggest a secret, and
-// under headers and env. Other strings are processed by Argument. all hides every value.
+// inJSON hides secrets in s if it is a JSON object or array, and keeps the order of keys. It hides the strings and
+// numbers
+// under keys that suggest a secret, and under headers and env. Other strings are processed by Argument. If all is
+// true, it
+// hides all strings and numbers. ok is false if s is not a JSON object or array.
 func inJSON(s string, all bool) (shown string, ok bool) {
 	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(s)) {
 		return "", false
@@ -25,7 +28,7 @@ type jsonHider struct {
 	out bytes.Buffer
 }
 
-// value copies one value. hidden hides everything in it.
+// value copies one JSON value. If hidden is true, it hides all strings and numbers in the value.
 func (h *jsonHider) value(hidden bool) error {
 	t, err := h.in.Token()
 	if err != nil {

@@ -36,7 +36,8 @@ var nonPublic = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
 }
 
-// Kinds of nonPublic addresses that refusal treats specially: the operator's own server may have such an address.
+// Kinds of nonPublic addresses that occur more than once. refusal permits the first three for the operator's own
+// server.
 const (
 	private  = "a private address"
 	shared   = "a shared address (CGNAT)"

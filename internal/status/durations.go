@@ -17,8 +17,8 @@ var DurationBounds = [...]float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60
 
 // Limits of the series of one Durations. Servers choose the codes of their errors, so that their number has no limit.
 const (
-	maxSeries       = 2000 // later ones are counted without their item and version, and with OtherError
-	maxCoarseSeries = 3000 // later ones are also counted without their server and method
+	maxSeries       = 2000 // later ones are counted without their item and version, and their errors as OtherError
+	maxCoarseSeries = 3000 // later ones are also counted without their server, method and transport
 )
 
 // OtherError is the class of all errors that have no series of their own.
@@ -56,11 +56,14 @@ type Exemplar struct {
 	At      time.Time
 }
 
-// hint is the series that the caller has counted in last. Most calls of a method have equal keys, and comparing two keys takes a fraction
-// of a lookup.
+// hint caches the series of the caller's previous observation. Most calls of a method have equal keys, and comparing
+// two
+// keys takes a fraction of the time of a lookup.
 type hint = atomic.Pointer[durationSeries]
 
-// observe counts a duration in seconds. near may be nil. r is the request if it is sampled, and span its span; nil = it is not.
+// observe counts a duration in seconds. near may be nil. If the request is sampled, r is the request and span is its
+// span;
+// otherwise r is nil.
 func (d *Durations) observe(near *hint, key DurationKey, seconds float64, r *trace.Request, span [8]byte) {
 	var s *durationSeries
 	if near != nil {
@@ -107,7 +110,7 @@ func (d *Durations) of(key DurationKey) *durationSeries {
 	return s
 }
 
-// coarser returns the key under which a key is counted that is not among all.
+// coarser returns the key under which k is counted if all has no series for k.
 func (k DurationKey) coarser(all map[DurationKey]*durationSeries) DurationKey {
 	if len(all) < maxSeries {
 		return k

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of stored events: 1024 events of at most 2 KiB each.
+// Limits of stored events. maxEventText limits each text of an event, in bytes.
 const (
 	maxEvents    = 1024
 	maxEventText = 2048
@@ -72,7 +72,7 @@ func (e *Events) Record(next slog.Handler) slog.Handler { return &recorder{event
 type recorder struct {
 	events *Events
 	next   slog.Handler
-	attrs  []slog.Attr // attributes of With, with group prefixes
+	attrs  []slog.Attr // attributes from WithAttrs; their keys have the group prefix
 	group  string      // group prefix of keys, such as "a.b."
 	server bool        // the logger belongs to a server, whose own lines are stored at any level
 }
@@ -94,7 +94,7 @@ func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
 	event := Event{Time: record.Time, Level: record.Level.String(), Message: r.events.shown(record.Message)}
 	var fields strings.Builder
 	take := func(a slog.Attr) bool {
-		value := a.Value.Resolve().String() // Resolve calls LogValue, by which secrets become [redacted]
+		value := a.Value.Resolve().String() // Resolve calls LogValue, which redacts secrets
 		if a.Key == "server" {
 			event.Server = r.events.shown(value)
 			return true
@@ -165,7 +165,9 @@ func (e *Events) shown(s string) string {
 
 func cut(s string) string { return Cut(s, maxEventText) }
 
-// Cut truncates s to limit bytes and appends an ellipsis, which tells the filter for secrets that a secret may be truncated there.
+// Cut returns s, truncated to limit bytes and followed by an ellipsis if it is longer. The ellipsis tells the secret
+// filter
+// that a secret may be truncated there.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

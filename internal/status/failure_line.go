@@ -10,8 +10,9 @@ import (
 // maxOutputLine limits how much of a line is examined and returned.
 const maxOutputLine = 1 << 10
 
-// explanations match lines of output that explain a failure, most specific first. With last, the last matching line
-// counts: Python and Node print the cause after the location.
+// explanations match lines of output that explain a failure, most specific first. If last is set, the last matching
+// line
+// is used, because Python and Node print the cause after the location; otherwise the first is used.
 var explanations = []struct {
 	line func() *regexp.Regexp
 	last bool
@@ -28,9 +29,12 @@ var explanations = []struct {
 var uninformative = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
 	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
 
-// FailureLine returns the line of a program's stderr that best explains its failure: npm's error code, Python's last
-// exception, Node's Error, or else the last line that is not known to be uninformative. If all lines are uninformative, it
-// returns the last non-empty one, or "".
+// FailureLine returns the line of a program's stderr that best explains its failure: a line that matches the first
+// possible entry of explanations, such as npm's error code or Python's last exception. If no line matches, it returns
+// the
+// last line that is not known to be uninformative. If all lines are uninformative, it returns the last non-empty one,
+// or
+// "" if there is none.
 func FailureLine(lines []string) string {
 	var said []string
 	for _, line := range lines {

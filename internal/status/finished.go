@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Limits of stored calls per server: the last ones, and separately the last failed ones, so that successful calls do not displace
-// them.
+// Limits of stored calls per server. The last failed calls are also stored separately, so that successful calls do not
+// displace them.
 const (
 	maxFinished     = 256
 	maxFailed       = 64

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Log messages for lines that a server itself wrote, under the key LineKey. They are logged at level debug and stored
-// regardless of the log level.
+// Log messages for lines that a server itself wrote. The line is in the attribute LineKey. These messages are logged at
+// level debug, and the lines are stored regardless of the log level.
 const (
 	MessageStderr = "server wrote to stderr"
 	MessageLogged = "server sent a log line"

@@ -22,7 +22,9 @@ const (
 
 // Metrics counts events of one gateway and writes them as Prometheus text. It is safe for concurrent use.
 //
-// Callers look up counters once and keep them. Counting is an atomic add, without a lock, map or allocation:
+// Callers look up the counters of a server once and keep them. ServerMetrics.Call then takes atomic adds only,
+// without a
+// lock, map lookup or allocation:
 //
 //	files := m.Server("files")                                        // once, when the pool starts
 //	files.Call(protocol.MethodToolsCall, status.OutcomeOK, 0.0021)    // per call
@@ -45,9 +47,10 @@ func NewMetrics() *Metrics {
 	return &Metrics{servers: map[string]*ServerMetrics{}, operations: NewOperations(false)}
 }
 
-// Observer receives the events that the metrics count. Its methods must not block.
+// Observer is notified of finished calls. Its methods must not block.
 type Observer interface {
-	// CallEnded says that a call of a server has ended. e is not a pointer, which would be an allocation for each call.
+	// CallEnded reports that a call to a server has ended. e is passed by value, because a pointer would cost an
+	// allocation for each call.
 	CallEnded(server string, e Ended)
 }
 
@@ -194,7 +197,9 @@ func (m *Metrics) writeBytes(p *page) {
 	}
 }
 
-// plainType removes the parameters of a MIME type. It returns other for an invalid type, and "" for an empty one.
+// plainType returns a MIME type in lower case and without its parameters. It returns other for an invalid type, and
+// "" for
+// an empty one.
 func plainType(mimeType string) string {
 	if mimeType == "" {
 		return ""

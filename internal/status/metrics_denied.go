@@ -31,7 +31,8 @@ type denials [deniedKinds][2]atomic.Uint64
 // deniedLines limits log lines per second.
 type deniedLines struct{ second, lines atomic.Int64 }
 
-// Denied counts a request that the policy denies, or would deny in report mode. It returns whether the denial may be logged.
+// Denied counts a request that the policy denies, or would deny in report mode. It reports whether the denial may be
+// logged.
 func (s *ServerMetrics) Denied(method protocol.Method, report bool) bool {
 	kind, mode := deniedOther, 0
 	switch method.Names() {

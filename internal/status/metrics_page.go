@@ -25,8 +25,10 @@ func (p *page) family(name string) {
 	p.announce(f.Name, f.Type, f.Help)
 }
 
-// announce writes the HELP and TYPE of a family. In OpenMetrics, the name of a counter is written here without _total. A counter whose
-// name does not end so, or would be the name of another family, is of unknown type there.
+// announce writes the HELP and TYPE of a family. OpenMetrics requires the name of a counter without _total here. A
+// counter
+// whose name has no such suffix, or whose shortened name is already that of another family, gets the type unknown
+// there.
 func (p *page) announce(name, kind, help string) {
 	if p.open {
 		name, kind = p.openName(name, kind)
@@ -48,7 +50,7 @@ func (p *page) openName(name, kind string) (string, string) {
 	return name, kind
 }
 
-// bound returns an upper bound or quantile as it is written in a label. OpenMetrics wants a decimal point.
+// bound formats an upper bound or quantile for a label. OpenMetrics requires a decimal point.
 func (p *page) bound(v float64) string {
 	text := fmt.Sprintf("%g", v)
 	if p.open && !strings.ContainsAny(text, ".eIN") {

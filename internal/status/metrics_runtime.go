@@ -34,7 +34,8 @@ func (p *page) writeRuntime() {
 	p.writeSamples(text.String())
 }
 
-// writeSamples writes samples without comments, and announces their families. The samples of a family must be adjacent.
+// writeSamples announces the families of the samples in text and writes the samples. It drops the comments in text. The
+// samples of a family must be adjacent.
 func (p *page) writeSamples(text string) {
 	last := ""
 	for line := range strings.Lines(text) {
@@ -50,7 +51,9 @@ func (p *page) writeSamples(text string) {
 	}
 }
 
-// runtimeFamily returns the family of a sample and its type. Families whose names have a suffix of another type are untyped.
+// runtimeFamily returns the family of a sample and its type. A sample whose name ends in _count is untyped, because
+// that
+// suffix is reserved for histograms and summaries.
 func runtimeFamily(sample string) (name, kind string) {
 	if base, ok := strings.CutSuffix(sample, "_bucket"); ok {
 		return base, histo
@@ -66,7 +69,8 @@ func runtimeFamily(sample string) (name, kind string) {
 	return sample, gauge
 }
 
-// adapted returns a sample as the page's format wants it: the value of its label le or quantile, and no spaces between labels.
+// adapted returns a sample in the page's format. It reformats the value of a label le or quantile and, for
+// OpenMetrics, removes the spaces between labels.
 func (p *page) adapted(line string) string {
 	if p.open {
 		line = strings.ReplaceAll(line, `", `, `",`)

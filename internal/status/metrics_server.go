@@ -32,7 +32,7 @@ var outcomeNames = [outcomes]string{"ok", "error", "tool_error", "timeout", "can
 // String returns the metric label.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// ServerMetrics are the counters of one server. It is safe for concurrent use and never blocks.
+// ServerMetrics holds the counters of one server. It is safe for concurrent use and never blocks.
 type ServerMetrics struct {
 	name      string
 	all       *Metrics
@@ -82,7 +82,8 @@ func (s *ServerMetrics) Read(mimeType string, ok bool) {
 	n.Add(1)
 }
 
-// newRead returns a new counter for a MIME type, or the counter of other if the server has reached maxMIMETypes.
+// newRead returns the counter for a key and creates it if necessary. A new MIME type beyond maxMIMETypes is counted as
+// other.
 func (s *ServerMetrics) newRead(key readKey) *atomic.Uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,9 @@ func (s *Snapshot) writeTo(p *page) {
 	writeAudit(p, s.Audit)
 }
 
-// writeAudit writes the state of the audit log, if there is one. A monitoring system thus stores how many lines the log has had.
+// writeAudit writes the state of the audit log, if there is one. A monitoring system that scrapes it thus stores how
+// many
+// lines the log has had.
 func writeAudit(p *page, a *Audit) {
 	if a == nil {
 		return
@@ -82,8 +84,11 @@ func writeServerStates(p *page, servers []Server) {
 	}
 }
 
-// writeBackendStates writes one series per replica. The connection that lists the catalog determines whether the replica is up and how often it was
-// reconnected, also while it is being replaced. Connections for classes of clients are only counted.
+// writeBackendStates writes one series per replica. The connections that list the catalog determine whether the
+// replica is
+// up and how often it was restarted; there are two of them while one replaces the other. All other connections only
+// count
+// for goblin_backend_connections.
 func writeBackendStates(p *page, backends []Backend) {
 	type replica struct {
 		up, ready, others int
@@ -126,8 +131,9 @@ func writeBackendStates(p *page, backends []Backend) {
 	}
 }
 
-// writeStateSeconds writes how long each replica has been in its state, which shows, for example, one that hangs in its handshake. Of several
-// connections that list the catalog, the newest counts.
+// writeStateSeconds writes how long each replica has been in its state. This reveals, for example, a replica whose
+// handshake
+// hangs. Of several connections that list the catalog, the newest one that is not draining counts.
 func writeStateSeconds(p *page, s *Snapshot) {
 	newest := map[string]Backend{}
 	for _, x := range s.Backends {

@@ -125,7 +125,7 @@ func boundedError(class string) string {
 	return OtherError
 }
 
-// KnownVersion returns a protocol version that exists, or "": clients may send any text.
+// KnownVersion returns version if it is a protocol version that exists, and "" otherwise: clients may send any text.
 func KnownVersion(version string) string {
 	if protocol.IsLegacy(version) || version == protocol.Version20260728 {
 		return version

@@ -106,7 +106,8 @@ type Local struct {
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error
 
-	// Known returns a text without known secrets. All results pass through it. nil = unchanged.
+	// Known returns a text without known secrets. It is applied to the results of Status, Items, Finished, Metrics and
+	// Shown; Log has a Known of its own. nil = unchanged.
 	Known func(text string) string
 }
 

@@ -42,7 +42,9 @@ func newLogExporter(ctx context.Context, s signal, c cut) (sdklog.Exporter, erro
 	return logExporter{e, c}, err
 }
 
-// cut ends when the last export may take no longer. The SDK would let an export that has begun run into its own timeout.
+// cut holds a context that ends when the time for the last export is over. Without it, the SDK would let a running
+// export
+// continue until its own timeout.
 type cut struct{ ended context.Context }
 
 // limit returns a context that also ends with c. The caller must call done.

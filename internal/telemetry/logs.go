@@ -30,8 +30,8 @@ type logHandler struct {
 	next   slog.Handler
 	t      *Telemetry
 	to     log.Logger
-	attrs  []attribute.KeyValue // of With
-	prefix string               // of WithGroup
+	attrs  []attribute.KeyValue // from WithAttrs
+	prefix string               // from WithGroup
 }
 
 // Enabled implements slog.Handler. The level of the log also applies to the export.

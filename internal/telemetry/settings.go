@@ -12,7 +12,7 @@ import (
 type settings struct {
 	traces, metrics, logs signal
 	sampler               sampler
-	delta                 bool // temporality of histograms
+	delta                 bool // histograms are exported with delta temporality, not cumulative
 	problems              []problem
 }
 
@@ -21,7 +21,7 @@ type signal struct {
 	on   bool
 	name string // TRACES | METRICS | LOGS, as in the variables
 	url  string // from the configuration; "" = the SDK takes it from the variables
-	host string // for people
+	host string // for log messages
 }
 
 // problem is an environment variable that is ignored.
@@ -41,7 +41,7 @@ func (s *settings) destination() string {
 	return ""
 }
 
-// settingsOf reads the variables. It reports problems in them only if telemetry is enabled.
+// settingsOf returns the effective settings. It reports problems in the variables only if telemetry is enabled.
 func settingsOf(c config.Telemetry) settings {
 	var s settings
 	s.traces.name, s.metrics.name, s.logs.name = "TRACES", "METRICS", "LOGS"
@@ -155,7 +155,7 @@ func (s *settings) boolean(variable string) bool {
 	return false
 }
 
-// ignore reports a variable once.
+// ignore records a problem with a variable, once per variable.
 func (s *settings) ignore(variable, reason string) {
 	for _, p := range s.problems {
 		if p.variable == variable {

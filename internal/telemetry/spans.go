@@ -90,7 +90,7 @@ func (m *spanMaker) stop(ctx context.Context) error {
 	return nil
 }
 
-// make makes a span.
+// make creates the span of a record.
 func (m *spanMaker) make(r *record) {
 	q := r.request
 	ctx, span, kind := context.Background(), q.Server, oteltrace.SpanKindServer

@@ -36,8 +36,8 @@ type Options struct {
 	Secrets *secret.Redactor // hides secrets in everything that is exported; nil = none are known
 }
 
-// Telemetry exports what the gateway reports. All methods are safe for concurrent use, never block except for Shutdown,
-// and accept a nil *Telemetry, which does nothing.
+// Telemetry exports what the gateway reports. All methods are safe for concurrent use and, except for Shutdown, never
+// block. Logs, Operations and Shutdown accept a nil *Telemetry, which exports nothing.
 type Telemetry struct {
 	secrets  *secret.Redactor
 	payloads bool
@@ -144,7 +144,7 @@ func (t *Telemetry) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	ended := make(chan error, len(t.end))
-	for _, end := range t.end { // at once, so that a collector of one signal that hangs does not take the time of the others
+	for _, end := range t.end { // concurrently, so that a hanging collector of one signal does not use up the time of the others
 		go func() { ended <- end(ctx) }()
 	}
 	var all error

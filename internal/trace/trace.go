@@ -2,8 +2,9 @@
 // knows neither the actors nor OpenTelemetry: internal/telemetry creates a Request when a client's request arrives, the
 // actors note what happens to it, and internal/telemetry makes spans from the notes when the request has been answered.
 //
-// A Request exists for monitoring only. No actor decides anything by it. A request that is not sampled has none, and
-// every method accepts a nil *Request.
+// A Request exists for monitoring only. No actor decides anything by it. A request that is not sampled has none, so
+// Sent,
+// Retry, On and LogArgs accept a nil *Request.
 //
 //	r.Sent(now, wait)             // the pool has given the call to a connection
 //	r.On(connection, id)          // the connection has written it
@@ -69,7 +70,7 @@ type Event struct {
 	Name   EventName
 	At     time.Time
 	Wait   time.Duration // for Queued: the time in the queue
-	Reason string        // for Retried: why the call was not executed before; for people
+	Reason string        // for Retried: why the connection did not execute the call, as text for users
 }
 
 // EventName names the kind of an event.

@@ -57,7 +57,7 @@ func JSON(s string) string {
 	return b.String()
 }
 
-// Contains reports whether Text would change a line of s.
+// Contains reports whether s has hidden characters that Text would escape or drop.
 func Contains(s string) bool { return strings.ContainsFunc(s, suspect) && Text(s) != s }
 
 // Cut returns at most limit characters of s, which must have no hidden characters. The last one is "…" if there were more.

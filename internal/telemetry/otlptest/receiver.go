@@ -41,7 +41,7 @@ func New(t testing.TB, handle http.HandlerFunc) *Receiver {
 	r := &Receiver{Handle: handle, points: map[string][]*metricdata.HistogramDataPoint{}, resource: map[string]string{}}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(func() {
-		r.CloseClientConnections() // of handlers that hang
+		r.CloseClientConnections() // unblocks handlers that hang
 		r.Close()
 	})
 	return r
