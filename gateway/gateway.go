@@ -91,9 +91,10 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 	return inprocess.Dial(ctx, g.actors, limits, o, g.log)
 }
 
-// Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) has passed or ctx's
-// deadline. Then it stops every server, and returns when all have ended. Further calls of Stop and Close wait for this
-// end and return its error.
+// Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) or ctx's deadline has
+// passed,
+// whichever comes first. Then it stops every server, and returns when all have ended. Further calls of Stop and Close
+// wait for this end and return its error.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	drain := g.cfg.Drain
@@ -107,7 +108,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 // Close is like Stop, but does not wait for running calls. They fail.
 func (g *Gateway) Close() error { return g.end(0) }
 
-// end stops everything once, after at most drain for running calls.
+// end stops everything once. Before that, it waits for running calls for at most drain.
 func (g *Gateway) end(drain time.Duration) error {
 	g.stopping.Do(func() {
 		close(g.stopped)

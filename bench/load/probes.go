@@ -167,7 +167,7 @@ func (w *Probes) fail(err error) {
 	w.Err = errors.Join(w.Err, err)
 }
 
-// between returns the completed calls that were due between from and to.
+// between returns the recorded calls that were due between from and to.
 func (w *Probes) between(from, to time.Duration) []record {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,10 +18,10 @@ type LimitSeries struct {
 	Steps         []LimitStep `json:"steps"`
 	Direct        []LimitStep `json:"direct,omitempty"` // the server without the gateway
 	Knee          *LimitStep  `json:"knee,omitempty"`   // the step after which more clients only wait longer; nil = not even the first step was good
-	Ended         string      `json:"ended"`            // plateau, p99, errors, max, time
-	Bottleneck    string      `json:"bottleneck"`       // one word
+	Ended         string      `json:"ended"`            // plateau, p99, errors, falls, max, time
+	Bottleneck    string      `json:"bottleneck"`       // short name, such as "server CPU"
 	Why           string      `json:"why"`
-	Change        string      `json:"change,omitempty"` // which key to change, and how
+	Change        string      `json:"change,omitempty"` // what to change, or that no setting would help
 }
 
 // LimitStep is the measurement at one number of clients. CPU is in cores: seconds of processor time per second.
