@@ -149,7 +149,7 @@ func TestHandlerRefuses(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d", c.name, w.Code, w.Body, c.want)
 		}
 	}
-	server := httptest.NewServer(h) // on loopback: another Host is that of a page whose name was rebound
+	server := httptest.NewServer(h) // on loopback, another Host is refused, because it indicates DNS rebinding
 	defer server.Close()
 	r, err := http.NewRequestWithContext(within(t), http.MethodPost, server.URL+"/mcp", strings.NewReader(initialize))
 	if err != nil {
@@ -191,7 +191,7 @@ func TestHandlerAuth(t *testing.T) {
 // modern is the version without sessions, in which the end of a connection cancels its request.
 const modern = "2026-07-28"
 
-// The call of a client that disconnects is canceled at the server. Close ends streams and answers what is running.
+// The call of a client that disconnects is canceled at the server. Close ends streams and answers running calls.
 func TestHandlerEnds(t *testing.T) {
 	running, canceled := make(chan struct{}, 2), make(chan struct{}, 2)
 	g := start(t, gateway.Config{Servers: map[string]gateway.Server{"one": {Connect: cancelable(running, canceled), Settings: quick}}})

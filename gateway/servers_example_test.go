@@ -32,7 +32,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Three servers, of mcp-go, of the official SDK and of npm, behind one HTTP endpoint of the program.
+// The program serves three servers at one HTTP endpoint: one of mcp-go, one of the official SDK and one from npm.
 func ExampleGateway_Handler() {
 	greeter := server.NewMCPServer("greeter", "1.0.0")
 	greeter.AddTool(mcp.NewTool("hello", mcp.WithString("name")), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Screens of all views after some keys, on terminals of two sizes.
+// TestScreens compares the screens of all views after some keys with golden files, on terminals of two sizes.
 // S0.11 S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5 S1.60
 func TestScreens(t *testing.T) {
 	cases := []struct{ name, keys string }{
@@ -58,7 +58,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// S1.60: digits open servers, tools, prompts, resources and the log, in this order.
+// S1.60: each digit opens its view. 1 to 5 open servers, tools, prompts, resources and the log.
 func TestDigits(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	for digit, view := range []string{"overview", "servers", "tools", "prompts", "resources", "logs", "calls", "sessions", "actors", "metrics"} {

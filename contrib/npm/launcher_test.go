@@ -16,14 +16,15 @@ import (
 	"testing"
 )
 
-// program prints its arguments and standard input, and ends as $END says.
+// program prints its arguments and standard input, and then runs the commands in $END.
 const program = "#!/bin/sh\necho \"args: $*\"\ncat\neval \"$END\"\n"
 
 // platform is the name of this platform in the words of Node.js.
 var platform = "linux-" + strings.ReplaceAll(runtime.GOARCH, "amd64", "x64")
 
-// installed returns a directory in which npm has installed the launcher, and the launcher's path. platforms are the
-// installed packages of platforms: name to version.
+// installed returns a directory in which npm has installed the launcher, and the launcher's path. platforms maps the
+// names
+// of the installed platform packages to their versions.
 func installed(t *testing.T, platforms map[string]string) (dir, launcher string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {

@@ -239,7 +239,7 @@ func textOf(r *mcp.CallToolResult) string {
 	return content.Text
 }
 
-// All progress arrives before the result.
+// progress checks that all progress arrives before the result.
 func progress(t *testing.T, c *client.Client, seen <-chan mcp.JSONRPCNotification) {
 	ctx := within(t)
 	var level mcp.SetLevelRequest

@@ -2,7 +2,7 @@ package admin
 
 import "testing"
 
-// TestNotReady checks how the reason why a gateway is not ready is worded.
+// TestNotReady checks the texts that explain why a gateway is not ready.
 func TestNotReady(t *testing.T) {
 	for _, c := range []struct {
 		code int

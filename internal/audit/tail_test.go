@@ -88,7 +88,8 @@ func TestMatchesPattern(t *testing.T) {
 	}
 }
 
-// Follow returns each line once, in order, across rotations, whether the line was there before or not.
+// Follow passes on each line once, in order and across rotations, whether the line was written before Follow started
+// or after.
 func TestFollowContinuesAcrossRotations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A principal can open as many streams as before after it has closed some, as often as it wants.
+// A closed stream makes room for a new one of its principal, any number of times.
 func TestClosedStreamsMakeRoom(t *testing.T) {
 	d := newTestGate(t)
 	key := d.issue(Key{Name: "a"})

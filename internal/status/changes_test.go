@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The number and size of stored changes is limited. A slow reader notices lost changes by their numbers.
+// The number and size of stored changes are limited. A slow reader notices lost changes by a gap in the numbers.
 func TestCatalogChangesAreBounded(t *testing.T) {
 	c := NewCatalogChanges()
 	list, more := c.After(0)

@@ -41,7 +41,7 @@ func TestLinesOfAServer(t *testing.T) {
 	}
 }
 
-// 200 lines and 64 KiB are stored per server, for 256 servers.
+// At most 200 lines and 64 KiB are stored per server, for at most 256 servers.
 func TestLinesAreLimited(t *testing.T) {
 	events := new(Events)
 	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))

@@ -52,7 +52,8 @@ func TestBadCollectors(t *testing.T) {
 	}
 }
 
-// Metrics count each request, also if no request is sampled, and a failed tool as tool_error. What is not sampled has no spans.
+// Metrics count every request, even if none is sampled, and count a failed tool as tool_error. Requests that are not
+// sampled have no spans.
 func TestMetricsWithoutTraces(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
 	r, fake := otlptest.New(t, nil), legacyServer()

@@ -134,8 +134,9 @@ func legacyServer() *actortest.Server {
 	}}
 }
 
-// A call has a span of the gateway's server side under the client's span, and one of its client side below it, with the names of the
-// semantic conventions. The server gets the latter as its parent.
+// A call has a SERVER span, whose parent is the client's span, and a CLIENT span below it. Both have the names of the
+// semantic
+// conventions. The server gets the CLIENT span as its parent.
 func TestSpansOfACall(t *testing.T) {
 	r, fake := otlptest.New(t, nil), legacyServer()
 	g := start(t, r.URL, fake.Open, nil)

@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Every format character and every tag is escaped between letters, and only there.
+// Between letters, every control, format, separator and tag character is escaped, and no visible character is.
 func TestEveryFormatCharacterIsEscaped(t *testing.T) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
 		invisible := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r >= 0xe0000 && r <= 0xe007f

@@ -76,7 +76,7 @@ func TestCopyHasNoOldImports(t *testing.T) {
 	}
 }
 
-// The copy can be installed by its path and version, as from a public repository. A directory is the module proxy.
+// The copy can be installed by its path and version, as from a public repository. A directory serves as the module proxy.
 func TestInstall(t *testing.T) {
 	if !*install {
 		t.Skip("takes minutes of CPU time; run make publish-try")
