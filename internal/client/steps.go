@@ -12,8 +12,7 @@ type steps struct {
 	done  chan struct{} // closed when the goroutine has ended
 }
 
-// newSteps starts reporting steps to report, which is not called after ctx has ended. It returns nil if report is
-// nil.
+// newSteps returns a queue whose goroutine calls report for each step until ctx ends. It returns nil if report is nil.
 func newSteps(ctx context.Context, report func(Progress)) *steps {
 	if report == nil {
 		return nil

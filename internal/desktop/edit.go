@@ -176,7 +176,7 @@ func (l layout) insert(text string, v hujson.Value, key string, value any) strin
 	return text[:tail] + item + text[tail:]
 }
 
-// render renders a value. With lines, objects have one member per line.
+// render renders a value. If lines is true, objects have one member per line.
 func (l layout) render(value any, indent string, lines bool) string {
 	switch value := value.(type) {
 	case object:
