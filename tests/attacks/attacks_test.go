@@ -30,7 +30,7 @@ var (
 
 const root = "../.."
 
-// required lists the numbers of the attacks that must have a test. The other threats in docs/security.md concern parts that do not exist.
+// required lists the numbers of the attacks that must have a test. The numbers left out are attacks on parts that do not exist yet.
 var required = append(append(span(17, 21), append(span(24, 26), append(span(28, 50), 52)...)...),
 	append(span(54, 71), append(span(82, 88), span(93, 98)...)...)...)
 
@@ -142,7 +142,7 @@ func TestAttacks(t *testing.T) {
 // Time limits of a test. A test that does not end with the weakened build, because it waits for a refusal, counts as a successful attack.
 const (
 	goodTime = 5 * time.Minute
-	weakTime = time.Minute // or ten times its duration with the current code
+	weakTime = time.Minute // or ten times the test's duration with the current code, if that is longer
 )
 
 // run runs the test, with the replacement if weak is true. The replacement also applies to programs that the test builds.

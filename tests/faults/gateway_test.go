@@ -284,8 +284,8 @@ func (g *gateway) goroutines() int {
 	return n
 }
 
-// stopped waits until the process of a server has stopped, which happens a moment after its answer. On systems other than Linux it
-// cannot check this and returns immediately.
+// stopped waits until the process of a server has stopped itself (SIGSTOP), which happens a moment after its answer. It returns at once if the
+// process no longer exists.
 func (g *gateway) stopped(t *testing.T, name string) {
 	t.Helper()
 	path := fmt.Sprintf("/proc/%d/stat", g.server(t, name).PID)

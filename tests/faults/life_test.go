@@ -93,7 +93,7 @@ func killUnderLoad(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// SIGTERM with fifty calls in flight: they complete, new ones are refused, /readyz fails, and the exit code is 0.
+// After SIGTERM, fifty calls in flight complete, new ones are refused, /readyz fails, and the exit code is 0.
 func TestDrainUnderLoad(t *testing.T) {
 	t.Parallel()
 	good, release := holding(t)
@@ -245,8 +245,8 @@ func TestGatewayKilled(t *testing.T) {
 	})
 }
 
-// Reloads under load. Changes of the catalog do not reconnect servers. A change of the transport lets calls in progress finish. A broken file
-// changes nothing. No call fails.
+// No call fails while the configuration is reloaded under load. Changes of settings that do not concern the connection do not reconnect the
+// server. A change of the transport lets calls in progress finish. A broken file changes nothing.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := func(more map[string]any) settings { return servers(map[string]any{"good": with(bad("none"), more)}) }

@@ -67,7 +67,7 @@ func TestServersThatCannotStart(t *testing.T) {
 	client.works(t, "good")
 }
 
-// Servers that misbehave but are still usable.
+// Servers that misbehave in ways that leave them usable become ready. Their tools can be called, and the log names the problems with their lists.
 func TestServersThatMisbehave(t *testing.T) {
 	t.Parallel()
 	faults := []string{"garbage", "asks-idle", "changes", "noise", "asks-in-list", "endless-list", "growing-list", "bad-items", "family", "stubborn"}
@@ -153,7 +153,7 @@ func TestBrokenAnswers(t *testing.T) {
 	g.logged(t, "WARN", "server=odd", "invalid response", "not JSON-RPC 2.0")
 }
 
-// The same over HTTP, which allows more kinds of invalid answers.
+// Invalid answers over HTTP fail their calls, too. HTTP allows more kinds of them than stdio.
 func TestBrokenAnswersOverHTTP(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)

@@ -25,7 +25,8 @@ func newKey(t *testing.T, dir, name string, more ...string) string {
 	return strings.TrimSpace(string(said))
 }
 
-// serveWithKeys starts a gateway that requires keys, with a role for keys whose names start with reader.
+// serveWithKeys starts a gateway that requires keys. A key whose name starts with writer may do everything. One whose name starts with reader may
+// call only tools named echo.
 func serveWithKeys(t *testing.T, dir string, servers map[string]any) *gateway {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
@@ -46,8 +47,8 @@ func serveWithKeys(t *testing.T, dir string, servers map[string]any) *gateway {
 	return serveFile(t, dir, file)
 }
 
-// Every SDK with HTTP can send a key. It sees and calls what its roles permit, and nothing else. Without a key, and
-// with an unknown one, it is refused.
+// Every SDK can send a key over HTTP. The client sees and calls what the key's roles permit, and nothing else. Without a
+// key, and with an unknown one, the client is refused.
 func TestKeys(t *testing.T) {
 	dir := gatetest.ShortDir(t)
 	writer, reader := newKey(t, dir, "writer-ada"), newKey(t, dir, "reader-ci", "--expires", "90d")

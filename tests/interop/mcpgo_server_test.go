@@ -112,7 +112,7 @@ func steps(s *server.MCPServer, n int, pause time.Duration) server.ToolHandlerFu
 	}
 }
 
-// asks returns a tool that requests input until read finds the answer in it.
+// asks returns a tool that requests input until read finds the answer in the input responses.
 func asks(question *server.InputRequestBuilder, read func(mcp.InputResponses) string) server.ToolHandlerFunc {
 	return func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if said := read(r.Params.InputResponses); said != "" {

@@ -77,8 +77,8 @@ func (s sseStream) Flush() {
 	s.ResponseWriter.(http.Flusher).Flush()
 }
 
-// asksBack makes an HTTP+SSE server send a ping with the same id whenever it receives a request. answered counts the
-// answered pings.
+// asksBack makes an HTTP+SSE server send a ping whenever it receives a request. The ping has the id of that request.
+// answered counts the answered pings.
 func asksBack(server http.Handler, answered *atomic.Int64) http.HandlerFunc {
 	var (
 		mu     sync.Mutex

@@ -59,7 +59,7 @@ func (c *company) proxy(w http.ResponseWriter, r *http.Request) {
 	authtest.Tunnel(w, r, c.outside.Listener.Addr().String())
 }
 
-// Behind a proxy, metadata, authorization server and tokens are reached through the proxy, as is the server.
+// If the only way out is a proxy, the gateway uses it to reach the server, the metadata and the authorization server.
 func TestLoginThroughAProxy(t *testing.T) {
 	c := &company{tools: &tools{}}
 	c.outside = httptest.NewTLSServer(http.HandlerFunc(c.host))

@@ -21,8 +21,8 @@ import (
 // prometheus is a running Prometheus.
 type prometheus struct{ base string }
 
-// startPrometheus starts a Prometheus that scrapes target each second, with the alert rules of contrib/prometheus. Alerts do not wait
-// for minutes before they fire: alerts_test.yml tests these times.
+// startPrometheus starts a Prometheus that scrapes target each second, with the alert rules of contrib/prometheus. Alerts wait for 2 s
+// instead of minutes before they fire. alerts_test.yml tests the real waiting times.
 func startPrometheus(t *testing.T, dir, target string) *prometheus {
 	t.Helper()
 	rules := regexp.MustCompile(`(?m)^( +for:) \d+m$`).ReplaceAllString(readPrometheusFile(t, "alerts.yml"), "$1 2s")

@@ -33,8 +33,8 @@ func (w *world) status() *status.Snapshot {
 	return s
 }
 
-// checkQuiet checks the state of the gateway when no client has a request in progress: every server is ready, and no
-// call is left.
+// checkQuiet checks the state of the gateway when no client has a request in progress: every server is ready, or idle if
+// it is lazy, and no call is left.
 func (w *world) checkQuiet(when string) {
 	if w.failed() {
 		return
@@ -91,7 +91,7 @@ func (w *world) checkUpdates(c *client) {
 	}
 }
 
-// toolsOffered returns the public names of a server's tools that a client sees; nil stands for a client without a
+// toolsOffered returns the public names of the tools of server i that c sees. A nil c stands for a client without a
 // project.
 func (w *world) toolsOffered(i int, c *client) (names []string) {
 	s, rules := w.servers[i], w.config.Servers[i].Tools
@@ -201,7 +201,7 @@ func (w *world) checkStatus() {
 	}
 }
 
-// checkStep checks what must hold after every step. It checks every 64th.
+// checkStep checks what must hold after every step. To save time, it checks only after every 64th step.
 func (w *world) checkStep() {
 	if w.scheduler.steps%64 != 0 {
 		return
@@ -216,8 +216,9 @@ func (w *world) checkStep() {
 	}
 }
 
-// maxRequestTime limits requests that no user has to answer, however busy the servers, the gateway and the client are. A request that takes
-// longer is taken for one that never ends. It must be found before the end of its session hides it.
+// maxRequestTime limits the time of requests other than tool calls, which may wait for a user's answer. It is long enough for busy servers, a
+// busy gateway and a busy client, so a request that exceeds it is taken for one that never ends. Such a request must be found before its session
+// ends, since requests of ended sessions are not checked.
 const maxRequestTime = 5 * time.Minute
 
 func (w *world) checkOverdue() {
@@ -235,8 +236,8 @@ func (w *world) checkOverdue() {
 	}
 }
 
-// missingFromStatus counts sessions and listen streams of clients that the status does not show. The counts are
-// negative if the status shows sessions that clients have forgotten.
+// missingFromStatus counts sessions and listen streams of clients that the status does not show. A count is negative if
+// the status shows more than the clients know, such as sessions that they have forgotten.
 func (w *world) missingFromStatus(shown []status.Session) (sessions, streams int) {
 	for _, c := range w.clients {
 		switch {

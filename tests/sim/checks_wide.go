@@ -217,15 +217,17 @@ func (c *client) checkAccepted(uri string) {
 	}
 }
 
-// isIdempotent reports whether the request calls a tool that may be executed twice. Repeating it is always safe.
+// isIdempotent reports whether the request calls a read-only tool of a server with retry.inFlight: idempotent. Such a call may be executed
+// twice.
 func (w *world) isIdempotent(a *clientRequest) bool {
 	name, tool, _ := strings.Cut(w.toolOf[a.nonce], "_")
 	return tool == idempotentTool && slices.ContainsFunc(w.servers, func(s *server) bool { return s.name == name && s.Retries })
 }
 
-// mayRepeat reports whether a call may be executed again: its tool is idempotent, and its first connection broke before the server sent the
-// client a request. The first request may also arrive after the second one, over a connection that broke long ago. Then the second execution may
-// have sent the client a request.
+// mayRepeat reports whether r may execute a call that was executed before, for the second time at most. The tool must be idempotent and its server
+// must allow retries. In addition, the connection of the earlier execution must have broken before the client received a server request. Or r
+// is the call's first request, which arrived after the second one over a connection that has broken. Then the client may have received a server
+// request.
 func (r *serverCall) mayRepeat(before *serverCall, times int) bool {
 	if a := r.c.s.w.history.lastRequest[r.nonce]; !r.c.s.Retries || r.tool != idempotentTool || times > 2 || before == nil || a == nil || !r.connBroke() && (a.wasAsked || !before.connBroke()) {
 		return false
@@ -239,7 +241,8 @@ func (r *serverCall) connBroke() bool {
 	return r.c.dead || r.c.lost || r.c.lostCalls || r.c.brokenResponses[r.ticket]
 }
 
-// startCounted is how long a new process counts as starting. The gateway counts it as starting for a second, from slightly earlier.
+// startCounted is how long checkStarts counts a new process as starting. The gateway counts it for a second, from slightly earlier. The shorter
+// time makes sure that checkStarts counts no process that the gateway no longer counts.
 const startCounted = 500 * time.Millisecond
 
 // checkStarts checks that at most limits.startsAtOnce processes are starting.

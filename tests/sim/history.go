@@ -44,8 +44,8 @@ func (b *history) recordCall(w *world, r *serverCall) {
 	}
 }
 
-// recordCut records a POST whose response broke before a server read it. It may be the second request of a call, with the
-// answers to its server's requests.
+// recordCut records a POST that no server read and whose response broke. The POST may be the second request of a call,
+// with the answers to the server's requests.
 func (b *history) recordCut(frame []byte) {
 	var r frameToServer
 	if json.Unmarshal(frame, &r) == nil && r.Params.Arguments.Nonce > 0 {

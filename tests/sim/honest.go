@@ -11,10 +11,10 @@ import (
 // Limits of the progress invariant: a request of an honest client to an honest server gets a result in time, whatever
 // other clients send. Each turn takes time (see scheduler), so that waiting behind a flood is measurable.
 const (
-	// guaranteedTime includes the time for the network and the server: 30 ms, or 110 ms when hundreds of other clients have messages. Seed
-	// 41207 takes 152 ms.
+	// guaranteedTime includes the time that the network and the server take: 30 ms, or 110 ms when hundreds of other clients have messages.
+	// The request took 152 ms in all in the story of seed 41207.
 	guaranteedTime = 200 * time.Millisecond
-	honestStart    = 20 * time.Second // startup time of the gateway and its servers
+	honestStart    = 20 * time.Second // startup time of the gateway and its servers, in which nothing is guaranteed
 )
 
 // guarantee marks a request that must get a result in time.

@@ -190,7 +190,7 @@ func (f *scheduler) nextDue() (time.Time, bool) {
 	return f.timers[0].at, true
 }
 
-// timer calls run at a time. run is nil once it was called.
+// timer calls run at a time. run is nil after the timer has fired.
 type timer struct {
 	at    time.Time
 	order uint64

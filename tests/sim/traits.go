@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// lastNarrowSeed is the last seed of the stories that are never wide. They stay the same when more properties are added. Of the other
-// stories, a quarter are narrow.
+// lastNarrowSeed is the last seed whose story is never wide. These stories stay the same when wide stories get more properties. Of the stories
+// with larger seeds, a quarter are narrow, too.
 const lastNarrowSeed = 24
 
 // Traits are further properties of a server in a wide story. The zero value stands for the gateway's defaults.

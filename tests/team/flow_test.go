@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// S5.6: Two users with keys and roles over TLS; a server with a login whose token is renewed during a call; a stolen session id; a key
-// revoked under load; and an audit log that records all this and verifies.
+// S5.6: Two users have keys and roles and connect over TLS. One server needs a login, and its token is renewed during a call. A session id is
+// stolen, and a key is revoked under load. The audit log records all this, and its verification succeeds.
 func TestWholeFlow(t *testing.T) {
 	p := newPlace(t, authtest.Faults{Life: 4 * time.Second})
 	adaKey, benKey := p.run("key", "new", "ada"), p.run("key", "new", "ben", "--role", "reader", "--expires", "90d")

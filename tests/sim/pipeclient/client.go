@@ -19,7 +19,7 @@ type Client struct {
 	More    func()         // called when there may be something to read; it must not block. May be nil
 }
 
-// connection is the downstream.Connection of a client's responses. The client notices everything when it reads.
+// connection is the downstream.Connection of a client's responses. It only calls More. The client notices everything else when it reads.
 type connection struct{ client *Client }
 
 func (c connection) Wake() {
@@ -94,7 +94,7 @@ type reader struct {
 	last  bool   // the response ends after bytes
 }
 
-// Next returns what the client reads next; ok is false while there is nothing.
+// Next returns what the client reads next. ok is false while there is nothing to read.
 func (r *reader) Next() (s Seen, ok bool) {
 	if !r.begun {
 		h, ok := r.Head()
