@@ -99,7 +99,7 @@ func (b *baseline) unused(t *testing.T) {
 	}
 }
 
-// compare reports every difference from the baseline, and unused the entries that apply to no scenario.
+// compare reports every difference from the baseline and marks the entries that apply. An invalid baseline is rejected.
 func TestBaselineComparison(t *testing.T) {
 	b, err := parseBaseline([]byte(`
 - {scenarios: [bad, "auth/*"], legs: ["legacy-*"], reason: not built}
