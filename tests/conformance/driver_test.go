@@ -86,8 +86,8 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 	})
 }
 
-// reached waits until the gateway's log says that its server is ready or not available. List requests wait only five seconds for a starting
-// server, which is too short when thirty programs start at the same time on a busy machine.
+// reached waits until the gateway's log says that its server is ready or not available. The gateway itself lets its client wait only five
+// seconds for a starting server, which is too short when thirty programs start at the same time on a busy machine.
 func (d *driver) reached(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -68,7 +68,7 @@ func hold(t *testing.T, p peer, err error, prefix, name string) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), talkTime)
 	defer cancel()
-	// Over stdio the gateway has just started, and its list requests wait only five seconds for servers.
+	// Over stdio, the gateway has just started, and it lets its client wait only five seconds for servers.
 	if err := eventually(ctx, listed(p, prefix+"_echo")); err != nil {
 		t.Fatal(err)
 	}

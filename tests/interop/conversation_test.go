@@ -91,7 +91,7 @@ func cancels(ctx context.Context, p peer, prefix string) bool {
 	return err != nil && time.Since(time.Unix(0, cancelled.Load())) < 30*time.Second
 }
 
-// changedList has a tool create a resource and waits for list_changed.
+// changedList has a tool create a resource, waits until a list after list_changed contains it, and reads it.
 func changedList(ctx context.Context, p peer, prefix, name string, s *transcript) error {
 	pieces, err := p.call(ctx, prefix+"_gzip-file-as-resource", map[string]any{
 		"name": prefix + "-" + name + ".gz", "data": "data:text/plain,hello", "outputType": "resourceLink"}, nil)

@@ -121,7 +121,7 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 			began.Do(func() { err = do() })
 			return err
 		}}
-	if c.way == overStdio { // its gateway has just started, and its list requests wait only five seconds for servers
+	if c.way == overStdio { // its gateway has just started, and lets its client wait only five seconds for servers
 		if err := eventually(ctx, conversation.allLists); err != nil {
 			return failedAll(&connectError{err})
 		}
@@ -149,7 +149,8 @@ func failedAll(err error) result {
 	return r
 }
 
-// judge reports failures that are not a known limit of a peer, and limits that no longer apply.
+// judge reports failures that are not a known limit of a peer, and limits that no longer apply. It also compares the matrix with
+// docs/protocol.md, or writes it there with -update.
 func judge(t *testing.T, clients []caller, servers []*fixture, results [][]result) {
 	t.Helper()
 	for i, c := range clients {

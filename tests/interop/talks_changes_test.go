@@ -19,7 +19,8 @@ func (t *talk) updated(ctx context.Context) error {
 	return t.heard().wait(ctx, 0, "updated "+t.uri(t.fixture, t.watched))
 }
 
-// quiet waits until no notification of the kind has arrived for longer than the gateway collects changes.
+// quiet waits until no list_changed notification of the fixture's list has arrived for 400 ms. The gateway collects changes for a shorter
+// time.
 func (t *talk) quiet(ctx context.Context) {
 	for {
 		since := t.heard().count()
@@ -32,7 +33,8 @@ func (t *talk) quiet(ctx context.Context) {
 	}
 }
 
-// listChanged changes a list: the client is notified, and the list contains the change. Other clients change their lists concurrently.
+// listChanged changes a list. The client must be notified, and the list must contain the change. Notifications of other clients' changes may
+// arrive first.
 func (t *talk) listChanged(ctx context.Context) error {
 	if t.unseen() {
 		t.quiet(ctx)

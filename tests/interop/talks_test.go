@@ -143,7 +143,7 @@ func (t *talk) patiently(ctx context.Context, name string) error {
 	return t.one(ctx, name)
 }
 
-// ready sets the level, subscribes, and triggers what the server sends by itself.
+// ready sets the log level, subscribes, and makes the fixture's prepare calls, after which some servers send messages by themselves.
 func (t *talk) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, talkTime)
 	defer cancel()

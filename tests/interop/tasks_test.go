@@ -28,7 +28,7 @@ func TestTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := p.(*node)
-		for _, server := range []string{"local", "web"} { // over stdio, list requests of the gateway wait only five seconds for servers
+		for _, server := range []string{"local", "web"} { // over stdio, the gateway lets its client wait only five seconds for servers
 			if err := eventually(t.Context(), listed(client, server+"_simulate-research-query")); err != nil {
 				t.Fatal(err)
 			}

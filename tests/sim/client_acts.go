@@ -215,7 +215,7 @@ func (c *client) unsubscribe() {
 	}
 }
 
-// randomPending returns a tool call without a response, or nil if there is none.
+// randomPending returns a random tool call without a response, or nil if there is none.
 func (c *client) randomPending() *clientRequest {
 	var calls []*clientRequest
 	for _, id := range sortedKeys(c.pending) {
@@ -229,7 +229,7 @@ func (c *client) randomPending() *clientRequest {
 	return calls[c.w.clientRand.IntN(len(calls))]
 }
 
-// cancelOne cancels a call, if there is one.
+// cancelOne cancels a random tool call without a response, if there is one.
 func (c *client) cancelOne() {
 	a := c.randomPending()
 	if a == nil {
@@ -251,7 +251,7 @@ func (c *client) abandon(a *clientRequest) {
 	c.post(nil, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, a.id), c.origin("", ""))
 }
 
-// dropConnection breaks a connection. A legacy client may resume the response.
+// dropConnection breaks the client's stream, or the response to a call of a legacy client. The client may resume this response.
 func (c *client) dropConnection() {
 	if c.w.clientRand.IntN(2) == 0 {
 		c.dropStream()
@@ -306,7 +306,7 @@ func (c *client) stall() {
 	c.w.scheduler.After(c.w.userDelay()*4, func() { c.stalled = false })
 }
 
-// leave ends the session with or without DELETE.
+// leave ends the session, with or without DELETE. The client opens another one after a while.
 func (c *client) leave() {
 	c.w.count("a client that left")
 	if c.w.clientRand.IntN(2) == 0 {

@@ -145,7 +145,7 @@ func (w *world) maybeIntrude() {
 // seal.
 const unknownID = "1azzzzzzzzzzzzzzzzzzzzzzzzzz"
 
-// stealSession uses the session id of a client.
+// stealSession sends a message, opens a stream or ends the session with a client's session id.
 func (w *world) stealSession(c *client) {
 	origin := func(id string) downstream.Origin {
 		o := c.origin("", "")

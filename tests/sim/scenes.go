@@ -190,7 +190,8 @@ func (w *world) sceneAbandonedQuestion() {
 	}
 }
 
-// sceneCompletions requests completions from servers that first send a request to the client. They must complete without a response.
+// sceneCompletions requests completions. Legacy servers send the client a request before they complete. This must not make the completion of a
+// modern client fail.
 func (w *world) sceneCompletions() {
 	for _, c := range w.clients {
 		if !c.ready() {
@@ -229,7 +230,7 @@ func (w *world) sceneLinks() {
 	}
 }
 
-// sceneSlowReader lets a client send many calls without reading the results.
+// sceneSlowReader lets a client send many calls without reading the results. checkBuffered checks the limit meanwhile.
 func (w *world) sceneSlowReader() {
 	c := w.clients[int(w.p.Seed)%len(w.clients)]
 	if !c.ready() {
@@ -339,7 +340,7 @@ func (w *world) sceneAbandonedCalls() {
 	}
 }
 
-// callBeforeStop starts a modern client's call just before the gateway stops.
+// callBeforeStop starts a modern client's call just before the gateway stops. It returns nil if no call has reached a server.
 func (w *world) callBeforeStop() *clientRequest {
 	for _, c := range w.clients {
 		if !c.modern || w.failed() || c.project != nil {

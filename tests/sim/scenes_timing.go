@@ -110,8 +110,9 @@ func (w *world) sceneUnsubscribeEarly() {
 	}
 }
 
-// sceneDisabledServer disables a server while a subscription waits for its confirmation, then enables, disables and
-// enables it before it has stopped. Clients that subscribed meanwhile must be notified of changes.
+// sceneDisabledServer disables a server while a subscription waits for its confirmation. The subscription must get a
+// response. Then it enables the server, lets the client subscribe again, and disables and enables the server before it has
+// stopped. Calls must succeed, and the client must be notified of a change.
 func (w *world) sceneDisabledServer() {
 	c := w.legacyClient()
 	if c == nil {

@@ -15,7 +15,8 @@ func (w *world) awaitAnswer(a *clientRequest, d time.Duration) {
 	w.scheduler.run(time.Now().Add(d), func() bool { return a.answers > 0 || w.failed() })
 }
 
-// sceneIdleStop calls a lazy server at the moment when it is stopped. Every call must succeed.
+// sceneIdleStop calls a lazy server at about the moment when it is stopped. Every call must succeed. Afterward, the unused server must be
+// stopped.
 func (w *world) sceneIdleStop() {
 	some := w.readyClients(func(*client) bool { return true })
 	if len(some) == 0 {
@@ -87,7 +88,7 @@ func (w *world) sceneOtherProjects() {
 }
 
 // sceneQueueTurns lets one client send many calls to a server, and a second client one call when the queue is full. The second client's call
-// must get the next free slot.
+// must get one of the next free slots.
 func (w *world) sceneQueueTurns() {
 	two := distinctPrincipals(w.readyClients(func(c *client) bool { return !c.honest }))
 	if len(two) < 2 {
@@ -140,8 +141,9 @@ const (
 	serverHangs
 )
 
-// sceneRestart stops the gateway and starts another one with the same state file. Its first lists must have the
-// servers' last known tools. Calls must wait for servers that start, and fail for servers that cannot.
+// sceneRestart stops the gateway and starts another one with the same state file. Its first lists must have the tools
+// that each server had before the restart or has now. Calls must wait for servers that start, and fail for servers that
+// cannot start.
 func (w *world) sceneRestart() {
 	some := w.readyClients(func(*client) bool { return true })
 	if !w.p.StateFile || len(some) == 0 || slices.Contains(w.p.SkippedScenes, "restart") {

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// server is an entry of mcpServers, simulated: the items it offers and its connections.
+// server simulates an entry of mcpServers, or a group: the items that it offers, and its connections.
 type server struct {
 	Traits
 	w        *world
@@ -28,7 +28,7 @@ type server struct {
 	changedAt map[string]int // by URI: moment of the last change
 	down      bool           // refuses connections
 	hangs     bool           // answers nothing
-	conns     []*conn        // open connections
+	conns     []*conn        // see liveConns
 	connCount int
 }
 
@@ -105,7 +105,7 @@ func (s *server) connect(l *link) *conn {
 	return c
 }
 
-// liveConns returns the open connections.
+// liveConns removes the connections that have ended from conns, and returns the others.
 func (s *server) liveConns() []*conn {
 	s.conns = slices.DeleteFunc(s.conns, func(c *conn) bool { return c.dead })
 	return s.conns
@@ -317,7 +317,7 @@ func (c *conn) hungUp(ticket uint64) {
 	}
 }
 
-// die ends the process, or makes the HTTP server forget the session.
+// die ends the process, or makes the HTTP server forget the session, if there is one, and all requests.
 func (c *conn) die() {
 	if c.dead {
 		return
@@ -346,7 +346,7 @@ func (c *conn) die() {
 	}
 }
 
-// changeTools adds or removes a tool and announces it on every connection.
+// changeTools adds or removes a tool and announces the change on every connection. A silent server does not announce it.
 func (s *server) changeTools() {
 	s.w.count("a catalog that changed")
 	if i := slices.Index(s.tools, "extra"); i >= 0 {
@@ -371,7 +371,7 @@ func (s *server) update(uri, part string) {
 	}
 }
 
-// announce sends a notification on a connection, or on its listen streams that want it.
+// announce sends a notification on a legacy connection, or on those listen streams of a modern connection that want it.
 func (c *conn) announce(method, params string, wanted func(*listenStream) bool) {
 	if c.modern {
 		for _, id := range sortedKeys(c.streams) {

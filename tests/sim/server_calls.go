@@ -62,7 +62,7 @@ func (c *conn) call(ticket uint64, r *frameToServer) {
 	}
 }
 
-// complete sends the result after a while, unless the call was canceled.
+// complete sends the result after a while, unless the call has been canceled or completed, or the connection has ended.
 func (r *serverCall) complete(after time.Duration) {
 	r.c.s.w.scheduler.After(after, func() {
 		if r.done || r.c.dead {

@@ -149,7 +149,7 @@ func (w *world) reload(cfg config.Config) {
 	w.gateway.Reload(&given)
 }
 
-// settle ends all faults, lets every client read, waits, and checks the invariants.
+// settle ends all faults, lets every client read, waits, and checks the invariants. Then it plays the scenes.
 func (w *world) settle() {
 	w.trace("— calm —")
 	w.calm = true
