@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Invalid configuration files of every kind are refused immediately with exit code 3, and wrong flags with exit code 2. The error names the
-// place and the fix. No server is started.
+// Invalid configuration files of every kind and invalid addresses are refused with exit code 3, and an unknown flag with exit code 2. The error
+// names the place or the cause. No refusal takes more than 3 s of CPU time.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

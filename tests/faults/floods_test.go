@@ -40,7 +40,7 @@ func (g *gateway) modernCall(who, server, do string, n int) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// asks sends one request and reads the answer.
+// asks calls a server's tool as a modern client and returns the text of the response.
 func (g *gateway) asks(who, server string) (string, error) {
 	body, err := g.modernCall(who, server, "", 0)
 	if err != nil {
@@ -67,7 +67,7 @@ func (g *gateway) slowest(t *testing.T, n int) time.Duration {
 }
 
 // Servers send progress, log messages and updates without pause, and a client sends requests without reading most answers. The gateway's
-// memory stays within its budget, and another client of another server is hardly affected.
+// memory stays within limits, and the calls of another client to another server take at most twice as long (99th percentile).
 func TestFloods(t *testing.T) {
 	const budget, slack, calls = 16 << 20, 128 << 20, 300
 	loud := with(bad("none"), map[string]any{"maxConcurrent": 256})

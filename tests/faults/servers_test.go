@@ -11,13 +11,13 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// soon returns a server with short timeouts.
+// soon returns server with a startTimeout of 2 s.
 func soon(server map[string]any) map[string]any {
 	return with(server, map[string]any{"startTimeout": "2s"})
 }
 
-// Some servers never become ready. The admin socket shows the reason, the log names each server with the fix, and /readyz lists them. The
-// healthy server works meanwhile.
+// Some servers never become ready. The status shows the reason, the log names each server and the reason, and /readyz lists them. The healthy
+// server works meanwhile.
 func TestServersThatCannotStart(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)
@@ -211,7 +211,8 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 	})
 }
 
-// A process that stops, exits during a call or closes its stdout fails only its own calls, and is restarted if it exited.
+// A process that exits or closes its stdout during a call fails only its own calls and is replaced by a new one. A process that stops (SIGSTOP)
+// fails only its own calls, too: they time out.
 func TestServersThatGoAway(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"odd": bad("none"), "slow": with(bad("none"), map[string]any{"timeout": "1s"}), "good": bad("none")}))

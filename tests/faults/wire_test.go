@@ -71,7 +71,7 @@ func TestInvalidMessages(t *testing.T) {
 	c.works(t, "good")
 }
 
-// A body over the limit gets a 413, whether or not its length was announced, and uses no memory.
+// A body over the limit gets a 413, whether or not its length was announced. The gateway's memory does not grow by more than 200 MiB.
 func TestTooLargeBodies(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

@@ -140,7 +140,8 @@ func TestLoginsOfPrincipals(t *testing.T) {
 	}
 }
 
-// A login without a running gateway, a gateway that uses it, and a login with a browser that the command opens.
+// A login can be made without a gateway, and a gateway that is started later uses it. While a gateway runs, such a login is refused. A login can
+// also be made in a browser that the command opens.
 func TestLoginWithoutGateway(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: auto")
 	if out, err := w.paste(nil, "--config", w.config, "--state-dir", w.dir); err != nil || !strings.Contains(out, "logged in to safe") {

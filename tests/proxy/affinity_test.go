@@ -25,7 +25,8 @@ mcpServers:
   nodes: {url: %q, type: %s, protocol: legacy, headers: {Accept-Encoding: gzip}}
 `
 
-// replica starts a server with a tool that returns the replica's name. Its sessions are unknown to other replicas.
+// replica starts a server with a tool that returns the replica's name. Its sessions are unknown to other replicas. refused counts responses with
+// status 404, with which a server refuses an unknown session.
 func replica(t *testing.T, name, transport string, refused *atomic.Int64) (address string) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "nodes", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "which"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {

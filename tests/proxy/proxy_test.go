@@ -186,7 +186,7 @@ func (u *user) tools() []string {
 }
 
 // S5.1.7: Two users and a client without a key take turns on one connection between the proxy and the gateway. Each user sees only what
-// its role permits, and the client without a key is refused.
+// its role permits. The client without a key is refused, and so is a user with the other user's session id.
 func TestTwoUsersOnOneConnection(t *testing.T) {
 	p := newPlace(t, gatewayConfig)
 	alice := &user{name: "alice", key: p.run("key", "new", "alice", "--role", "tells"), at: p}

@@ -52,7 +52,7 @@ type Params struct {
 // ServerParams are the properties of a server.
 type ServerParams struct {
 	Modern, HTTP bool
-	Dual         bool // speaks both eras, one per connection
+	Dual         bool // supports both eras; see conn.request
 	Auto         bool // the gateway must detect the era
 	Silent       bool // modern: its lists change without a notification
 	Replicas     int

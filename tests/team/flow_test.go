@@ -44,7 +44,8 @@ func TestWholeFlow(t *testing.T) {
 	}
 }
 
-// The hosted server needs a login. After a shared login by an operator, users with keys can use the server, and others cannot.
+// loginAtHosted checks that the hosted server needs a login. After an operator has made a shared login, users with keys can use the server, and
+// a client without a key is refused.
 func (p *place) loginAtHosted(ada *person) {
 	p.t.Helper()
 	p.state("needs-login")
@@ -74,7 +75,7 @@ func (p *place) loginAtHosted(ada *person) {
 	}
 }
 
-// Items that no role permits are neither listed nor callable.
+// roles checks that items that no role permits are neither listed nor callable.
 func (p *place) roles(ada, ben *person) {
 	p.t.Helper()
 	both := []string{"clock_now", "clock_wait", "hosted_echo", "hosted_slow", "notes_search_notes"}
@@ -100,8 +101,8 @@ func (p *place) roles(ada, ben *person) {
 	}
 }
 
-// A call takes longer than its access token is valid. Other calls continue meanwhile, first with a token renewed ahead of time, then with one
-// renewed because the server refused it.
+// renewedInACall makes a call that takes longer than its access token is valid. Other calls must succeed meanwhile, first with a token that was
+// renewed ahead of time, then with one that was renewed because the server refused the old one.
 func (p *place) renewedInACall(ada, ben *person) {
 	p.t.Helper()
 	slow := make(chan *answer, 1)
@@ -134,8 +135,8 @@ func (p *place) renewedInACall(ada, ben *person) {
 	}
 }
 
-// A client with another user's session id, but without that user's key, gets the same answer as for an unknown session. The session
-// continues.
+// stolenSession checks that a client with another user's session id, but without that user's key, gets the same answer as for an unknown session.
+// The session must continue.
 func (p *place) stolenSession(ada, thief *person) {
 	p.t.Helper()
 	own := thief.session
@@ -245,7 +246,7 @@ func (l *load) worker(who *person, name string, good, refused *atomic.Int64) {
 	}
 }
 
-// wait starts a call that takes far longer than the test.
+// wait makes a call that would take far longer than the test. The revocation must end the call with an error.
 func (l *load) wait(who *person) {
 	m, a, err := who.call("clock_wait", `{"seconds":600}`)
 	switch {

@@ -13,7 +13,8 @@ type chapter struct {
 	is    func(l line) bool
 }
 
-// call returns a function that matches lines of calls.
+// call returns a function that matches the audit lines of a user's calls of an item. Without outcome it matches successful calls, otherwise calls
+// that failed with that outcome. The outcome "" stands for any failure.
 func call(who, item string, outcome ...string) func(l line) bool {
 	return func(l line) bool {
 		return l.Event == "call" && l.Who == "key:"+who && l.Item == item && (l.Outcome == "ok") == (len(outcome) == 0) && (len(outcome) == 0 || outcome[0] == "" || outcome[0] == l.Outcome)
