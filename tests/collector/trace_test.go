@@ -133,7 +133,7 @@ func startCollector(t *testing.T, program string) (string, *output) {
 	return "http://" + at, out
 }
 
-// startGateway starts the gateway with both servers and returns its URL.
+// startGateway starts the gateway with the servers, waits until it is ready, and returns its URL.
 func startGateway(t *testing.T, program, dir, endpoint string, servers map[string]any) string {
 	t.Helper()
 	config, err := json.Marshal(map[string]any{"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "telemetry": map[string]any{"endpoint": endpoint}})

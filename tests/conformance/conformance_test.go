@@ -107,7 +107,7 @@ func legacy(version string) string {
 	return protocol.LatestLegacy
 }
 
-// sizes holds the number of scenarios of a suite for each version. A run with fewer was incomplete.
+// sizes holds the number of scenarios of a suite for each version. A run with another number fails the test.
 var sizes = map[string]map[suite]map[string]int{
 	"server": {
 		stable: {protocol.Version20250618: 26, protocol.Version20251125: 32},
@@ -209,7 +209,7 @@ func (m *matrix) add(t *testing.T, o outcome, size int) {
 	}
 }
 
-// again repeats scenarios that were too slow, alone.
+// again repeats the scenarios in timed that did not pass, one at a time.
 func (m *matrix) again(t *testing.T) {
 	t.Helper()
 	for _, o := range m.outcomes {

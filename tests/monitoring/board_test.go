@@ -83,7 +83,7 @@ func readBoard(t *testing.T, name string) (b board) {
 	return b
 }
 
-// Panels have ids, titles and descriptions, and do not overlap.
+// Panels have unique ids, titles, descriptions and queries. They do not overlap and lie within the 24 cells of the width.
 func TestPanelsAreComplete(t *testing.T) {
 	for _, name := range boards {
 		b := readBoard(t, name)
@@ -163,13 +163,14 @@ func checkQuery(t *testing.T, where, query string) {
 	}
 }
 
-// withoutGroups returns a query without the names of labels in it.
+// withoutGroups returns a query without its label matchers and grouping clauses.
 func withoutGroups(query string) string {
 	query = grouping.ReplaceAllString(query, "")
 	return selector.ReplaceAllString(query, "$1")
 }
 
-// familyOf returns the family of a metric, whose name may have the suffix of a histogram.
+// familyOf returns the family of a metric, whose name may have the suffix of a histogram, and whether the metric exists. The metrics up, process_…
+// and go_… exist, but are in no family.
 func familyOf(name string) (status.Family, bool) {
 	for _, f := range status.Families() {
 		if name == f.Name && f.Type != "histogram" {

@@ -31,7 +31,7 @@ type client struct {
 	pipe             *pipeclient.Client
 
 	session      string
-	state        string // "", opening, ready, gone
+	state        string // "", opening, ready, closed, gone; modern: "" until it is gone
 	lastID       int
 	pending      map[int]*clientRequest // requests without a response
 	reading      map[responseReader]bool
@@ -49,7 +49,7 @@ type client struct {
 	listening     *clientRequest // modern: subscriptions/listen
 	ackedAt       int            // moment of the acknowledgement of the listen stream
 	subs          map[string]*subscription
-	lastList      *clientRequest  // the last tools/list request
+	lastList      *clientRequest  // the last tools/list request of listTwice
 	concurrent    map[string]bool // URIs with several subscription requests at once
 	list          []string
 	cached        []string // tools of the list that the gateway only remembers
@@ -96,7 +96,7 @@ func (c *client) origin(method, name string) downstream.Origin {
 	return o
 }
 
-// send posts a request. members are the members of params, each preceded by a comma.
+// send posts a request. members are the members of params other than _meta, each preceded by a comma.
 func (c *client) send(method, name, members string) *clientRequest {
 	c.lastID++
 	a := &clientRequest{client: c, id: c.lastID, method: method, session: c.session, headerValue: c.headerValue, principal: c.principalID(), began: c.w.history.moment(), sent: time.Now()}

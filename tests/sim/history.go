@@ -12,7 +12,7 @@ type history struct {
 	moments     int                 // number of recorded moments
 	executedBy  map[int][]string    // by nonce: connections that executed the call
 	lastCall    map[int]*serverCall // by nonce: the last execution
-	cut         map[int]bool        // by nonce: the response broke before a server read the request
+	cut         map[int]bool        // by nonce: see recordCut
 	cancels     map[int]bool        // by nonce: a server read a cancellation
 	requests    []*clientRequest    // all requests of all clients
 	nonces      int

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// samples are the integer samples of /metrics by name and labels, as written.
+// samples are the integer samples of the goblin_ families of /metrics, by name and labels as written.
 type samples map[string]int
 
 // scrape parses /metrics.
@@ -78,8 +78,8 @@ func (w *world) checkMetrics() {
 	}
 }
 
-// checkToolCounters compares the counters of a server's tools with the history. Every executed call must be counted with its result. No more
-// calls may be counted than clients sent.
+// checkToolCounters compares the counters of a server's tools with the history. Every executed call, and every result and timeout that a client
+// received, must be counted. No more calls may be counted than clients sent.
 func (w *world) checkToolCounters(m samples, s *server) {
 	asked, executed, open := 0, map[int]bool{}, 0
 	results, errors, timeouts := map[int]bool{}, map[int]bool{}, map[int]bool{}

@@ -104,7 +104,7 @@ var (
 	data = regexp.MustCompile(`[{\[]\s*"|":|^\s*<`)
 )
 
-// isProse reports whether a string literal is text for people rather than JSON, a header or a table format.
+// isProse reports whether a string literal or paragraph is text for people rather than JSON, a header or a table format.
 func isProse(s string) bool {
 	return len(word.FindAllString(s, 3)) == 3 && !data.MatchString(s)
 }
