@@ -29,10 +29,10 @@ tui: build ## run the gateway with its console
 	./bin/goblin-actor serve --tui
 
 # The timeout is for one package and only catches hangs: on a busy machine tests/interop takes longer than the default of ten minutes.
-# With RACE=true (as in CI; needs a C compiler) the race detector checks the packages in which goroutines share state: those whose code
-# starts goroutines or uses locks or atomics. UNRACED matches their tests that the race detector excludes or shortens; these run once
-# more without it. Vet has its own target. Slow packages start first, so that none of them runs alone at
-# the end: ./actors, then all others in reverse order, since the slow ones come late in the alphabet.
+# With RACE=true (as in CI; needs a C compiler) the race detector checks the packages in which goroutines share state: those of actors,
+# protocol and internal whose code starts goroutines or uses locks or atomics. UNRACED matches their tests that the race detector excludes
+# or shortens; these run once more without it. go vet is off then, because CI runs `make vet`. Slow packages start first, so that none of
+# them runs alone at the end: ./actors, then all others in reverse order, since the slow ones come late in the alphabet.
 SHARING := ^\s*go [a-z]|\.Go\(|sync\.(RW)?Mutex|atomic\.
 RACED    = $$( (echo ./actors; grep -rlE --include='*.go' --exclude='*_test.go' '$(SHARING)' actors protocol internal | xargs -n1 dirname | sort -ru | sed 's|^|./|') | awk '!seen[$$0]++')
 UNRACED := Guard|Allocations|Memory|TenThousand|Restarts|HalfOpenTLS

@@ -87,7 +87,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// The images run commands that exist, contain only files that build.sh puts into the context, and describe themselves equally.
+// The images run commands that exist, copy only files that build.sh puts into the context, and have the same labels and settings.
 func TestContainerfile(t *testing.T) {
 	file, build := read(t, "Containerfile"), read(t, "build.sh")
 	for _, m := range regexp.MustCompile(`(?m)^COPY (?:--chmod=\S+ )?([^-\s]\S*) /`).FindAllStringSubmatch(file, -1) {
@@ -115,7 +115,7 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
-// The program in the images is built as in the archives.
+// build.sh builds the program for the images with the same flags and linker variables as .goreleaser.yaml.
 func TestSameBuildAsReleases(t *testing.T) {
 	build, release := read(t, "build.sh"), read(t, "..", "..", ".goreleaser.yaml")
 	for _, name := range []string{"version", "commit", "date"} {

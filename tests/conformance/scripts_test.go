@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// scripts holds what a client does in a scenario after the handshake. The default is to list and call all tools.
+// scripts holds what a client does in a scenario after the handshake. The default is to list the tools and to call test-tool.
 var scripts = map[string]func(context.Context, *driver) error{
 	"initialize":                          listOnly,
 	"tools_call":                          calls("add_numbers", map[string]any{"a": 5, "b": 3}),

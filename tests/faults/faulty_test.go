@@ -42,7 +42,7 @@ type faulty struct {
 	asked map[string]chan string // by the id of the server's request
 }
 
-// runFaulty is the main function of the process: args are the fault and its parameters.
+// runFaulty is the main function of a faulty server. args[0] is its fault.
 func runFaulty(args []string) int {
 	f := &faulty{fault: args[0], out: bufio.NewWriterSize(os.Stdout, 1<<20), asked: map[string]chan string{}}
 	switch f.fault {
@@ -338,7 +338,7 @@ func (f *faulty) call(r request) {
 	f.result(r.ID, done)
 }
 
-// flood sends one kind of message as fast as possible: progress of 20 KB, log messages, or updates of invented resources.
+// flood sends one kind of message as fast as possible for the duration d: progress of 20 KB, log messages, or updates of invented resources.
 func (f *faulty) flood(what string, token json.RawMessage, d time.Duration) {
 	large := strings.Repeat("p", 20_000)
 	for n, began := 1, time.Now(); time.Since(began) < d; n++ {

@@ -166,7 +166,7 @@ func typeScriptServer(f *fixture) *fixture {
 	return f
 }
 
-// demos are the demo servers notes, clock and oracle, and the conformance fixture, forced to one version.
+// demos returns a fixture of the demo servers notes, clock and oracle and the server of tests/conformance/fixture, all forced to one version.
 func demos(t *testing.T, version string, over way) *fixture {
 	t.Helper()
 	f := &fixture{name: "demo notes, clock, oracle, conformance, " + string(over) + ", " + version, key: strings.ToLower("d" + version[2:4] + version[5:7] + string(over)), version: version}

@@ -112,8 +112,9 @@ func (d *driver) send(request map[string]any) error {
 	return err
 }
 
-// ask sends a request to the driver and decodes its answer into result. When ctx ends, the SDK's call is aborted.
-// progress is called on the driver's reading goroutine, until the end of the test; nil = ignore progress.
+// ask sends a request to the driver and decodes its answer into result. When ctx ends, it aborts the SDK's tool call and
+// waits for the call's error; for any other request it returns ctx.Err(). progress is called on the driver's reading
+// goroutine, until the end of the test; nil = ignore progress.
 func (d *driver) ask(ctx context.Context, request map[string]any, progress func(float64), result any) error {
 	answer := make(chan reply, 1)
 	d.mu.Lock()

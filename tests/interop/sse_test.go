@@ -19,8 +19,8 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestHTTPAndSSE holds the whole conversation with a server of the HTTP+SSE transport, configured or detected, and
-// reconnects after the server was killed and restarted. S4.3.1
+// TestHTTPAndSSE holds the whole conversation with a server of the HTTP+SSE transport, configured or detected. The gateway
+// must reconnect after the server was killed and restarted. S4.3.1
 func TestHTTPAndSSE(t *testing.T) {
 	port := freePort(t)
 	stop := everything(t, "sse", port)

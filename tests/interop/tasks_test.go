@@ -13,8 +13,8 @@ type taskTold struct {
 	Statuses, Listed []string
 }
 
-// A client calls a tool that is only available as a task and requires input. Client and server use the TypeScript SDK, which implements tasks of
-// 2025-11-25, over both transports. MCP 2025-11-25, basic/utilities/tasks.
+// A client calls a tool that is only available as a task and requires input, and cancels another such call. Client and server use the TypeScript
+// SDK, which implements tasks of 2025-11-25, over both transports. MCP 2025-11-25, basic/utilities/tasks.
 func TestTasks(t *testing.T) {
 	servers := map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}}
 	g := serve(t, servers)

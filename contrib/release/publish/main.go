@@ -81,7 +81,7 @@ func newRewriter(root, path string, names []string) (*rewriter, error) {
 			folders = append(folders, regexp.QuoteMeta(folder))
 		}
 	}
-	// A letter, "/", "@" or "." before the path makes it a part of something else.
+	// A word character, "/", "@", "." or "-" before the path makes it a part of something else.
 	pattern := `(^|[^\w/@.-])` + regexp.QuoteMeta(old) + `/(` + strings.Join(folders, "|") + `)\b`
 	return &rewriter{old, path, regexp.MustCompile(`(?m)` + pattern)}, nil
 }
