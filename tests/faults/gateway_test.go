@@ -66,7 +66,7 @@ func bad(fault string) map[string]any {
 	return map[string]any{"command": self, "args": []string{"faulty", fault}}
 }
 
-// with returns server with more keys.
+// with adds more keys to server and returns it.
 func with(server map[string]any, more map[string]any) map[string]any {
 	for k, v := range more {
 		server[k] = v
@@ -132,7 +132,8 @@ func serve(t *testing.T, s settings) *gateway {
 	return g
 }
 
-// end drains the gateway if it still runs, and checks for leaks.
+// end drains the gateway if it still runs. It checks the exit code, and that no child is left and the log contains no
+// panic or data race.
 func (g *gateway) end(t *testing.T) {
 	children := descendants(g.cmd.Process.Pid)
 	err := g.process.End()

@@ -178,7 +178,7 @@ func (p *picture) lines(at box, panel panel, results []result) {
 	p.times(x, bottom+16)
 }
 
-// legend writes names from the bottom up and returns where they begin.
+// legend writes the names at the bottom of the box, in at most three rows, and returns where they begin.
 func (p *picture) legend(at box, all []line) float64 {
 	rows, x := [][]line{nil}, 0.0
 	for _, l := range all {

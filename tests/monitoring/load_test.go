@@ -19,7 +19,8 @@ type client struct {
 	ids atomic.Int64
 }
 
-// send sends a message and returns the response and its body. session is "" for requests of 2026-07-28 and for initialize.
+// send sends a request or notification and returns the response and its body. session is "" for requests of 2026-07-28
+// and for initialize.
 func (c *client) send(ctx context.Context, session, version, method, params string) (*http.Response, string) {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.ids.Add(1), method, params)
 	if strings.HasPrefix(method, "notifications/") {
@@ -101,7 +102,7 @@ func (s *session) end() {
 	}
 }
 
-// generateLoad uses all servers for some time. restart is called twice.
+// generateLoad uses all servers that can start, for the given time. restart is called twice.
 func generateLoad(t *testing.T, url string, took time.Duration, restart func()) {
 	t.Helper()
 	c := &client{t: t, url: url}

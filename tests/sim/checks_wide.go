@@ -23,7 +23,7 @@ const requestNumberKey = "sim/number"
 // connMark matches the connection's name in a server's messages; see mark.
 var connMark = regexp.MustCompile(`of (s[0-9]+#[0-9]+)`)
 
-// setOrigin adds the client's project and forwarded header to an origin.
+// setOrigin adds the client's principal, project and forwarded header to an origin.
 func (c *client) setOrigin(o *downstream.Origin) {
 	o.Principal = c.principal
 	if c.headerValue != "" {
@@ -99,7 +99,8 @@ func (s *server) tenantOf(a *clientRequest) (tenant string) {
 	return tenant
 }
 
-// checkRequest checks that the client may see the server, and that the connection belongs to the client's tenant.
+// checkRequest checks that the client may see the server, and the tool or resource the request names, and that an
+// unshared connection belongs to the client's tenant and was opened with its forwarded header.
 func (c *conn) checkRequest(r *frameToServer) {
 	w := c.s.w
 	number, err := strconv.Atoi(string(r.Params.Meta[requestNumberKey]))
@@ -142,7 +143,8 @@ func (c *conn) sendIdleLog() {
 }
 
 // checkSource checks that the client may receive a server's message: its project shows the server, and the connection
-// is shared or its own. a is the request on whose response the message came, or nil for a stream.
+// is shared or its tenant's. Outside of calls, a client with a principal must not receive log messages from a shared
+// connection. a is the request on whose response the message came, or nil for a stream.
 func (c *client) checkSource(a *clientRequest, frame []byte) {
 	if !c.w.p.Wide {
 		return

@@ -34,7 +34,8 @@ func runStory(t *testing.T, p Params, verbose bool) (o Outcome) {
 	return o
 }
 
-// expectedSituations must all occur in the stories of TestSeeds together. A simulation without them proves nothing.
+// expectedSituations must all occur in the stories of TestSeeds together, if these simulated more than 20 hours. A
+// simulation without them proves nothing.
 var expectedSituations = []string{
 	"a POST cut off before its answer", "a POST that could not be sent", "a burst of calls", "a call canceled by its client",
 	"a call sent again with answers", "a call without a response", "a cancellation that reached its server", "a catalog that changed",
