@@ -27,7 +27,7 @@ func (l *Limits) pictures() []picture {
 		name := s.Server + ", " + s.Era + " clients"
 		ring := 0.0
 		if s.Knee != nil {
-			ring = float64(s.Knee.Clients)
+			ring = s.Knee.value()
 		}
 		rates.Lines = append(rates.Lines, plot.Line{Name: name, Points: rate, Ring: ring})
 		latencies.Lines = append(latencies.Lines, plot.Line{Name: name + ", p50", Points: p50, Ring: ring}, plot.Line{Name: name + ", p99", Points: p99, Dashed: true, Ring: ring})
