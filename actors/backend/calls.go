@@ -54,8 +54,8 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 }
 
 // hasForeignState reports whether the request carries state that a modern connection to the server issued. A legacy
-// connection does not know the state and would execute the call again. The exception are legacy servers that issue such
-// state themselves (asksByResult).
+// connection does not know the state and would execute the call again. Legacy servers that issue such state themselves
+// (asksByResult) are an exception.
 func (s *state) hasForeignState(r *message.Request) bool {
 	return s.conn.era == protocol.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
@@ -78,7 +78,7 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 
-// notExecuted returns a call to the pool. The server has not seen it.
+// notExecuted returns a call to the pool. The server has not executed it.
 func (s *state) notExecuted(call message.CallRef, r *message.Request, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: call, Request: r, Reason: reason})
 }

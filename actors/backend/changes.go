@@ -14,7 +14,8 @@ import (
 
 // streamOf returns the stream that a notification belongs to, or nil if there is none. A subscription id in the
 // notification identifies the stream. Some servers turn the number into a string, so both forms are accepted. Without
-// an id, it is the stream whose HTTP response carried the notification or, over stdio, the first stream.
+// an id, it is the stream whose HTTP response carried the notification or, over stdio, the first stream. If there is no
+// first stream, it is the one that waits for its acknowledgment.
 func (s *state) streamOf(e *upstream.Received, params *protocol.Params) *changeStream {
 	l := &s.conn.streams
 	all := l.all()

@@ -52,9 +52,9 @@ func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) 
 	return append(out, kernel.WakeAfter(pause, taskPollDue{s.conn.incarnation, n}))
 }
 
-// awaitTaskAgain requests a task's result again if the response ended before the task did, and reports whether it did.
-// Intermediaries close connections without traffic. The task is still running, and requesting its result again executes
-// nothing.
+// awaitTaskAgain requests a task's result again if the response ended before the task did. It reports whether it sent
+// the request. After maxFailures such requests without a status of the task, it sends no more. Intermediaries close
+// connections without traffic. The task is still running, and requesting its result again executes nothing.
 func (s *state) awaitTaskAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	p := s.conn.pending[id]
 	if p.followed == nil || p.followed.retries >= maxFailures {
@@ -77,7 +77,8 @@ func legacyPause(f *protocol.Frame, task rawjson.Span) time.Duration {
 	return pollPause(ms, err, firstPoll)
 }
 
-// taskPollDue polls a call's task. Errors are ignored: the request for its result will report them.
+// taskPollDue polls the status of a call's task or, if the request for its result is paused, sends that request again.
+// Errors of a poll are ignored, since the request for the result will report them.
 func (s *state) taskPollDue(m taskPollDue, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	switch {
@@ -108,7 +109,7 @@ func (s *state) dropFollowed(p *pending, out []kernel.Effect) []kernel.Effect {
 	return s.cancelUnknown(p.followed.id, out)
 }
 
-// followedBy returns the call whose task reports progress under the token.
+// followedBy returns the call whose task reports progress under the token, or nil if there is none.
 func (s *state) followedBy(token uint32) *pending {
 	for _, p := range s.conn.pending {
 		if p.followed != nil && p.followed.token == token {

@@ -47,7 +47,8 @@ func needsVerification(r *message.Request, f *protocol.Frame) bool {
 }
 
 // verifyTask decides by the task's status, which is in f. If the task is still running, its result is requested again
-// later. If it has failed, the call fails with its reason. Otherwise the odd response is passed on.
+// later. If it has failed or was canceled and the odd response is a result, the call's result becomes an error
+// (isError) with the reason. Otherwise the odd response is passed on.
 func (s *state) verifyTask(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false

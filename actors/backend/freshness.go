@@ -51,8 +51,9 @@ func (l *listing) noteTTL(raw []byte) {
 	}
 }
 
-// scheduleRefetch fetches a list again when it is stale, unless the server announces changes. Up to a tenth is added
-// to the pause, so that several gateways do not send requests at the same moment.
+// scheduleRefetch schedules another fetch for the time when the list's ttl is over, unless the server announces
+// changes. A list without a ttl is fetched again only on request. Up to a tenth is added to the pause, so that several
+// gateways do not send requests at the same moment.
 func (s *state) scheduleRefetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if l.ttl == 0 || !s.catalog || s.conn.streams.reports(kind) {

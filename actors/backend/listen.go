@@ -183,8 +183,8 @@ func (s *state) answerPromisedQueries(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// acknowledged handles the acknowledgment of a stream. The stream replaces the previous one, which stays open a little
-// longer because its last notifications may still arrive.
+// acknowledged handles the acknowledgment of a stream. Unless it is an additional stream, it replaces the previous
+// streams. These stay open a little longer because their last notifications may still arrive.
 func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	st := l.opening

@@ -105,7 +105,8 @@ func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// syncAll fetches every list that the server's capabilities promise.
+// syncAll fetches every list that the server's capabilities promise. A connection that only carries calls fetches no
+// list or, from a modern server over HTTP, only the tools.
 func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var has struct{ Tools, Prompts, Resources *json.RawMessage }
 	if json.Unmarshal(s.conn.info.Capabilities, &has) != nil {
@@ -128,8 +129,8 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.readyWhenSynced(now, out)
 }
 
-// listChanged fetches a list that has changed. During a fetch, it fetches the list again afterwards, so no change
-// is lost.
+// listChanged fetches a list that has changed. During a fetch, it fetches the list again afterwards, so no change is
+// lost. A connection that only carries calls reports the change to the pool instead.
 func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if s.life.phase == message.Ready && !s.catalog {

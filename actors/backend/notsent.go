@@ -99,8 +99,9 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 	return append(out, s.notExecuted(p.call, p.request, err.Error()))
 }
 
-// probeReach sends the server a request to find out whether it is reachable. The response does not matter. Links that
-// report the end of their server are not probed.
+// probeReach sends the server a request to find out whether it is reachable. The response does not matter. If the last
+// probe was not delivered and no call runs, the connection is closed instead. Links that report the end of their server
+// are not probed.
 func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready || s.link.reportsEnd:

@@ -8,7 +8,7 @@ import (
 
 const (
 	steadyTime      = 5 * time.Second        // after being ready for this time, the first reconnect is immediate
-	quickRetries    = 400 * time.Millisecond // how long quick attempts at a URL are made after such a connection was lost
+	quickRetries    = 400 * time.Millisecond // how long quick attempts at a URL are made after a steady connection was lost
 	quickRetryPause = 20 * time.Millisecond  // the first pause between these attempts; later ones are longer
 )
 

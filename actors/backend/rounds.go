@@ -47,7 +47,8 @@ type inputRequest struct {
 	params rawjson.Span
 }
 
-// inputRequired sends a modern server's questions to the call's client, all at once.
+// inputRequired handles an input_required result. It sends the server's questions to the call's client, all at once. If
+// the client need not answer any, the request is sent again: at once if the gateway has answers, else after a pause.
 func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	q := p.round
 	if q == nil {

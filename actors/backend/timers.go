@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Messages of the backend to itself. All except roundDue are ignored after their connection has ended.
+// Messages of the backend to itself. All except roundDue are ignored once the next connection has been opened.
 type (
 	reconnectDue   struct{ incarnation } // the pause before the next attempt to connect is over
 	startExpired   struct{ incarnation } // startTimeout is over

@@ -15,7 +15,7 @@ import (
 // Audited is a record for the audit log. Under sync "each", the replies that belong to it are sent only after the record is on disk.
 type Audited struct {
 	Record  *audit.Record
-	Replies []any // effects; nil = they have already been sent
+	Replies []any // effects; nil = no reply waits for the record
 }
 
 // auditWritten tells the holder that the replies which waited for the audit log have been sent.

@@ -14,9 +14,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// A request for an unknown item is not always wrong. The item's server may still be starting: then the client should retry. Or the
-// server has added the item since its list was fetched, and does not announce changes: then the list is fetched once more before
-// the request is refused. The same holds for a server that has just been started or logged in to.
+// A request for an unknown item is not always wrong. The item's server may still be starting: then the client should
+// retry. Or the server has added the item since its list was fetched, and does not announce changes: then the list is
+// fetched once more before the request is refused. The same holds for a server that needs a login, because the login
+// may just have arrived.
 
 const (
 	maxLookups = 64              // requests of one holder that wait for lists at once; above it, the known lists decide

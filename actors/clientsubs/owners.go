@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxOwners limits the owners that a client's Owners remembers. A server has few connections for them.
+// maxOwners is the maximum number of values in an Owners. When it is reached, all are forgotten, and later
+// subscriptions share new values.
 const maxOwners = 64
 
 // Owners lets all subscriptions of a client on the same connections share one value: a client may have ten thousand subscriptions,

@@ -29,7 +29,8 @@ func StreamCost(x *downstream.Exchange) int {
 	return max(wishes.count(), len(x.Frame.Raw)/countedBytes)
 }
 
-// Filter lists the changes that a client wants to be notified of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
+// Filter lists the changes that a client wants to be notified of on a stream. MCP 2026-07-28,
+// basic/patterns/subscriptions.
 type Filter struct {
 	ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
 	ResourceSubscriptions, TaskIDs                             []string

@@ -59,8 +59,8 @@ func (r *livePool) call(can message.CapabilitySet) []any {
 	return r.holder.Got()
 }
 
-// The user of a client that can open a URL is sent the login page. Others get an error with the page, or with the command if the
-// gateway has no page.
+// If the gateway has a login page and the client supports URL elicitation, the user is asked to open the page.
+// Otherwise the call fails with an error that names the page, or the command if there is no page.
 func TestLoginInstructions(t *testing.T) {
 	const page = "http://gateway/login/fake"
 	refused := &upstream.LoginError{Status: 401, Err: errors.New("no login yet")}
@@ -99,8 +99,8 @@ func TestLoginInstructions(t *testing.T) {
 	}
 }
 
-// A request to log in starts the login's actor once, and tells the requester the login's key if it wants to know. Without logins it
-// is refused.
+// Requests to log in start the login's actor once. A requester that passes a channel gets the login's key. If the
+// gateway does not log in to servers, the request is refused.
 func TestRequestsReachTheLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := 0

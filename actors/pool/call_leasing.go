@@ -14,7 +14,7 @@ const (
 // autoLease limits each connection to one running call after the server sent a request that did not name its call. With
 // one call, the next such request can be attributed. The limit is lifted once no such request has arrived for the
 // duration. The duration doubles each time the limit is imposed again. A server that keeps sending such requests
-// therefore stays limited, while a single one limits it for a minute only.
+// therefore stays limited, while a single request limits it for a minute only.
 type autoLease struct {
 	until    time.Time // when the limit is lifted unless another such request comes; zero = no limit
 	duration time.Duration
@@ -46,8 +46,9 @@ func (s *state) autoLeaseTimer(after time.Duration) kernel.Effect {
 	return kernel.WakeAfter(after, autoLeaseDue{s.calls.autoLease.timer})
 }
 
-// autoLeaseDue lifts the limit and sends the calls that waited. While a call waits for a client's answer, the limit
-// is extended instead, since the server may send another request when it has the answer.
+// autoLeaseDue lifts the limit and sends the queued calls, unless the limit has been extended since the timer was
+// started. While a call waits for a client's answer, the limit is extended instead, since the server may send another
+// request when it has the answer.
 func (s *state) autoLeaseDue(now time.Time, m autoLeaseDue, out []kernel.Effect) []kernel.Effect {
 	d := &s.calls.autoLease
 	if m.timer != d.timer || d.until.IsZero() {

@@ -84,7 +84,8 @@ func TestBrokenCallWaitsForTheNextConnection(t *testing.T) {
 	}
 }
 
-// Losses that the pool does not know of are answered, and losses that another backend reports are ignored.
+// A lost call that the pool does not know is answered. A loss that another backend reports is ignored. A canceled call
+// is neither sent again nor answered.
 func TestLossOfUnknownCalls(t *testing.T) {
 	w := readyReplicas(t, config.Server{Retry: config.Retry{InFlight: "idempotent"}}, 2)
 	w.breakCall(9, 0) // sent before the pool restarted

@@ -74,7 +74,7 @@ func (s *state) armPauseTimer(now time.Time, out []kernel.Effect) []kernel.Effec
 	return append(out, kernel.WakeAfter(first.Sub(now), pauseDue{s.calls.pauses.timer}))
 }
 
-// pauseDue removes the pauses that are over and sends the calls that waited for that.
+// pauseDue removes the pauses that are over and sends the queued calls that can now run.
 func (s *state) pauseDue(now time.Time, m pauseDue, out []kernel.Effect) []kernel.Effect {
 	if m.timer != s.calls.pauses.timer {
 		return out
@@ -88,8 +88,8 @@ func (s *state) pauseDue(now time.Time, m pauseDue, out []kernel.Effect) []kerne
 	return s.armPauseTimer(now, s.sendQueued(now, out))
 }
 
-// pausedUntil returns when the first suitable connection may be used again, if pauses hold back all of them;
-// otherwise zero.
+// pausedUntil returns when the first suitable ready connection may be used again, if all such connections are paused.
+// Otherwise it returns zero.
 func (s *state) pausedUntil(now time.Time, w target) time.Time {
 	var first time.Time
 	if len(s.calls.pauses.until) == 0 { // the usual case

@@ -31,8 +31,9 @@ func (s *state) pick(w target, r *message.Request) *connection {
 	return s.pickAmong(w, r, nil)
 }
 
-// pickAmong balances a call among the connections whose replicas meet the preference, or among all if prefer is
-// nil.
+// pickAmong returns one of the connections that can take the call: the next in turn or, if balance is least-busy, the
+// one with the fewest running calls. If prefer is not nil, only connections whose replicas meet it are considered. It
+// returns nil if there is none.
 func (s *state) pickAmong(w target, r *message.Request, prefer *message.Prefer) *connection {
 	var best *connection
 	for i := range s.replicas.connections {

@@ -15,8 +15,8 @@ import (
 // connections.
 type rateKey struct{ principal, item string }
 
-// dispatchLimited dispatches a call, or refuses it if the client has called the tool more often than policy permits. In
-// report-only mode, such a call is dispatched and logged, at most once a second.
+// dispatchLimited dispatches a call, or refuses it if the principal has called the tool more often than policy permits.
+// In report-only mode, such a call is dispatched anyway, and at most one a second is logged.
 func (s *state) dispatchLimited(now time.Time, m message.Dispatch, out []kernel.Effect) []kernel.Effect {
 	switch fault := s.checkRate(now, m.Request); {
 	case fault == nil:

@@ -67,7 +67,8 @@ func (s *state) notSentFault(reason string) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "the call was not sent to server " + s.server.Name + ": " + reason}
 }
 
-// pickUntried returns a connection that can take the call and is not among tried, or nil if there is none.
+// pickUntried returns a connection that can take the call and is not among tried. It returns nil if there is none, or
+// if maxConcurrent does not allow the call now.
 func (s *state) pickUntried(w target, r *message.Request, tried []*connection) *connection {
 	if !s.hasRoomFor(r) {
 		return nil

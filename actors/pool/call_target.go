@@ -27,8 +27,8 @@ func (s *state) targetOf(r *message.Request) target {
 }
 
 // targetAnywhere is targetOf without regard to where a resource was mentioned. A request about a task goes to the
-// replica that created the task: another one would answer that the task does not exist, and the client would forget
-// it. If that connection was replaced, the replica is unknown and any may be used.
+// replica that created the task: another one would answer that the task does not exist, and the client would forget it.
+// If the connection that created the task is gone, the replica is unknown and any may be used.
 func (s *state) targetAnywhere(r *message.Request) target {
 	w := target{announces: r.Caller.Can, legacyClient: !r.Modern, tenant: r.Tenant.KeyOf(), replica: r.Replica, prefer: r.Prefer}
 	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.Method == protocol.MethodToolsCall { // a call that names a replica means that replica's own tool
@@ -70,7 +70,7 @@ func (s *state) classFor(w target, replica int) (can message.CapabilitySet, lega
 	return message.CanAll, false
 }
 
-// allows reports whether the target permits the connection's replica, or the connection itself.
+// allows reports whether the target permits the connection and its replica.
 func (w target) allows(conn *connection) bool {
 	return (w.conn == nil || w.conn == conn) && w.allowsReplica(conn.replica, conn.labels)
 }

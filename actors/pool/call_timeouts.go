@@ -27,8 +27,8 @@ type timeouts struct {
 // timeoutsDue reports that the next warning about timeouts is due.
 type timeoutsDue struct{}
 
-// recordTimeout records a call that timed out. The first is logged at once. Further ones are counted and logged once a
-// minute.
+// recordTimeout records a call that timed out. It logs a warning, unless one was logged less than a minute ago. In that
+// case, it counts the timeout for a warning at the end of that minute.
 func (s *state) recordTimeout(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.calls.timeouts
 	if len(t.recent) == maxTimeouts {

@@ -86,7 +86,7 @@ func (s *state) unavailableName() protocol.FaultName {
 	return protocol.ServerUnavailable
 }
 
-// unavailableFault returns the fault that says why no server can execute a call for the target, and when to retry.
+// unavailableFault returns the fault that says why the server cannot execute a call for the target, and when to retry.
 func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
 	if s.isFull(w) {
@@ -153,7 +153,7 @@ func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
 	return strings.Join(all, "; "), since
 }
 
-// queueTimeoutFault returns the fault of a call whose queue deadline has passed.
+// queueTimeoutFault returns the fault of a call or subscription request that has waited for queue.timeout.
 func (s *state) queueTimeoutFault(now time.Time) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
 		Message: fmt.Sprintf("server %s was busy for %s (queue.timeout); the call was not sent; retry later", s.server.Name, s.server.Queue.Timeout)}

@@ -92,7 +92,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	}
 	w.phase(0, message.Ready)
 	w.dispatch(0)
-	w.dispatch(1) // waits until 1010
+	w.dispatch(1) // its queue deadline is Unix time 1010
 	w.after(2 * time.Second)
 	w.end(0)
 	lose(1)

@@ -110,7 +110,8 @@ func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out 
 	return s.publishRemembered(out)
 }
 
-// rememberCatalog stores what clients see of the server for the next start, if it has changed.
+// rememberCatalog stores the ready leader's catalog for the next start, if the catalog has changed or was last stored
+// refreshAfter ago.
 func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	l := s.replicas.leader()
 	if l == nil || l.phase != message.Ready || l.catalog.info == nil || l.retiring { // its lists may be another server's

@@ -13,7 +13,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// said applies a message and returns a summary of the messages to the registry, the store and the backends.
+// said applies a message. It returns a summary of the messages about the catalog, the backends that are started, and
+// the timers that hold them back.
 func (w *world) said(msg any) string {
 	var all []string
 	for _, e := range step(w.s, w.now, msg, nil) {
@@ -41,7 +42,7 @@ func (w *world) said(msg any) string {
 	return strings.Join(all, "; ")
 }
 
-// lists reports the lists of a replica: the tools, and nothing else.
+// lists makes a replica report its lists: these tools, and no other items. It returns what said returns for each list.
 func (w *world) lists(i int, tools ...string) (said string) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		m := message.Listed{Backend: w.backends[i], Kind: kind}
@@ -86,7 +87,8 @@ func TestCatalogIsRemembered(t *testing.T) {
 	}
 }
 
-// A restarted pool publishes the remembered catalog. It starts its backends after headStart, or when a client calls.
+// A restarted pool publishes the remembered catalog. It starts its backends headStart after the registry's
+// confirmation, after clientsWait if that is lost, or when a client calls.
 func TestRememberedCatalogIsPublished(t *testing.T) {
 	first := newWorld(t, config.Server{Queue: queue, URLs: []string{"http://x"}}, 1)
 	first.lists(0, "a")

@@ -107,7 +107,7 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 }
 
 // catalogConfirmed handles the registry's confirmation that clients see the remembered catalog, a list that was fetched
-// again, or a backend's lists. A server is reported as ready only after the last of these, since calls by a newly
+// again, or a backend's lists. A backend is reported as ready only when clients see its lists, since calls by a newly
 // listed name fail before.
 func (s *state) catalogConfirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
 	if m.Key == rememberedPublished {

@@ -11,8 +11,8 @@ import (
 type retireDue struct{ number int }
 
 // retire drains a connection when its successor is ready. Until then it takes calls, so the server is never without a
-// connection. It is also drained when the successor takes longer than startTimeout or fails to start, since the old
-// process may hold a lock or port that the new one needs.
+// connection. A connection that is not ready is drained at once. A connection is also drained when the successor takes
+// longer than startTimeout or fails to start, since the old process may hold a lock or port that the new one needs.
 func (s *state) retire(conn *connection, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case conn.leaving || conn.retiring:

@@ -107,7 +107,7 @@ func TestChangedURLReplacesOneReplica(t *testing.T) {
 	w.is("its successor is ready", w.drained(), []int{2})
 }
 
-// The old backend is also drained when the new one fails, when it is lost itself, or after startTimeout.
+// The old backend is also drained when the new one fails, when the old one is lost, or after startTimeout.
 func TestRetiringBackendIsDrained(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -48,7 +48,8 @@ func (s *state) startUnlessLazy(now time.Time, out []kernel.Effect) []kernel.Eff
 	return s.spawnReplicas(now, s.restartIdleTimer(now, out))
 }
 
-// wake records that a client needs the server now, and starts the server if it is stopped.
+// wake records that a client needs the server now. It starts a lazy server that is stopped, and the backends of any
+// other server that startAfterClients still holds back.
 func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.idle.usedAt = now
 	if !s.isLazy() {
@@ -91,7 +92,8 @@ func (s *state) idleDue(now time.Time, m idleDue, out []kernel.Effect) []kernel.
 	return s.armIdleTimer(s.server.IdleStop, s.broadcastExcept(message.QueryIdle{}, func(*connection) bool { return false }, out))
 }
 
-// isInUse reports whether the server has calls, clients that wait for it, or subscriptions.
+// isInUse reports whether the server has running or queued calls, subscriptions, or clients that wait until a list that
+// was fetched again is visible.
 func (s *state) isInUse() bool {
 	return len(s.calls.running)+s.calls.queue.len()+len(s.subscriptions.byKey)+len(s.catalog.refreshes.confirming) > 0
 }

@@ -4,7 +4,7 @@ import "goblin-actor/internal/config"
 
 // linkTraits holds the properties of a server's links that the pool must know before it opens one.
 type linkTraits struct {
-	startsProcess bool // opening a link starts a process, which needs a start slot
+	startsProcess bool // opening a link starts a process (or an embedded server), which needs a start slot
 	headers       bool // requests have headers
 	mayServeBoth  bool // the server may speak a modern and a legacy era at the same address
 }

@@ -115,7 +115,8 @@ func TestUnstoredLoginOfARevokedPrincipalEnds(t *testing.T) {
 	}
 }
 
-// A call is asked to log in if its principal's own connection needs it. Other principals' connections do not matter.
+// The user of a call is asked to log in if the principal's own connection needs a login. Other principals' connections
+// do not matter.
 func TestPrincipalIsAskedForItsOwnLogin(t *testing.T) {
 	w := behindOwnLogins(t)
 	w.phase(0, message.Ready)
@@ -227,7 +228,8 @@ func TestLoginHints(t *testing.T) {
 	}
 }
 
-// A call without a login, whose client cannot be asked, fails with an error for its principal.
+// A call that needs a login fails if its client cannot be asked. No user is asked during a method that does not permit
+// questions.
 func TestClientThatCannotBeAsked(t *testing.T) {
 	w := behindLogin(t)
 	w.phase(0, message.NeedsLogin)

@@ -25,7 +25,7 @@ type (
 		named chan<- message.LoginKey // receives the login's key; nil = not needed
 		msg   any
 	}
-	// endLogin stops the actor of a login that no connection uses. The login stays in the state file.
+	// endLogin stops the actor of a login. The login stays in the state file.
 	endLogin struct{ login message.LoginKey }
 	// revokeLogin ends the login of a principal that no longer exists.
 	revokeLogin struct {

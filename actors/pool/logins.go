@@ -166,8 +166,8 @@ func (s *state) loginNeeded(w target) *connection {
 // hasPrincipalLogins reports whether each principal has a login of its own.
 func (s *state) hasPrincipalLogins() bool { return s.server.Auth.As == "principal" }
 
-// canAddWithoutLeader reports whether connections may be opened for a tenant although none carries the catalog,
-// because the catalog is remembered and the main connection waits for another login.
+// canAddWithoutLeader reports whether connections may be opened for a tenant although the server has no leader. This is
+// so if each principal has a login of its own and a main connection waits for the shared login.
 func (s *state) canAddWithoutLeader(w target) bool {
 	if w.tenant == "" || !s.hasPrincipalLogins() {
 		return false
@@ -181,7 +181,7 @@ func (s *state) canAddWithoutLeader(w target) bool {
 }
 
 const (
-	laneIdle  = 10 * time.Minute       // how long the connections of a lane stay open without use
+	laneIdle  = 10 * time.Minute       // how long a connection of a lane, or of clients with certain headers, stays open without use
 	loginIdle = laneIdle + time.Minute // how long a lane's login actor runs without being used; longer than a login flow takes
 )
 

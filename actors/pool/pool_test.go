@@ -13,7 +13,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// world is a pool's state with real references for its backends. It records where messages were sent.
+// world is a pool's state with real references for its backends. It records the calls that were sent or failed, and the
+// timers of the queue.
 type world struct {
 	t        *testing.T
 	system   *kernel.System

@@ -27,8 +27,8 @@ func TestAttack82TruncatedSecret(t *testing.T) {
 	}
 }
 
-// Secrets are removed both from the events of a connection and from the messages of backends, so that neither the one nor the other
-// has to be complete.
+// Secrets are removed both from the events of a connection and from the messages of backends, so that a secret is
+// hidden even if one of the two misses it.
 func TestSecretsAreRemovedTwice(t *testing.T) {
 	known := new(secret.Redactor)
 	known.Replace("test", "hunter2-hunter2")

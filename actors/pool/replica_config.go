@@ -27,8 +27,8 @@ func (s *state) logAttrs(conn *connection, rest ...any) []any {
 	return append(list, rest...)
 }
 
-// backendConfig returns the configuration of a replica's backend. In a group, the member determines how it is
-// reached; the group determines its name for clients and the timeouts.
+// backendConfig returns the configuration of a replica's backend. In a group, the member determines how the backend is
+// reached. The group determines the name for clients, the timeouts and the retries.
 func (s *state) backendConfig(replica int) config.Server {
 	if len(s.server.Members) == 0 {
 		return s.server
@@ -39,7 +39,8 @@ func (s *state) backendConfig(replica int) config.Server {
 	return settings
 }
 
-// sendConfig sends every backend the changes that do not affect its connection.
+// sendConfig sends every backend its current settings, and updates the labels of the connections. The settings apply
+// without a new connection.
 func (s *state) sendConfig(out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		entry, _, _ := s.server.Replica(conn.replica)

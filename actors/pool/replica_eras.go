@@ -63,10 +63,11 @@ func (s *state) rememberEra(conn *connection, era message.KnownEra, out []kernel
 	return append(out, kernel.Tell(s.store, message.RememberEra{Server: id, Known: era}))
 }
 
-// usesLegacyConnection reports whether a legacy client's call to a modern server uses a legacy connection. It does for
-// servers with a URL, which may speak both eras: in the modern era, tools that send requests to the client while they
-// run (such as Python's ctx.elicit) fail, so the client would be worse off than without the gateway. The modern
-// connection is used if the server has refused the legacy era, or a legacy connection is down.
+// usesLegacyConnection reports whether a legacy client's call to a modern server uses a legacy connection. It does if
+// the server may speak both eras (linkTraits.mayServeBoth): in the modern era, tools that send requests to the client
+// while they run (such as Python's ctx.elicit) fail, so the client would be worse off than without the gateway. The
+// modern connection is used if the server has refused the legacy era, or the legacy connection of the client's class is
+// down.
 func (s *state) usesLegacyConnection(w target, replica int) bool {
 	entry, _, _ := s.server.Replica(replica)
 	if !w.legacyClient || s.replicas.eras.modernOnly[replica] || !traitsOf(entry).mayServeBoth {
@@ -80,7 +81,8 @@ func (s *state) usesLegacyConnection(w target, replica int) bool {
 	return true
 }
 
-// legacyRefused handles a server that speaks only the modern era. That is assumed until the replica is replaced.
+// legacyRefused handles a server that speaks only the modern era. This is assumed until the replica's main connection
+// is opened again.
 func (s *state) legacyRefused(now time.Time, conn *connection, out []kernel.Effect) []kernel.Effect {
 	s.replicas.eras.modernOnly[conn.replica] = true
 	for _, other := range s.replicas.connections {

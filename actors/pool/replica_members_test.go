@@ -34,8 +34,8 @@ func newGroup(t *testing.T) *world {
 	return w
 }
 
-// In a group, each member determines how it is reached. The group determines the name that clients see, and the timeouts of
-// calls.
+// In a group, each member determines how its backends are reached. The group determines the name that clients see, and
+// the timeouts of calls.
 func TestBackendsOfAGroup(t *testing.T) {
 	w := newWorld(t, config.Server{}, 1)
 	w.s = newState(Options{Server: group()}, w.s.self, 1)
@@ -229,7 +229,7 @@ func TestUsesOfALazyServer(t *testing.T) {
 	}
 }
 
-// The registry confirms a reload if its sender waits for that.
+// If the sender of a reload waits for a confirmation, the pool requests it from the registry.
 func TestReloadIsConfirmed(t *testing.T) {
 	for _, want := range []int{0, 1} {
 		w := newWorld(t, config.Server{Queue: queue}, 1)

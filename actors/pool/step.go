@@ -73,7 +73,8 @@ func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect
 	return s.failQueue(name, text, s.failLogins(name, text, out))
 }
 
-// started announces the server to the registry and starts its backends.
+// started announces the server to the registry and starts its backends. A misconfigured server is not started. If
+// clients can see a remembered catalog, the backends start later (startAfterClients).
 func (s *state) started(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "" || s.isLazy() && s.knowsCatalog(), s.fault != ""
 	out = append(out, kernel.Tell(s.gateway, message.StartSlotsReset{Pool: s.self}))

@@ -78,7 +78,7 @@ func TestEarlierSubscriberStays(t *testing.T) {
 	}
 }
 
-// When the client of an open request ends, other clients' open requests are answered later as usual.
+// When another client ends, an open request is answered later as usual.
 func TestUnsubscribeAllOfAnotherClient(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")

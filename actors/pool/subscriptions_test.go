@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// subscribers is a pool with two subscribers. It records the requests to servers and the messages to subscribers.
+// subscribers is a pool with subscribers. It records the requests to servers and the messages to subscribers.
 type subscribers struct {
 	*world
 	who  []kernel.Reference
@@ -89,8 +89,8 @@ func (w *subscribers) want(told ...string) {
 	w.told = nil
 }
 
-// A subscription that the server refuses on a new connection is retried with growing pauses. Its subscribers are notified
-// that they may have missed changes when it is refused, and again when it is accepted.
+// A subscription that the server refuses on a new connection is retried with growing pauses. Its subscribers are
+// notified of possibly missed changes when it is first refused, and again when it is accepted.
 func TestRefusedSubscriptionIsRetried(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
@@ -136,7 +136,8 @@ func TestSubscriberLeaves(t *testing.T) {
 	}
 }
 
-// A subscribe request is answered even if its client unsubscribes and subscribes again first.
+// A subscribe request is answered even if its client unsubscribes first, an earlier unsubscribe is in progress, or the
+// pool stops.
 func TestUnsubscribedBeforeTheAnswer(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")

@@ -75,7 +75,7 @@ func (s *state) levelFor(conn *connection) protocol.Level {
 }
 
 // forwardLog forwards a server's log message that belongs to no call. A tenant's message goes only to its session, or
-// to the sessions of its principal.
+// else to the sessions of its principal. A tenant with neither gets none.
 func (s *state) forwardLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Backend)
 	switch {

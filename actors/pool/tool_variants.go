@@ -54,8 +54,8 @@ func (s *state) compareTools(conn *connection, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.Log(slog.LevelWarn, "replica defines tools differently from the catalog; calls to these tools go to other replicas", s.logAttrs(conn, "tools", joinNames(found))...))
 }
 
-// definesDifferently reports whether the connection's replica defines the called tool differently from what
-// clients see.
+// definesDifferently reports whether the connection's replica lacks the called tool, or defines it differently from
+// what clients see.
 func (s *state) definesDifferently(w target, conn *connection) bool {
 	return w.tool != "" && s.replicas.tools.deviating[conn.replica][w.tool]
 }
@@ -68,7 +68,7 @@ func (s *state) onlyDeviatingReady(w target) bool {
 	})
 }
 
-// deviatingTools returns the listed tools that a replica's own list lacks or defines with other schemas, or nil if
+// deviatingTools returns the listed tools that a replica's own list lacks or defines with different schemas, or nil if
 // there are none.
 func deviatingTools(listed, own [][]byte) map[string]bool {
 	if len(listed) == len(own) && (len(own) == 0 || &listed[0] == &own[0]) {
@@ -123,7 +123,7 @@ func schemasOf(raw []byte) []byte {
 	return spelt
 }
 
-// joinNames lists the first few tools by name.
+// joinNames lists the names of the tools, and counts those beyond the first maxNamedTools.
 func joinNames(tools map[string]bool) string {
 	names := slices.Sorted(maps.Keys(tools))
 	if len(names) <= maxNamedTools {
@@ -134,6 +134,6 @@ func joinNames(tools map[string]bool) string {
 
 // toolVariants records how the tools of replicas differ from those that clients see.
 type toolVariants struct {
-	deviating map[int]map[string]bool // names of the tools that a replica defines differently; no entry = none
+	deviating map[int]map[string]bool // names of the tools that a replica lacks or defines differently; no entry = none
 	listed    [][]byte                // the tools that clients see; nil for a server with one replica
 }

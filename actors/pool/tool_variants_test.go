@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// tool returns the definition of a tool with the number of its properties, which makes its schema differ from others.
+// tool returns the definition of a tool. Different values of properties (minProperties) give different schemas.
 func tool(name string, properties int) []byte {
 	return fmt.Appendf(nil, `{"name":%q,"inputSchema":{"type":"object","minProperties":%d}}`, name, properties)
 }
@@ -64,7 +64,7 @@ func TestDeviatingToolsAreNotCalled(t *testing.T) {
 	}
 }
 
-// Other lists than the tools do not affect where tools are called.
+// Lists other than the tools do not affect where tools are called.
 func TestOtherListsDoNotDeviate(t *testing.T) {
 	w := variants(t)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {

@@ -41,7 +41,8 @@ func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) [
 	return s.result(x, []byte("{}"), out)
 }
 
-// wantsLog reports whether a log line has at least the client's level.
+// wantsLog reports whether the client gets a log line: it has set no level, or the line's level is at least the
+// client's or unknown.
 func (s *state) wantsLog(f *protocol.Frame) bool {
 	if s.client.level == protocol.LevelNone || s.client.level == protocol.LevelDebug {
 		return true

@@ -37,9 +37,9 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 }
 
 // updateOwners moves the client's subscriptions to its own connections after a change of the settings that say which
-// clients share a server's connections. A subscription with forwarded headers cannot be moved, because the client may
-// not send the headers that count now. It gets no updates until the client subscribes again or the settings are changed
-// back.
+// clients share a server's connections. A subscription with forwarded headers cannot be moved, because only a request
+// of the client shows which headers it sends now. The subscription gets no updates until the client subscribes again or
+// the settings are changed back.
 func (s *state) updateOwners() {
 	snapshot := s.catalog.view.Snapshot()
 	for _, r := range clientsubs.Mismatched(s.subs.pools, snapshot, s.subs.active) {

@@ -61,8 +61,8 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 	return s.renew(now, newest, m.Epoch, out)
 }
 
-// setStreamExpiry sets a timer for the expiry of the credential. A later expiry sets no second timer: when the timer fires, it
-// is compared with the newest expiry.
+// setStreamExpiry sets a timer for the expiry of the credential if the client has open streams. A later expiry sets no
+// second timer: when the timer fires, it is compared with the newest expiry.
 func (s *state) setStreamExpiry(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.principal.who == nil || s.principal.who.Expires.IsZero() || len(s.streams) == 0 || !s.principal.expiry.IsZero() && !s.principal.who.Expires.Before(s.principal.expiry) {
 		return out

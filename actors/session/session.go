@@ -88,12 +88,13 @@ type (
 	}
 	closeStream struct{ stream *downstream.EventStream }
 	endReplay   struct{}
-	// push writes to the newest of the client's streams that takes the message. If none does, the session gets undelivered.
+	// push writes to the newest of the client's streams that takes the message. If none does and undelivered is set,
+	// the session gets it back.
 	push struct {
 		streams     []*downstream.EventStream
 		method      protocol.Method
 		message     protocol.Message
-		key         string // of the waiting message that it replaces; "" = a log line
+		key         string // of the waiting message that it replaces; "" = it replaces none and counts as a log line
 		undelivered any    // what to keep if no stream takes it; nil = nothing
 	}
 	coalesced struct{ method protocol.Method } // a notification replaced one that waited for a stream

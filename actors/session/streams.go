@@ -134,7 +134,8 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 	return out
 }
 
-// serverLog passes on a log line that belongs to no call, if its server is in the client's view.
+// serverLog passes on a log line that belongs to no call, if its server is in the client's view and the client wants
+// the line. Without a stream, the line is dropped.
 func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	if len(s.streams) == 0 || !s.client.ready || s.catalog.view == nil || !s.catalog.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out

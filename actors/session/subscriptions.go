@@ -44,7 +44,8 @@ type subscribing struct {
 }
 
 // subscribe asks the server for updates of a resource. The client is answered after the server, so success means that
-// updates will be sent. For an unknown URI, no server is queried.
+// updates will be sent. A request for an unknown URI is refused, or waits until the lists that may contain the URI are
+// refreshed (lookup).
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	denied := admission.DeniedIn(s.catalog.view, x, found, fault)

@@ -50,8 +50,8 @@ func (k *tasks) add(public string, t *task) {
 	put(&k.known, public, t)
 }
 
-// after returns up to n tasks for which serve returns true, oldest first, of those created after the task with that number. It
-// also returns the number at which the next page starts; 0 = there is no next page.
+// after returns up to n tasks for which serve returns true, oldest first, of those created after the task with that
+// number. It also returns the number after which the next page starts; 0 = there is no next page.
 func (k *tasks) after(number uint64, n int, serve func(*task) bool) (page []*task, next uint64) {
 	page = slices.SortedFunc(maps.Values(k.known), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
 	page = slices.DeleteFunc(page, func(t *task) bool { return t.number <= number || !serve(t) })
@@ -103,7 +103,7 @@ func (s *state) serverOf(t *task) *catalog.Server {
 }
 
 // prepareTask sets the fields of a request that concern tasks: Home if it is about a task, or AsTask if the client
-// wants it run as a task. For a client that does not support tasks, none is created.
+// wants it run as a task. Any other tools/call gives the client a plain result (admission.WithoutTasks).
 func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:

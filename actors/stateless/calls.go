@@ -21,12 +21,12 @@ import (
 // heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type heldCall struct {
 	clientcalls.Held
-	exchanges []*downstream.Exchange // requests that wait for the outcome; none while it is parked
+	exchanges []*downstream.Exchange // requests that wait for the outcome; none once park has answered them
 	who       *identity.Principal    // nil = identity.Local
 	caller    *message.Caller
 	digest    [32]byte // of the request; set when the first state is sealed
 
-	round      uint32                           // number of the newest sealed state; 0 = none
+	round      uint32                           // number of the newest sealed state with which park answered; 0 = none
 	questions  map[string]message.ServerRequest // open server requests, by the key that the client knows
 	lastKey    int
 	serverKeys []string       // keys chosen by the server
@@ -94,7 +94,8 @@ func (s *state) cancelRequest(now time.Time, id clientcalls.Requester, out []ker
 	return out
 }
 
-// Answered takes the server's answer: input_required is relayed, anything else ends the call.
+// Answered takes the server's answer, which ends the call. An input_required result or an error -32042 is first made
+// into a form that the client can answer (relay, relayURLs).
 func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kernel.Effect) []kernel.Effect {
 	if m.Frame.Kind == protocol.KindError {
 		if requests := urlRequests(&m.Frame); requests != nil {
@@ -125,7 +126,8 @@ func (*state) Intercept(_ *heldCall, _ *call.Effect, out []kernel.Effect) ([]ker
 	return out, false
 }
 
-// Fail answers every request that waits for the call with a gateway error. If none waits, the error is kept for a retry.
+// Fail answers every request that waits for the call with a gateway error. If none waits and the client has a sealed
+// state, the error is kept for a retry.
 func (s *state) Fail(now time.Time, v *heldCall, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	for _, x := range v.exchanges {
 		out = append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))

@@ -195,7 +195,8 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	return s.calls.Begin(now, v, x, m.View.Project, t.Denied, r, out)
 }
 
-// unwrap replaces the sealed requestState with the server's own.
+// unwrap replaces the sealed requestState with the server's own, or removes it if the server gave none. It returns an
+// error if the state does not belong to the request.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.Method.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badStateFault()

@@ -22,7 +22,7 @@ const startAgain = time.Second
 type startup struct {
 	snapshot *catalog.Snapshot          // the newest; nil = none yet
 	waiting  []message.StatelessRequest // requests that arrived before the catalog they need
-	awaited  int                        // servers that requests on stdin and stdout wait for
+	awaited  int                        // number of servers that requests on stdin and stdout wait for
 	over     bool                       // StartWait is over
 }
 
@@ -57,8 +57,8 @@ func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	return nil
 }
 
-// isExpectedRetry reports whether a request brings the answer that its parked call waits for. It is accepted even while the actor
-// drains.
+// isExpectedRetry reports whether a request may bring the answer that a parked call waits for. Such a request is
+// accepted while the actor drains, until the gateway has been told that draining is complete.
 func (s *state) isExpectedRetry(m message.StatelessRequest) bool {
 	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
 }

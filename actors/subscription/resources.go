@@ -14,7 +14,7 @@ func (s *state) mustWait(uris []string) bool {
 	return len(uris) > 0 && admission.CountSettled(s.view) < s.awaitedServers
 }
 
-// begin parses the client's filter and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
+// begin parses the client's filter and subscribes. MCP 2026-07-28, basic/patterns/subscriptions.
 func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	filter, ok := clientsubs.FilterOf(s.x)
 	if !ok {
