@@ -98,8 +98,8 @@ func httpStatusAfter(g actortest.Message, status int, retryAfter time.Duration) 
 	_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: status, RetryAfter: retryAfter}})
 }
 
-// After HTTP 429 (Too Many Requests) the pool pauses for the time that the server requests. For Basic authentication the
-// error names the header to set.
+// After HTTP 429 (Too Many Requests) the pool pauses for the time that the server requests. For Basic authentication,
+// the error names the header to set. After a redirect, it names the new address.
 func TestRefusalHints(t *testing.T) {
 	for _, c := range []struct {
 		err   *upstream.StatusError

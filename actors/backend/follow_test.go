@@ -178,8 +178,9 @@ func TestHeartbeatsIncrease(t *testing.T) {
 	}
 }
 
-// If the response ends before the task, the result is requested again as long as the server reports that the task is running.
-// Otherwise the call fails and the task is canceled.
+// If the response ends before the task, the result is requested again, at most maxFailures times without a status of
+// the task in between. After that, or after an HTTP error or a response that is too large, the call fails and the task
+// is canceled.
 func TestResponseOfAFollowedTaskBreaks(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -72,8 +72,8 @@ func TestInvalidResponseFailsItsCall(t *testing.T) {
 	}
 }
 
-// Only a connection's first line that is not a message is a warning. Each connection has its own, so that a banner on the
-// first connection does not hide a problem of the second.
+// Only a connection's first line that is not a message is logged as a warning. Each connection has its own warning, so
+// that a banner on the first connection does not hide a problem of the second.
 func TestGarbageIsWarnedOfOncePerConnection(t *testing.T) {
 	o, _ := noisy(t)
 	noise := upstream.Noise{Line: []byte("Listening"), Err: errors.New("no JSON")}
@@ -91,7 +91,7 @@ func TestGarbageIsWarnedOfOncePerConnection(t *testing.T) {
 	}
 }
 
-// The first response with an unknown id is a warning. A late response is not.
+// The first response with an unknown id is logged as a warning. A late response is not.
 func TestStrayAnswers(t *testing.T) {
 	o, id := noisy(t)
 	answer := func(id uint32) linkEvent { return o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id)) }

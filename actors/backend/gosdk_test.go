@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// goSDKServer returns a server whose tools ask twice (as in 2026-07-28), require a header, and announce changes.
+// goSDKServer returns a server with three tools: one asks two questions by result (as in 2026-07-28), one returns the
+// header of its argument, and one adds a tool and reports a changed resource.
 func goSDKServer() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -230,8 +231,8 @@ func (r *facingSDK) changes(t *testing.T) {
 	})
 }
 
-// A process may be unusable for the modern era after initialize, so a new one is started. Here the first response is lost,
-// so that both requests reach the first process.
+// A process may be unusable for the modern era after initialize, so a new one is started. Here the results of the first
+// process are replaced with errors, so that it gets both requests.
 func TestProcessUnusableAfterInitialize(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

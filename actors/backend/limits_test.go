@@ -206,7 +206,8 @@ func TestIdleBackends(t *testing.T) {
 	}
 }
 
-// Progress that does not increase is marked, if the client would see it as one call: a modern server counts each round from zero.
+// Progress that does not increase over the rounds of a call is marked: a modern server counts each round from zero, but
+// its client sees one call.
 func TestProgressBehind(t *testing.T) {
 	for name, c := range map[string]struct {
 		before float64 // reached before this request

@@ -29,7 +29,7 @@ func (o *driver) page(cursor string, items int) int {
 	return -1
 }
 
-// listing returns a backend that fetches its tools.
+// listingTools returns a backend that fetches its tools.
 func listingTools(t *testing.T) *driver {
 	o := opened(t, "stdio", true)
 	o.want(o.frame(welcome), "notifications/initialized", "tools/list")
@@ -64,7 +64,8 @@ func TestListsThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// The pauses before a failed list is fetched again grow. After a success they begin again. A failure is a warning once.
+// The pauses before a failed list is fetched again grow. Only the first of several equal failures is logged as a
+// warning.
 func TestPausesOfAFailingList(t *testing.T) {
 	o := listingTools(t)
 	o.page("", 1)

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A request that needs a login makes the backend wait for it, unless calls run that the server has accepted.
+// A request that needs a login makes the backend wait for the login, unless other calls run or only a scope is missing.
 func TestRequestRefusedForItsLogin(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls  int
@@ -47,7 +47,7 @@ func TestRequestRefusedForItsLogin(t *testing.T) {
 	}
 }
 
-// The end of a login closes a connection that uses it, and only that.
+// The end of a login closes a connection that is ready or being opened. In other phases, nothing happens.
 func TestEndOfALogin(t *testing.T) {
 	for phase, want := range map[message.Phase]message.Phase{
 		message.Ready: message.NeedsLogin, message.Handshaking: message.NeedsLogin, message.Waiting: message.Waiting, message.Draining: message.Draining,

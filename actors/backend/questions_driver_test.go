@@ -252,8 +252,9 @@ func TestLogLinesOfCalls(t *testing.T) {
 	}
 }
 
-// An odd response to tasks/result is checked against the task's status: the result of a task that runs is requested again, a
-// failed task fails the call with its reason, and otherwise the response is passed on.
+// An odd response to tasks/result is checked against the task's status: the result of a task that runs is requested
+// again, an empty result of a failed or canceled task becomes an error with its reason, and otherwise the response is
+// passed on.
 func TestOddResultsOfTasks(t *testing.T) {
 	const task = `{"jsonrpc":"2.0","id":%d,"result":{"task":{"taskId":"t","status":"working"}}}`
 	const empty, refused = `"result":{}`, `"error":{"code":-32602,"message":"not finished"}`
@@ -298,7 +299,8 @@ func TestOddResultsOfTasks(t *testing.T) {
 	}
 }
 
-// A result with content, structured content or a task is not odd, and neither is an empty result of another method.
+// A result with content, structured content or a task is not odd. Neither is an empty result of a method other than
+// tools/call, nor an error other than -32602.
 func TestResultsThatAreNotOdd(t *testing.T) {
 	for body, odd := range map[string]bool{
 		`"result":{}`: true, `"result":{"_meta":{}}`: true, `"result":{"content":[]}`: false, `"result":{"structuredContent":{}}`: false, `"result":{"task":{}}`: false,

@@ -186,7 +186,7 @@ func TestRootsOfTheConfiguration(t *testing.T) {
 	})
 }
 
-// A server that asks for the request again without questions gets it three times, with growing pauses.
+// A server that asks for the request again without questions gets it up to three more times, with growing pauses.
 func TestRoundsWithoutQuestions(t *testing.T) {
 	state := `{"resultType":"input_required","requestState":"s"}`
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of transitions into docs/actors.md")
 
-// order lists the phases in the order in which a backend passes through them.
+// order lists all phases in the order of the table.
 var order = []message.Phase{message.Idle, message.Connecting, message.Handshaking, message.Syncing, message.Ready, message.Waiting,
 	message.Draining, message.NeedsLogin, message.Misconfigured, message.Stopped}
 

@@ -47,7 +47,7 @@ const (
 	empty4  = `{"jsonrpc":"2.0","id":4,"result":{"prompts":[]}}`
 )
 
-// A server whose lists cannot be fetched does not become ready.
+// A server does not become ready if lists cannot be fetched and its other lists have no items.
 func TestNothingListed(t *testing.T) {
 	for second, want := range map[string]string{
 		broken4: `its tools and prompts could not be listed: "index is broken" (-32603)`,

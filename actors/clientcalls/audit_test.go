@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A request that the policy denies is recorded as denied, whatever response its client gets, and also after a refresh of lists. A request
-// that the policy only reports is not.
+// A request that the policy denies is recorded as denied, whatever response its client gets. A request that the policy
+// only reports is not.
 func TestPolicyDenialIsRecorded(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_drop"}}`)

@@ -212,7 +212,8 @@ func TestEndAllEndsTheCallsThatMatch(t *testing.T) {
 	}
 }
 
-// Under sync "each", a holder is busy until the replies of all ended calls have been sent.
+// A holder is busy while it holds a call. After the call has ended without a reply that waits for the audit log, the
+// holder is not busy, even under sync "each".
 func TestCallsAreBusyUntilTheAuditLogIsWritten(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		h := newTestHolder()

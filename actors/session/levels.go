@@ -41,8 +41,8 @@ func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) [
 	return s.result(x, []byte("{}"), out)
 }
 
-// wantsLog reports whether the client gets a log line: it has set no level, or the line's level is at least the
-// client's or unknown.
+// wantsLog reports whether the client gets a log line. If the client's level is debug or not set, it gets all lines.
+// Otherwise it gets the lines whose level is at least the client's, missing or unknown, but none with invalid params.
 func (s *state) wantsLog(f *protocol.Frame) bool {
 	if s.client.level == protocol.LevelNone || s.client.level == protocol.LevelDebug {
 		return true

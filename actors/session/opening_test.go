@@ -29,7 +29,8 @@ func (k *conversation) answerOf(msg any) string {
 	return ""
 }
 
-// published returns a catalog of servers with these names and one tool each.
+// publishedServers returns a catalog of servers with these names and without items. The first settled of them have
+// settled.
 func publishedServers(settled int, names ...string) message.Published {
 	var sources []catalog.Source
 	for i, name := range names {
@@ -167,7 +168,7 @@ func TestInitializeWithoutAView(t *testing.T) {
 	}
 }
 
-// A session of one server ends when the server is removed. Before initialize, only a session with a stream ends at once.
+// A session of one server ends when the server is removed. Before initialize, only a session of HTTP+SSE ends at once.
 func TestServerOfASessionIsRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport   string
@@ -184,8 +185,8 @@ func TestServerOfASessionIsRemoved(t *testing.T) {
 	}
 }
 
-// A new session sets these timers: an HTTP session ends when it is idle, and a stream of HTTP+SSE must be initialized
-// in time.
+// A new session over HTTP starts a timer for its idle time. A session of HTTP+SSE also starts one for initialize. A
+// session on stdin and stdout starts none.
 func TestTimersOfANewSession(t *testing.T) {
 	for transport, want := range map[string][]any{"http": {idleCheck{}}, "stdio": nil, "sse": {idleCheck{}, openTimeout{}}} {
 		s := newState(Options{Transport: transport, Limits: config.Limits{SessionIdle: time.Hour}}, kernel.Reference{})
@@ -292,7 +293,8 @@ func TestMethodsOfTheOnlyServer(t *testing.T) {
 	}
 }
 
-// The first page of a list that changes silently makes its server list again. Further pages do not.
+// When a client gets the first page of a list that changes silently, the server's pool is notified. Further pages do
+// not notify it.
 func TestListServedOnce(t *testing.T) {
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
 	for i := range 15 {

@@ -22,7 +22,7 @@ func key(name string, change func(*identity.Principal)) *identity.Principal {
 	return p
 }
 
-// ofAlice returns an initialized session of alice with a catalog of two projects.
+// ofAlice returns an initialized session of who with a catalog of two projects.
 func ofAlice(t *testing.T, who *identity.Principal) *state {
 	t.Helper()
 	s := newState(Options{ID: "x", Transport: "http", Opened: message.Admitted{Who: who, Epoch: 7, View: message.Narrowed(catalog.Key{}, who)}}, kernel.Reference{})
@@ -173,7 +173,8 @@ func TestStreamsEndAtExpiry(t *testing.T) {
 	}
 }
 
-// When its principal is revoked, the session ends and its calls fail with the reason.
+// When its principal is revoked, the session ends. Sessions of other principals, and sessions opened after the
+// revocation, continue.
 func TestRevokedSessionEnds(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	leaves := false

@@ -42,8 +42,8 @@ func opened(t *testing.T, calls int) *conversation {
 	return k
 }
 
-// A server's request that the client cannot answer is refused with the code that the specification names, and the client does
-// not see it.
+// A server's request that the client cannot answer, or that exceeds limits.parkedPerClient, is refused, and the client
+// does not see it. A further request of a call that already waits is not refused.
 func TestRefusedQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		method   string
@@ -74,7 +74,7 @@ func TestRefusedQuestions(t *testing.T) {
 	}
 }
 
-// The server gets the client's result or error, and only the server that asked.
+// The server that asked gets the client's result or error. Answers with other ids are dropped.
 func TestAnswersToQuestions(t *testing.T) {
 	k := opened(t, 1)
 	for key, c := range []struct{ sent, result, err string }{
@@ -94,7 +94,7 @@ func TestAnswersToQuestions(t *testing.T) {
 	}
 }
 
-// A call waits as long as any of its questions is open. When all are answered, it may time out again.
+// A call counts as parked until its question is answered or withdrawn.
 func TestParkedCallsAreCounted(t *testing.T) {
 	k := opened(t, 2)
 	counts := func(when string, want int) {

@@ -87,7 +87,8 @@ func newScript(t *testing.T, seed uint64) *script {
 	return r
 }
 
-// sources returns two servers in random states. One has tasks, and lists that change without notification.
+// sources returns one or two servers in random states. The server one has tasks, and lists that change without
+// notification.
 func (r *script) sources() []catalog.Source {
 	r.life += uint64(r.rng.IntN(2))
 	rules := config.DefaultServer()

@@ -263,7 +263,8 @@ func TestUpdatesThatAreKept(t *testing.T) {
 	}
 }
 
-// Updates of all resources share a limit. Exactly at the limit, a second update of a resource replaces the first.
+// Updates of all resources share a limit. Exactly at the limit, a second update of a resource and the first are
+// replaced with one update of the whole resource.
 func TestUpdatesOfAllResourcesAreLimited(t *testing.T) {
 	r := clientsubs.Resource{Server: "one", URI: "file:///d"}
 	for waiting, want := range map[int]int{maxDueTogether - 1: 2, maxDueTogether: 1} {

@@ -15,7 +15,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// away returns a session whose client is subscribed to a directory and has no stream open.
+// away returns a session whose client is subscribed to a directory and has no stream open. The function that it returns
+// reports a change of a URI.
 func away(t *testing.T) (*state, func(uri string)) {
 	s := newState(Options{ID: "x", Transport: "http"}, kernel.Reference{})
 	server := &catalog.Server{Name: "one"}
@@ -67,7 +68,7 @@ func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	}
 }
 
-// If a server names too many parts, the client is notified once that the whole resource has changed.
+// If a server names too many parts, the client is notified that the whole resource has changed.
 func TestTooManyPartsChange(t *testing.T) {
 	s, changes := away(t)
 	for i := range 10 * maxDueOfResource {

@@ -12,7 +12,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// A local client is identified by the name it sends. A remote client, and one without a name, is identified by its address.
+// A local client is identified by its address and the clientInfo it sends. A remote client, and one without clientInfo,
+// is identified by its address.
 func TestClientIdentity(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	key := func(remote, info string) string {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// forwarded lets the stateless session handle a message and returns what it passes on: "request: progress token" or "request:
-// log data".
+// forwarded lets the stateless session handle a message and returns what it passes on: the id of the request, followed
+// by the progress token or the level of the log line.
 func (d *statelessScript) forwarded(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {

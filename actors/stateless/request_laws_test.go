@@ -30,7 +30,8 @@ func (d *statelessScript) servers(names ...string) {
 	d.step(message.Published{Snapshot: catalog.Build(nil, sources, catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10})})
 }
 
-// ask sends a request and returns its answer, and whether it was sent to a server or makes a server list again.
+// ask sends a request. It returns the answer, how often the request was sent to a server, and how often a pool was
+// notified that a list was served.
 func (d *statelessScript) ask(method, params string) (answer string, sent, served int) {
 	d.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Remote: "10.0.0.1:1"}}
@@ -98,7 +99,8 @@ func TestMethodsOfTheOnlyServer(t *testing.T) {
 	}
 }
 
-// The first page of a list that changes silently makes its server list again. Further pages do not.
+// When a client gets the first page of a list that changes silently, the server's pool is notified. Further pages do
+// not notify it.
 func TestListServedOnce(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	d.servers("one")
@@ -283,7 +285,8 @@ func TestEarlyAnswersReachTheServer(t *testing.T) {
 	}
 }
 
-// Each round of questions has a state with its own number, and starts the reply window again.
+// Each round of questions has a state with its own number, and starts the time in which questions are collected
+// (questionWindow) again.
 func TestRoundsOfQuestions(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)

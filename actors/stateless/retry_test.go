@@ -22,7 +22,8 @@ const (
 	success = `{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`
 )
 
-// told applies a message and returns what the clients are sent, as "id: result", "id: question", "id: status", "id: fault".
+// told applies a message and returns what the clients are sent: the id of each request, followed by result, error,
+// question, accepted, an HTTP status or the name of a fault.
 func (d *statelessScript) told(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {
