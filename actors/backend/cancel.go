@@ -15,7 +15,8 @@ import (
 // maxOrphans is the maximum number of canceled calls for which the server may still create a task; the newest are kept.
 const maxOrphans = 64
 
-// cancelCall cancels a call. Its slot is free at once, and a late response is ignored.
+// cancelCall cancels a call. Its slot is free at once, and a late response is ignored, apart from a task that it names
+// (orphaned).
 func (s *state) cancelCall(now time.Time, m message.CancelSent, out []kernel.Effect) []kernel.Effect {
 	for i, h := range s.carried.unexecuted {
 		if h.Call == m.Call {

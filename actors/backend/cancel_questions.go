@@ -10,7 +10,7 @@ import (
 const (
 	cancelGrace    = time.Second      // time for a server to end a canceled call and its questions
 	cancelPatience = 10 * time.Second // time for a server over HTTP to accept the cancellation
-	maxCancelled   = 1024             // maximum number of such calls; beyond it, questions are answered together with the cancellation
+	maxCancelled   = 1024             // maximum number of canceled calls whose questions wait; beyond it, questions are answered together with the cancellation
 )
 
 // A call may be canceled while its server waits for answers to questions. The server first gets only the cancellation.

@@ -52,7 +52,7 @@ func (l *listing) noteTTL(raw []byte) {
 }
 
 // scheduleRefetch schedules another fetch for the time when the list's ttl is over, unless the server announces
-// changes. A list without a ttl is fetched again only on request. Up to a tenth is added to the pause, so that several
+// changes. For a list without a ttl, it schedules nothing. Up to a tenth is added to the pause, so that several
 // gateways do not send requests at the same moment.
 func (s *state) scheduleRefetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]

@@ -8,7 +8,7 @@ import (
 )
 
 // reportIdle reports to the pool that the backend is idle, if closing the connection would lose nothing. A process
-// would lose its running tasks, for whose results clients may ask much later. A server with a URL keeps its tasks.
+// would lose its running tasks, whose results clients may request much later. A server with a URL keeps its tasks.
 func (s *state) reportIdle(out []kernel.Effect) []kernel.Effect {
 	busy := len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.headerRetries) > 0 ||
 		s.link.ownsServer && slices.ContainsFunc(s.conn.tasks, func(t task) bool { return !t.ended })

@@ -141,8 +141,8 @@ func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect 
 	return s.openStream(out)
 }
 
-// answerQuery answers a query of the pool. If yes is false, the server has not acknowledged the URI. It gives no reason, so
-// the error names the two possible ones.
+// answerQuery answers a query of the pool. If yes is false, the server has not acknowledged the URI. The server gives
+// no reason, so the error names the two possible ones.
 func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
 	q := message.QueryResult{Backend: s.self, Key: key}
 	if !yes {

@@ -14,7 +14,7 @@ func loginReason(err error) string { return strings.TrimPrefix(err.Error(), "log
 
 // loginRefused handles a request that the server refused because of its credentials, without executing it. A call
 // returns to the pool, which knows how its client can log in. Running calls were accepted and continue. If none is left
-// and the server refused more than a scope, the connection is closed until a login arrives.
+// and more than a scope is missing, the connection is closed until a login arrives.
 func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[id]
 	switch {

@@ -64,7 +64,8 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ke
 	return s.eraChanged(now, out)
 }
 
-// eraChanged opens a new connection, because the server now speaks another era.
+// eraChanged closes the connection, because the server now speaks another era. The next connection determines the era
+// again.
 func (s *state) eraChanged(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.known = message.KnownEra{}
 	return s.lose(now, "the server no longer speaks MCP "+s.conn.info.Version, out)

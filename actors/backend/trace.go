@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// traced notes on which connection a sampled request is written.
+// traced records on which connection a sampled request is written.
 type traced struct {
 	trace      *trace.Request
 	connection trace.Connection
 	id         uint32
 }
 
-// trace returns the effect that notes the connection of a sampled request.
+// trace returns the effect that records the connection of a sampled request.
 func (s *state) trace(r *trace.Request, id uint32) kernel.Effect {
 	c := trace.Connection{Transport: s.transport}
 	c.Address, c.Port = s.address()

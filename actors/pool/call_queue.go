@@ -54,7 +54,7 @@ func (l *callQueue) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
 // clientQueue holds the queued calls of one client.
 type clientQueue struct {
 	client string
-	calls  list.List // of *queued, the oldest first
+	calls  list.List // of *queued, by deadline
 	turn   *list.Element
 }
 

@@ -33,7 +33,7 @@ type catalogMemory struct {
 	waitsForClients bool                    // no backend starts until clients have been served the remembered catalog
 	fromMemory      bool                    // clients see the remembered catalog, or parts of it
 	published       *connection             // the connection whose lists were published last; nil = none, or it is gone
-	info            *message.ServerInfo     // from the last leader that was ready
+	info            *message.ServerInfo     // from the last leader that was ready, or remembered; nil = unknown
 	counts          [protocol.ItemKinds]int // items in the published lists
 	lastConfirm     uint64                  // newest key of a confirmation requested from the registry
 	refreshes       refreshes

@@ -60,7 +60,7 @@ func (m *mentions) has(uri string) bool {
 	return ok
 }
 
-// at returns where a URI was mentioned, or zero.
+// at returns where a URI was mentioned, or the zero mention if it was not.
 func (m *mentions) at(uri string) mention {
 	if at, ok := m.now[uri]; ok {
 		return at

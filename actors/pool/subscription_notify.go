@@ -67,8 +67,8 @@ func (s *state) allResourcesChanged(m message.AllResourcesChanged, out []kernel.
 }
 
 // tenantOf returns the tenant of a backend; "" = it is shared. It reports false if the connection is gone and the
-// server isolates clients: then the connection's last notifications cannot be attributed and are dropped. Its
-// subscribers are notified when another connection has subscribed.
+// server isolates clients: then the connection's last notifications cannot be attributed and are dropped. The
+// subscribers on that connection are notified when another connection has subscribed.
 func (s *state) tenantOf(backend kernel.Reference) (tenant string, known bool) {
 	if conn := s.replicas.byBackend(backend); conn != nil {
 		return conn.tenant.KeyOf(), true

@@ -89,7 +89,7 @@ func (s *state) query(key subKey, sub *subscription, at *connection, method prot
 	return append(out, kernel.Tell(at.ref, message.Query{Key: sub.query, Method: method, Params: params}))
 }
 
-// queryResult handles a server's answer.
+// queryResult handles a server's answer to a request about a subscription.
 func (s *state) queryResult(m message.QueryResult, out []kernel.Effect) []kernel.Effect {
 	q, ok := s.subscriptions.end(m.Key)
 	if !ok {

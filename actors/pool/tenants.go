@@ -11,8 +11,8 @@ import (
 // A tenant's connection carries only the calls of one client, of one user, or of clients that have sent the same
 // headers. The server's lists come from the main connections, which carry none of these calls.
 
-// tenants holds the state of a server's tenants, apart from their connections. It holds the same for the clients that
-// share connections.
+// tenants holds the state of a server's tenants, apart from their connections. It also holds the mentions and the log
+// level of the shared connections.
 type tenants struct {
 	byKey          map[string]*tenant // those with connections
 	sweepArmed     bool               // the timer that ends idle connections and logins runs

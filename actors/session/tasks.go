@@ -103,7 +103,7 @@ func (s *state) serverOf(t *task) *catalog.Server {
 }
 
 // prepareTask sets the fields of a request that concern tasks: Home if it is about a task, or AsTask if the client
-// wants it run as a task. Any other tools/call gives the client a plain result (admission.WithoutTasks).
+// wants it run as a task. Any other tools/call to a server with tasks gets a plain result (admission.WithoutTasks).
 func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:
