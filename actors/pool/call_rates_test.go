@@ -59,7 +59,7 @@ func TestReportOnlyToolRates(t *testing.T) {
 	}
 }
 
-// A principal opens many connections to get around its rate limit.
+// A principal cannot get around its rate limit by using many connections.
 func TestAttack56RateOverManyConnections(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
 	w.phase(0, message.Ready)

@@ -10,8 +10,8 @@ import (
 )
 
 // promise keeps a URI that was acknowledged because its server was slow, and refused afterwards. The acknowledgment
-// promised updates, so the stream subscribes again: at the same server on its next connection, or at another server if
-// the catalog lists the URI there. A server that neither lists nor has mentioned the URI is not queried.
+// promised updates, so the stream subscribes again at once, and at another server when a newer catalog finds the URI
+// there. Another server at which the URI is valid only if mentioned (Found.Unlisted) is not queried.
 func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs.active[r].Public
 	delete(s.subs.active, r)
@@ -22,7 +22,8 @@ func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Eff
 	return s.retryPromised(out)
 }
 
-// retryPromised subscribes to the promised URIs that are now in the catalog.
+// retryPromised subscribes to the promised URIs that are now found in the client's view, unless the stream is already
+// subscribed to them there.
 func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
 	for _, public := range slices.Sorted(maps.Keys(s.subs.promised)) {
 		found, fault := s.view.Resource(public)
