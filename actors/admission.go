@@ -47,8 +47,9 @@ func (g *Gateway) LoadPrincipals(all map[string]*identity.Principal) { g.applyPr
 
 // UpdatePrincipals applies changes of principals. changed holds the newest value of each changed principal by ID, or nil for one
 // that no longer exists. The changes apply to every later request. The sessions and streams of a principal that no longer exists
-// are closed, its calls are canceled and answered, and its connections and logins are ended. The views of the other changed
-// principals are updated at once. UpdatePrincipals may be called from any goroutine and does not wait for these effects.
+// are closed, its calls are canceled and answered, and its connections and logins are ended. A principal whose credential was
+// replaced counts as one that no longer exists. The views of the other changed principals are updated at once.
+// UpdatePrincipals may be called from any goroutine and does not wait for these effects.
 func (g *Gateway) UpdatePrincipals(changed map[string]*identity.Principal) {
 	g.recordPrincipals("changed", changed)
 	g.applyPrincipals(changed)

@@ -18,7 +18,7 @@ import (
 // Audit returns the audit log. It is never nil; without a configured log, records are discarded.
 func (g *Gateway) Audit() *audit.Log { return g.audit }
 
-// startAudit opens the audit log if one is configured.
+// startAudit creates the audit log, opens its file if one is configured, and records the start.
 func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Redact: o.Secrets.Cut})
 	if err := g.audit.Apply(auditSettingsOf(cfg)); err != nil {
@@ -50,7 +50,8 @@ func auditKeys(o Options) (*audit.Keys, error) {
 	return audit.NewKeys(master.Key(masterkey.Audit)), nil
 }
 
-// endAudit closes the audit log. It runs after every writer has stopped.
+// endAudit records the stop, closes the audit log and notes its last line in the state file. It runs after every writer has
+// stopped.
 func (g *Gateway) endAudit() error {
 	g.audit.Record(audit.Record{Event: audit.EventStop})
 	err := g.audit.Close()
@@ -92,7 +93,7 @@ type auditApplied struct{ err error }
 
 // auditReload applies changed settings of the audit log, one change at a time.
 type auditReload struct {
-	settings audit.Settings // applied, or being applied
+	settings audit.Settings // the newest that were passed to applyAudit, even if they could not be applied
 	applying bool
 }
 

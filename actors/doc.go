@@ -1,7 +1,9 @@
 // Package actors is the gateway: Start spawns the tree of actors that owns all mutable state.
 //
 //	gateway ── registry            the merged catalog of all servers
+//	        ├─ meta                the gateway's own tools
 //	        ├─ pool/<server>       one per server ── backend/<replica>.<n>   one per connection
+//	        │                                     └─ token/…                 one per login at the server
 //	        ├─ session/<id>        one per client session
 //	        ├─ desk/<n>            the stateless sessions: a few actors for all clients without a session
 //	        ├─ listen/<n>          one per subscription stream of such a client

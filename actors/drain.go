@@ -8,7 +8,7 @@ import (
 // drain tracks the gateway's orderly shutdown. A draining gateway accepts no new sessions and waits for the existing ones.
 type drain struct {
 	started bool
-	serving map[kernel.Reference]bool // stateless sessions with running calls
+	serving map[kernel.Reference]bool // stateless sessions that have not reported that their calls have ended
 	done    chan<- struct{}           // closed when drained; then nil
 }
 

@@ -14,8 +14,8 @@ const (
 	maxWaitingClients = 256                    // maximum number of clients that wait for a session
 )
 
-// eviction closes sessions to make room for new ones when limits.maxSessions is reached. It closes a session of the owner with
-// the most sessions, so a client that opens many sessions loses its own and cannot lock other clients out.
+// eviction closes sessions to make room for new ones when limits.maxSessions is reached. It prefers a session of the owner with
+// the most sessions (see candidates.pick), so a client that opens many sessions loses its own and cannot lock other clients out.
 type eviction struct {
 	waiting    []openRequest             // clients waiting for a session to end, in order of arrival
 	closing    map[kernel.Reference]bool // sessions that were requested to end
@@ -32,7 +32,7 @@ func newEviction() eviction { return eviction{closing: map[kernel.Reference]bool
 func (s *state) stepEviction(msg any, out []kernel.Effect) []kernel.Effect {
 	e := &s.eviction
 	switch m := msg.(type) {
-	case message.SessionBusy: // it stays; the waiting client needs another one
+	case message.SessionBusy: // the session stays; the waiting client needs another one
 		if delete(e.closing, m.Session); len(e.waiting) > len(e.closing) {
 			return e.survey(s.self, &s.sessions, out)
 		}
@@ -95,8 +95,8 @@ func (e *eviction) survey(self kernel.Reference, all *sessions, out []kernel.Eff
 	return append(out, kernel.WakeAfter(surveyTime, surveyDue{e.generation}))
 }
 
-// choose ends the survey. For each waiting client it requests one session to end, and it refuses the clients for which it finds
-// none.
+// choose ends the survey. For each waiting client for which no session is closing yet, it asks one session to end. If it finds
+// none, it refuses the client.
 func (e *eviction) choose(all *sessions, limit int, out []kernel.Effect) []kernel.Effect {
 	if !e.surveying {
 		return out

@@ -17,8 +17,8 @@ func (g *Gateway) Front() downstream.Handler { return front{g} }
 
 type front struct{ *Gateway }
 
-// Post passes a client's message to its session, to a stateless session, or to the gateway actor if it opens a session. The era
-// is determined for each message, since one client may send messages of both eras.
+// Post passes a client's message to its session or to a stateless session. A message that opens a session or a subscription
+// stream goes to the gateway actor. The era is determined for each message, since one client may send messages of both eras.
 func (f front) Post(x *downstream.Exchange) {
 	x.Observe(&f.requests)
 	messages := downstream.RouteMessages.Ends(x.Origin.Path)
@@ -29,7 +29,7 @@ func (f front) Post(x *downstream.Exchange) {
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, x)
 	if refusal != nil {
 		f.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
-		if messages { // HTTP+SSE: this POST itself is not answered on the stream
+		if messages { // HTTP+SSE: the refusal answers the POST and not the stream, so it needs an error status
 			refusal.Status = max(refusal.Status, 400)
 		}
 		refusal.Refuse(x, era)

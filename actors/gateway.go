@@ -41,14 +41,14 @@ type Options struct {
 	Open    pool.Opener // connects to servers; nil = processes and URLs
 	Logins  pool.Logins // logs in to servers; nil = OAuth
 
-	Embedded func(uint64) embedded.Options // returns the server in this process that has config.Server.Embedded; nil = there are none
+	Embedded func(uint64) embedded.Options // returns the server in this process with that config.Server.Embedded; nil = there are none
 
 	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in to a server; nil or "" = none
 	State             string                        // path of the state file; "" = keep the state in memory
 	Secrets           *secret.Redactor              // redacts secrets in texts that people read; nil = none are known
 	StatelessSessions int                           // number of stateless sessions; 0 = one per processor
 
-	// Master returns the key that seals secrets in the state file; nil = a key in a file next to it.
+	// Master returns the key that seals secrets in the state file; nil = masterkey.Load finds or creates it.
 	Master    func() (*masterkey.Master, error)
 	Telemetry Telemetry        // records requests and calls; nil = telemetry is off
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock

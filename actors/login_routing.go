@@ -44,8 +44,9 @@ func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect
 	return append(out, kernel.Act(abandonLogin{m}))
 }
 
-// mayLogIn reports whether a principal may log in to a server, and so learn that the server exists. The principal's roles and
-// projects must include the server. A principal that was revoked after its request was admitted may not log in.
+// mayLogIn reports whether a principal may log in to a server, and so learn that the server exists. Operators may log in to every
+// server. The roles and projects of any other principal must include the server. A principal that was revoked after its request
+// was admitted may not log in.
 func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
 	if _, known := s.principals.current.Of(who); !known {
 		return false

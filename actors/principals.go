@@ -15,7 +15,8 @@ type principals struct {
 	ended   map[string]bool // holders whose logins are to be ended once ready is true
 }
 
-// set replaces the principals. The first set ends the logins that belong to earlier credentials.
+// set replaces the principals. The first set of authenticated principals also ends the logins that belong to earlier credentials,
+// unless serversStarted has yet to run, which then ends them.
 func (p *principals) set(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	first := p.current.Newest == nil
 	if p.current = m; first && p.ready {
@@ -24,7 +25,7 @@ func (p *principals) set(m message.Principals, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// catchUp sends the current principals to an actor that was spawned while they changed.
+// catchUp sends the current principals to a new actor, because they may have changed while it was spawned.
 func (p *principals) catchUp(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	if p.current.Epoch > 0 {
 		out = append(out, kernel.Tell(ref, p.current))
@@ -32,7 +33,8 @@ func (p *principals) catchUp(ref kernel.Reference, out []kernel.Effect) []kernel
 	return out
 }
 
-// serversStarted ends the logins whose end was requested before the servers were started.
+// serversStarted ends the logins that belong to earlier credentials, and those whose end was requested before the servers were
+// started.
 func (p *principals) serversStarted(out []kernel.Effect) []kernel.Effect {
 	if p.ready = true; p.current.Newest != nil {
 		out = p.endInherited(out)
@@ -59,8 +61,9 @@ func (p *principals) postpone(who map[string]bool) {
 	maps.Copy(p.ended, who)
 }
 
-// setPrincipals passes the new principals on to every actor that holds state of principals. Clients that wait for a session are
-// checked again when they get one.
+// setPrincipals passes the new principals on to every actor that holds state of principals. If only the local principal has changed
+// and its rights are held back (see admitLocalLater), setPrincipals passes nothing on. Clients that wait for a session are checked
+// again when they get one.
 func (s *state) setPrincipals(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	onlyLocal := maps.Equal(m.Newest, s.principals.current.Newest)
 	out = s.principals.set(m, out)
@@ -70,8 +73,8 @@ func (s *state) setPrincipals(m message.Principals, out []kernel.Effect) []kerne
 	return s.sendPrincipals(out)
 }
 
-// admitLocalLater has the local clients' new rights sent when the registry has published the catalog without a policy. Until then
-// sessions show what the old policy permits.
+// admitLocalLater holds the local clients' new rights back until the registry has published the catalog without a policy. Until
+// then sessions show what the old policy permits. Without a working registry, the rights are not held back.
 func (s *state) admitLocalLater(out []kernel.Effect) []kernel.Effect {
 	if s.registry.IsZero() || s.reloads.registryFailed {
 		return out

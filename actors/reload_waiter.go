@@ -24,7 +24,8 @@ func (w *reloadWaiter) confirm() message.Confirm {
 	return w.request
 }
 
-// newWaiter returns a waiter that closes done. It returns nil if done is nil or clients will see no more changes.
+// newWaiter returns a waiter that closes done. It returns nil if done is nil, or if there is no registry that could show changes to
+// clients.
 func (s *state) newWaiter(done chan<- struct{}) *reloadWaiter {
 	if done == nil || s.registry.IsZero() || s.reloads.registryFailed {
 		return nil
@@ -52,7 +53,7 @@ func (r *reloads) confirmed(key uint64) {
 	}
 }
 
-// complete ends the waits that have received all confirmations, unless new audit settings are still being applied.
+// complete releases the waiters that have received all confirmations, unless new audit settings are still being applied.
 func (r *reloads) complete(auditApplying bool, out []kernel.Effect) []kernel.Effect {
 	for _, key := range kernel.SortedKeys(r.waiters) {
 		if w := r.waiters[key]; w.pending <= 0 && !auditApplying {
@@ -63,7 +64,7 @@ func (r *reloads) complete(auditApplying bool, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// completeAll ends all waits. It runs when the gateway stops or clients will see no more changes.
+// completeAll releases all waiters. It runs when the gateway stops or clients will see no more changes.
 func (r *reloads) completeAll(out []kernel.Effect) []kernel.Effect {
 	for _, key := range kernel.SortedKeys(r.waiters) {
 		out = append(out, kernel.Act(closeDone{r.waiters[key].done}))

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// requests counts the requests of clients and, if there is telemetry, has it record them. It implements downstream.Observer.
+// requests counts the requests of clients and passes them to the telemetry, if any. It implements downstream.Observer.
 type requests struct {
 	metrics   *status.Metrics
 	telemetry Telemetry // nil = none

@@ -61,7 +61,7 @@ func (v *servers) ended(child kernel.Reference) (server string, wasStopping bool
 	return "", false
 }
 
-// remember stores a server's catalog for its next pool.
+// remember stores a server's catalog for its next pool, unless maxKnown catalogs of other servers are stored.
 func (v *servers) remember(m message.RememberCatalog) {
 	if _, has := v.known[m.Server]; !has && len(v.known) >= maxKnown {
 		return
@@ -72,8 +72,9 @@ func (v *servers) remember(m message.RememberCatalog) {
 	v.known[m.Server] = m.Known
 }
 
-// expected returns the number of servers that a client on stdio waits for (at most admission.StartWait). Servers
-// without a known catalog count only if no server has one, because the client would otherwise see an empty catalog.
+// expected returns the number of servers that a client on stdio waits for, in its session or in a stateless session. The wait
+// lasts at most admission.StartWait. Servers without a known catalog count only if no server has one, because the client would
+// otherwise see an empty catalog.
 func (v *servers) expected(c *config.Config) int {
 	known := 0
 	for _, server := range c.Servers {

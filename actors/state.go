@@ -19,7 +19,7 @@ type state struct {
 
 	store    kernel.Reference
 	registry kernel.Reference
-	meta     kernel.Reference // the gateway's own tools; zero = failed permanently
+	meta     kernel.Reference // the gateway's own tools; zero = not started yet, or failed permanently
 
 	startup    startup
 	servers    servers

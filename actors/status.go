@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Items returns the items that clients see, or nil if the catalog still has the version known. It blocks until the gateway actor has
+// Items returns the items that clients see, or nil if known is still the catalog's version. It blocks until the gateway actor has
 // answered. The list is built on the caller's goroutine.
 func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
 	reply := make(chan *catalog.Snapshot, 1)

@@ -12,12 +12,12 @@ import (
 // every server's view can be kept.
 const maxDerived = 64
 
-// derived caches views by key. A view is a pure function of its snapshot and key, so two goroutines may compute the same
-// view; the results are equal. Lookups never block.
+// derived caches views by key. A view is a pure function of its snapshot and key, so an evicted view can be built again.
+// Looking up a cached view never blocks. Views are built one at a time.
 type derived struct {
 	views atomic.Pointer[map[Key]*View] // replaced, never modified
 	most  int                           // limit of views
-	mu    sync.Mutex                    // held while views is replaced
+	mu    sync.Mutex                    // held while a view is built and views is replaced
 	lists *listCache
 }
 
@@ -65,8 +65,8 @@ type listKey struct {
 	kind protocol.ItemKind
 }
 
-// listCache caches the newest lists of the views of rights across snapshots. A new list with the same entries reuses
-// the rendered pages.
+// listCache caches, across snapshots, the newest lists of the views that rights restrict. A new list with the same entries
+// reuses the rendered pages.
 type listCache struct {
 	mu    sync.Mutex
 	lists map[listKey]*list

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// introduction returns the text before the servers' instructions: the configured one, and how to find items that are not
-// listed.
+// introduction returns the text before the servers' instructions: the configured text and, if only the meta tools are
+// listed, how to find all other items.
 func (v *View) introduction() string {
 	greeting := v.greeting()
 	if !v.snapshot.naming.OnlyMeta || v.snapshot.internal == nil {

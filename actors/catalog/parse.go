@@ -25,7 +25,7 @@ const (
 type parsed struct {
 	own      string // name, URI or template text of the server
 	item     protocol.Item
-	template *namespace.Template // only for Templates; nil if the text is not a valid RFC 6570 template
+	template *namespace.Template // only for Templates; nil if the text is not a valid RFC 6570 template, or beyond maxMatched
 	links    []link              // only for Tools: links to pages of its server
 	checked  []byte              // only for Tools: the server's definition if it is valid
 
@@ -61,7 +61,8 @@ func (l *parsedList) same(source [][]byte, rules toolRules) bool {
 }
 
 // parseList parses a server's list. Items that cannot be listed are dropped with a warning; of two items with the same
-// name the first is kept. old is the server's previous list, whose definitions are not checked again; it may be nil.
+// name the first is kept. old is the server's previous list, or nil. Its valid definitions are not checked again if they are
+// unchanged.
 func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *parsedList) *parsedList {
 	l := &parsedList{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
 	checks := toolChecks{list: l, server: server, known: known(kind, old), budget: maxCompiled}

@@ -202,7 +202,8 @@ func (v *View) entry(it *item) *Entry {
 	return it.entry
 }
 
-// showsOwn reports whether the view shows a server's item by its own name. An unknown item counts as shown.
+// showsOwn reports whether the view shows a server's item by its own name. It returns true for a nil view, and false for an
+// item that the catalog does not contain.
 func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 	if v == nil {
 		return true
@@ -251,7 +252,7 @@ func (v *View) outside(server string) bool {
 func (v *View) Has(server string) bool { return v.server(server) != nil }
 
 // MayNotify reports whether clients of the view may be notified of a change of the server's resource. They may not if
-// their project has lost it since they subscribed.
+// the view no longer shows the resource since they subscribed.
 func (v *View) MayNotify(server, original string) bool {
 	if v.scope == nil {
 		return true

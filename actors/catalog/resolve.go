@@ -56,7 +56,7 @@ func (q *search) resource(uri string) (Found, *protocol.Fault) {
 	return q.raw(uri)
 }
 
-// owns resolves a server's own URI that it lists or that one of its templates matches.
+// owns resolves a server's own URI: one that the server lists, that one of its tools links to, or that one of its templates matches.
 func (q *search) owns(server, original string) (Found, bool) {
 	v := q.view
 	if it := v.resources.owned[ownName{server, original}]; it != nil {

@@ -63,7 +63,7 @@ func (r *rights) admits(server *Server, template string, uris []string) bool {
 }
 
 // buildRights builds the part of all, the view of everything or of a project, that the key's rights permit under the
-// policy.
+// policy. If the policy only reports, buildRights returns all itself, with that part as its report.
 func (s *Snapshot) buildRights(all *View, k Key, p *policy.Policy) *View {
 	r := &rights{p, p.InForce(k.Rights, k.Project)}
 	v := s.Nothing()

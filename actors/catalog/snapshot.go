@@ -193,7 +193,8 @@ func sameEntries(a, b []*Entry) bool {
 
 // View returns the view of a client with this key. It returns false if the server does not exist, is disabled or is
 // outside the project, or if the project does not exist for the key's rights. Views of single servers, of rights and
-// of several projects are built once per key. Building takes a moment and never waits for anything else.
+// of several projects are cached by key. View blocks while it builds a view, or while another goroutine builds one of the
+// same snapshot.
 func (s *Snapshot) View(k Key) (*View, bool) {
 	within, ok := s.part(k)
 	if !ok || k.Server == "" {

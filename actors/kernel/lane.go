@@ -78,7 +78,7 @@ func (m *mailbox) nextLane() *lane {
 	return l
 }
 
-// taken gives a lane its next turn after a message was taken from it, or adds it to idle if it is empty. The caller must
+// taken appends a lane that has messages to the lanes waiting for their turn, and adds an empty one to idle. The caller must
 // hold mu.
 func (m *mailbox) taken(l *lane) {
 	if l.len() > 0 {

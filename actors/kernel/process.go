@@ -65,7 +65,7 @@ func (m *mailbox) next() (entry, delivery) {
 	for m.system.len() > 0 {
 		if e := m.system.pop(); m.passes(e.msg) {
 			if m.system.len() == 0 {
-				m.system = ring{} // system messages are rare and idle actors are many
+				m.system = ring{} // release the buffer: system messages are rare and idle actors are many
 			}
 			return e, systemMessage
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Scheduler runs a System in a simulated world. It decides which actor handles its next message and when timers fire, so
-// that the same decisions give the same run. One goroutine must call all functions passed to it, one at a time.
+// that the same decisions give the same run. One goroutine must call all functions passed to Schedule and After, one at a time.
 type Scheduler interface {
 	// Schedule arranges a call of run, which handles one message of the actor with that full name. Schedule may be called
 	// from any goroutine.

@@ -67,7 +67,7 @@ func New(o Options) *System {
 	return s
 }
 
-// fresh returns the zero value of a type that this package cannot name.
+// fresh returns a pointer to a zero value of a type that this package cannot name.
 func fresh[T any](*T) *T { return new(T) }
 
 // Lookup returns the running actor with the full name.

@@ -56,8 +56,8 @@ type Refusal struct {
 	Fault  *protocol.Fault
 }
 
-// Refuse answers a client's message with the refusal, in the format of the client's era. On stdio, only requests are
-// answered.
+// Refuse answers a client's message with the refusal, in the format of the client's era. On stdio, only single requests are
+// answered; notifications, responses and batches are not.
 func (r *Refusal) Refuse(x *downstream.Exchange, era protocol.Era) {
 	request := x.Batch == nil && x.Frame.Kind == protocol.KindRequest
 	switch {

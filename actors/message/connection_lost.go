@@ -23,9 +23,9 @@ func (l ConnectionLost) Abandon(kernel.Reason) {
 	l.Call.Holder.Tell(Failed{Seq: l.Call.Seq, Fault: l.Fault})
 }
 
-// Repeatable reports whether the server may execute the request twice without harm: it only reads, or the tool
-// declares itself idempotent, which counts only if the configuration trusts it. Requests about tasks, and those
-// that carry a server's state, are not repeatable.
+// Repeatable reports whether the server may execute the request twice without harm: its method has no side effects, or the
+// called tool declares itself idempotent or read-only. The declaration counts only if the configuration trusts it; otherwise
+// Definition is not set. Requests about tasks, and those that carry a server's state, are not repeatable.
 func (r *Request) Repeatable() bool {
 	switch {
 	case r.AboutTask() || r.AsTask || r.Follow || r.Params.RequestState.Present():

@@ -51,13 +51,13 @@ type CatalogReport struct {
 	Projects []status.Project
 	Counts   map[string]status.Catalog   // by server
 	Invalid  map[string][]status.Invalid // tools with invalid definitions, by server
-	Settled  map[string]bool             // by server: the published catalog already includes that the server has settled
+	Settled  map[string]bool             // by server: catalog.Server.Listed in the published catalog
 	Listen   []string
 	Config   string
 	Fault    *status.ConfigFault
 	Draining bool
-	Disabled []status.Server // not running
-	Enabled  []string        // running or starting
+	Disabled []status.Server // disabled servers, and members of groups that do not run
+	Enabled  []string        // servers that are not disabled
 }
 
 // GetStatus requests the status of the whole gateway from the monitor.

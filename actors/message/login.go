@@ -88,7 +88,7 @@ func (m RequestLogin) Refuse(err error) {
 // EndLogins names principals that no longer exist. Their logins are ended here and revoked at the authorization servers.
 type EndLogins struct {
 	Who    map[string]bool // holders of principals; immutable
-	Stored []LoginKey      // all stored logins of these principals, whether or not an actor runs; immutable
+	Stored []LoginKey      // all stored logins of these principals, with or without a token actor; nil = not looked up yet. Immutable
 }
 
 // Class is Outcome, since the message is sent only once.

@@ -262,8 +262,8 @@ type QueryResult struct {
 
 func (QueryResult) Class() kernel.Class { return kernel.Outcome }
 
-// SetLevel sets the most verbose log level that any client has requested from this server; LevelNone = no client has
-// requested one.
+// SetLevel sets the log level of a pool's shared connections, or of one backend. It is the most verbose level that any client of
+// these connections has set; LevelNone = no client has set one.
 type SetLevel struct{ Level protocol.Level }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }

@@ -33,7 +33,7 @@ type StreamOpened struct {
 // Abandon refuses the stream, because its session has ended.
 func (s StreamOpened) Abandon(kernel.Reason) { s.Stream.Refuse(404, nil, 0) }
 
-// StreamClosed says that such a stream has closed.
+// StreamClosed says that a stream passed to the session with StreamOpened has closed.
 type StreamClosed struct{ Stream *downstream.EventStream }
 
 func (StreamClosed) Class() kernel.Class { return kernel.Outcome }

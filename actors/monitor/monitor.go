@@ -1,5 +1,5 @@
-// Package monitor implements the actor that assembles the status. It queries every actor for its part and combines the
-// answers. Its only state is the requests that wait for a status.
+// Package monitor implements the actor that assembles the status. It queries every actor that reports a part of the status,
+// and combines the answers. Its only state is the requests that wait for a status.
 package monitor
 
 import (

@@ -215,8 +215,8 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	s.pace.published(now, early, s.noticed(old), s.items())
 	s.notified = 0
-	out = s.changed(now, old, s.notifyNext(out)) // clients that are notified find the changes
-	return s.settle(now, out)                    // clients are notified of an early snapshot later
+	out = s.changed(now, old, s.notifyNext(out)) // the changes are recorded in the step that starts to notify clients
+	return s.settle(now, out)                    // schedules the notification of clients about an early snapshot
 }
 
 // noticed reports whether the new snapshot delays the next one: clients see the change, or would see it without

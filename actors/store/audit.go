@@ -50,7 +50,7 @@ func AuditMark(path string) (m audit.Mark, err error) {
 // NoteAuditMark stores the audit log's newest line in an existing state file, after the store actor has ended.
 func NoteAuditMark(path string, m audit.Mark) error {
 	if _, err := os.Stat(path); err != nil || m.N == 0 {
-		return nil // there is no state file
+		return nil // no state file, or no line to store
 	}
 	return withFile(path, false, writeWait, func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {

@@ -44,7 +44,7 @@ var (
 	errDamaged = errors.New("damaged")
 	// errForeign is returned if the file belongs to another program.
 	errForeign = errors.New("not a state file of goblin-actor")
-	// errNewer is returned if a later version of the program wrote the file. That version still uses it.
+	// errNewer is returned if a later version of the program wrote the file. The file is kept for that version.
 	errNewer = errors.New("written by a later version")
 	// errLost is returned if the file was sealed with another master key.
 	errLost = errors.New("sealed with a master key that no longer exists; log in to the servers again")

@@ -27,8 +27,8 @@ type Options struct {
 	Path    string           // of the state file; "" = keep state in memory
 	Gateway kernel.Reference // receives StateLoaded
 
-	// Master returns the key that seals secrets in the file. It is called on a separate goroutine. nil = use a key in a
-	// file next to it.
+	// Master returns the key that seals secrets in the file. It is called on a separate goroutine. nil = masterkey.Load
+	// finds or creates the key.
 	Master func() (*masterkey.Master, error)
 	Log    *slog.Logger
 }
@@ -240,7 +240,8 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// start reads the file. After a restart no operation is under way, and pending changes still have to be written.
+// start begins to read the file, if there is one and its content was not sent to the gateway before a restart. After a restart no
+// operation is in progress, so start resumes the pending writes and reads.
 func (s *state) start(out []kernel.Effect) []kernel.Effect {
 	s.writing, s.due = false, false
 	s.dirty.under(s.inFlight)

@@ -1,6 +1,6 @@
 // Package token implements the actor of one login at a server. There is one actor for each server and lane. A lane is the
-// principal or group that owns the login. The actor discovers the authorization server, logs in, renews the token and
-// ends the login. No other package communicates with authorization servers.
+// principal that owns the login, or "" for the shared login. The actor discovers the authorization server, logs in, renews the
+// token and ends the login. No other package communicates with authorization servers.
 //
 // The actor owns the login. Connections read the current token through a [Handle] without sending a message, and report
 // refusals to the actor. The store keeps the login, sealed, across restarts.

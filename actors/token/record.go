@@ -29,8 +29,8 @@ func (r *record) encode() message.Token {
 	return raw
 }
 
-// decode decodes a record. It returns false if the record is for another server or other settings, since a token must only
-// be sent to the server that it was issued for.
+// decode decodes a record. It returns false if the record is invalid, or for another server or other settings, since a token
+// must only be sent to the server that it was issued for.
 func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	var r record
 	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil || r.Server != server {

@@ -77,8 +77,9 @@ func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration
 	return pause
 }
 
-// renewAfter returns how long a token is used before it is renewed: 70 to 80 % of its lifetime, depending on jitter, a random
-// number in [0,1), so that not all tokens are renewed together.
+// renewAfter returns the time from now until the token is renewed. It is renewed after 70 to 80 % of its lifetime, depending on
+// jitter, a random number in [0,1), so that not all tokens are renewed together. The result is at least minRenewInterval or, if
+// that is shorter, this part of the lifetime.
 func renewAfter(now time.Time, t oauth.Token, jitter float64) time.Duration {
 	life := t.Expires.Sub(t.Received)
 	share := 0.8 - 0.1*jitter
