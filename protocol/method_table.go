@@ -55,7 +55,7 @@ type methodTraits uint8
 
 const (
 	asks      methodTraits = 1 << iota // a server may answer with input_required (MCP 2026-07-28, basic/patterns/mrtr)
-	acts                               // may have side effects, so it is sent again only if it certainly did not arrive
+	acts                               // may have side effects, so a request that may have been executed is not sent again, except to an idempotent tool
 	cached                             // results carry a caching hint (MCP 2026-07-28, server/utilities/caching)
 	extension                          // belongs to an extension in the modern era
 )

@@ -13,7 +13,7 @@ import (
 // Split returns the messages of a batch as separate exchanges (MCP 2025-03-26, basic, batching). Their answers are
 // collected into one array, in the order in which they are given. If there are none, the response is a 202. If the Handler
 // calls Notify before all answers are given, the response becomes an event stream, unless the client accepts only JSON or
-// uses stdio. A request with invalid params is answered at once and not returned.
+// uses stdio. A message with invalid params is not returned; if it is a request, it is answered at once.
 //
 // An error means that the body is not a valid batch; the caller must then refuse x with 400.
 func (x *Exchange) Split() ([]*Exchange, error) {
@@ -36,7 +36,7 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 			continue
 		}
 		member.Report.Traceparent, member.Report.Tracestate = x.Report.Traceparent, x.Report.Tracestate
-		member.Observe(x.observed.by) // needs its params
+		member.Observe(x.observed.by) // not earlier: the observer reads the params
 		good = append(good, member)
 	}
 	return good, nil

@@ -10,7 +10,7 @@ import (
 
 // Redirect sends all messages of the exchange to the stream, and answers the POST itself with 202 (MCP 2024-11-05,
 // basic/transports, HTTP with SSE). The owner of the exchange calls it once, before any other method. Refuse then ignores
-// the HTTP status. Its body is the answer if the message was a request.
+// the HTTP status. Its body is the answer if the message is a request or a batch.
 func (x *Exchange) Redirect(stream *EventStream) {
 	http := x.port
 	x.port = &redirected{

@@ -135,7 +135,7 @@ func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
 
 // Accept answers with 202 without a body, or with 204 to a Delete.
 func (x *Exchange) Accept() {
-	x.Report.Cancelled = true // a request is only accepted if its client no longer waits for the answer
+	x.Report.Cancelled = true // a request is accepted only if its client no longer waits for the answer
 	x.answered(nil)
 	x.port.accept()
 }

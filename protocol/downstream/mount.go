@@ -65,7 +65,7 @@ type mountRequest struct {
 	conn   *mountConn
 }
 
-// ServeHTTP handles one request and returns when it is answered. Only paths that end with RouteMCP are served, and the root.
+// ServeHTTP handles one request and returns when it is answered. It serves the root and all paths that end with RouteMCP.
 func (m *Mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := &mountRequest{Mount: m, w: w, r: r, rc: http.NewResponseController(w), conn: &mountConn{wake: make(chan struct{}, 1)}}
 	defer q.releaseLease()

@@ -67,7 +67,7 @@ func (q *mountRequest) await(x *Response) {
 			q.writeStream(x)
 			return
 		case stepLeave:
-			panic(http.ErrAbortHandler) // the response is lost, so the client must not take its end for a complete one
+			panic(http.ErrAbortHandler) // the response is lost, so the client must not mistake it for an empty but complete one
 		}
 		select {
 		case <-q.conn.wake:
@@ -354,5 +354,5 @@ func (q *mountRequest) answer(status int, body []byte) {
 		q.w.Header().Set("Content-Type", typeJSON)
 	}
 	q.w.WriteHeader(status)
-	_, _ = q.w.Write(body) // the client has left
+	_, _ = q.w.Write(body) // an error means that the client has left
 }

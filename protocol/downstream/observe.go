@@ -10,14 +10,14 @@ import (
 // Observer is notified when requests begin and when they are answered. Its methods are called from any goroutine and
 // must not block.
 type Observer interface {
-	// Began says that the request x has arrived. It may set x.Report.Trace.
+	// Began reports that the request x has arrived. It may set x.Report.Trace.
 	Began(x *Exchange)
-	// Answered says that x gets its answer. It is called once for each request, also if the client has left. answer is
-	// nil if the answer has no body, or is in pieces; it must not be kept.
+	// Answered reports that x is answered. It is called once for each request, even if the client has left. answer is
+	// nil if the answer has no body or is in pieces. Answered must not retain answer.
 	Answered(x *Exchange, answer []byte)
 }
 
-// Report describes a request for an Observer. The actor that answers the request completes it before.
+// Report describes a request for an Observer. The actor that answers the request fills it in before the answer.
 type Report struct {
 	Trace   *trace.Request // nil = the request is not sampled
 	Item    string         // public name of the tool or prompt; "" = none, or unknown

@@ -51,7 +51,7 @@ type stdioExchange struct {
 	s       *stdioServer
 	body    body
 	number  uint64
-	settled bool // s.mu guards these
+	settled bool // s.mu guards this field and those below
 	left    bool // settled because the client has left
 	gone    []func()
 }

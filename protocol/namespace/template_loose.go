@@ -40,7 +40,7 @@ func strictNames(text string) string {
 	}
 }
 
-// strictName does the same for one variable with its modifier.
+// strictName does what strictNames does, for one variable with its modifier.
 func strictName(v string) string {
 	name, star := strings.CutSuffix(v, "*")
 	name, _, cut := strings.Cut(name, ":")

@@ -18,6 +18,6 @@
 //
 // The version and the key id are authenticated but not encrypted. The plaintext consists of the fields of State in order:
 // numbers and lengths as varints, times as Unix milliseconds. The key id is four bytes of an HMAC made with the key. With it,
-// Open distinguishes a requestState from another gateway, or from a gateway that lost its state file, from a modified one.
-// Clients always get the same error: protocol.RequestStateInvalid.
+// Open distinguishes a requestState that was sealed with another key (by another gateway, or before the state file was lost)
+// from a modified one. Clients always get the same error: protocol.RequestStateInvalid.
 package seal

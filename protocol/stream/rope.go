@@ -30,7 +30,7 @@ type Rope struct {
 	memory []*protocol.Memory // memory of the chunks
 	N      int                // number of bytes collected
 	expect int                // expected size of a large message; 0 if unknown
-	moved  bool               // the first chunk also starts with the content of Small
+	moved  bool               // the first chunk starts with a copy of Small
 	taken  int                // bytes taken from budget
 	End    []byte             // the last bytes added when or after Err was set
 	Err    error

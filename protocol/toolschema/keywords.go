@@ -12,7 +12,7 @@ import (
 type form byte
 
 const (
-	formAny           form = iota // the keyword is unknown
+	formAny           form = iota // any value; the form of unknown keywords, too
 	formType                      // a type name, or a list of them
 	formNames                     // a list of distinct strings
 	formArray                     // an array

@@ -1,10 +1,12 @@
 // Package upstream defines connections to servers. A connection is a [Link]. It moves frames, decides nothing about MCP, and
-// reports events to a [Sink]. The kinds of links are packages:
+// reports events to a [Sink]. These packages provide links:
 //
-//	process   a program, on its stdin and stdout
-//	remote    a URL: Streamable HTTP, HTTP+SSE of 2024-11-05, or the one of the two that the server supports
-//	pipe      a peer in the same process
-//	linktest  helpers for tests of links
+//	process   to a program, on its stdin and stdout
+//	remote    to a URL: Streamable HTTP, HTTP+SSE of 2024-11-05, or the one of the two that the server supports
+//	embedded  to a server that is a function in this process
+//	pipe      to a peer in the same process, for tests and simulations
+//
+// Package linktest contains helpers for tests of links.
 //
 // Invariants:
 //   - A link reports exactly one of Written and NotSent for each Outgoing, and nothing after Closed.

@@ -8,7 +8,7 @@ import (
 var (
 	// ErrClosed is the error in NotSent and Ended if the link was closed before the frame was written or answered.
 	ErrClosed = errors.New("connection closed")
-	// ErrQueueFull is the error in NotSent if the frames queued for a process exceed Options.QueueBytes.
+	// ErrQueueFull is the error in NotSent if the frames queued for a process or function exceed Options.QueueBytes.
 	ErrQueueFull = errors.New("write queue full")
 	// ErrProgramNotFound is the error in Closed if the program of a process does not exist or is not executable.
 	ErrProgramNotFound = errors.New("program not found")

@@ -7,7 +7,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Link is a connection to a server: a process, a URL, or an in-memory pipe. It moves frames and decides nothing about them.
+// Link is a connection to a server: a process, a URL, a function in this process, or an in-memory pipe. It moves frames and decides
+// nothing about them.
 //
 // No method blocks. One goroutine at a time calls the methods (the backend actor). Results are reported to the Sink.
 // A Link is used once: it reports nothing after Closed. A later Send is dropped without NotSent.

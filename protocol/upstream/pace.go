@@ -12,7 +12,7 @@ import (
 const (
 	paceMessages = 64                     // messages between two checks of the clock
 	paceBytes    = 256 << 10              // bytes between two checks of the clock
-	paceFast     = 64 * time.Millisecond  // a server that took longer for that much is not slowed down
+	paceFast     = 64 * time.Millisecond  // a server that takes longer for paceMessages or paceBytes is not slowed down
 	paceLeast    = 200 * time.Microsecond // shortest pause
 	paceMost     = 10 * time.Millisecond  // longest pause
 	paceLate     = 300 * time.Microsecond // a pause that ends this late shows that the processors are busy

@@ -307,7 +307,7 @@ func hasID(f *protocol.Frame) bool {
 	return len(id) > 0 && string(id) != "null"
 }
 
-// looksSSE reports whether a body is an event stream despite its Content-Type.
+// looksSSE reports whether a body looks like an event stream, whatever its Content-Type.
 func looksSSE(body []byte) bool {
 	body = protocol.Trim(body)
 	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
