@@ -44,7 +44,7 @@ func asking(t *testing.T, method, params string) *downstream.Exchange {
 	return x
 }
 
-// S5.2.1: call a hidden tool, or read a hidden resource, through the gateway's own tools.
+// S5.2.1: a hidden tool cannot be called, nor a hidden resource read, through the gateway's own tools.
 func TestAttack46MetaTool(t *testing.T) {
 	view := seenBy(t, "enforce")
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestAttack46MetaTool(t *testing.T) {
 	}
 }
 
-// A reference names a permitted prompt and also, in various spellings, a denied resource, which servers would complete because of the
-// type.
+// A reference to a permitted prompt that also names a denied resource, in any spelling, is refused: a server would complete the
+// resource, because the reference has its type.
 func TestAttack48ReferenceToTwo(t *testing.T) {
 	view := seenBy(t, "enforce")
 	for _, ref := range []string{
@@ -141,7 +141,7 @@ func TestRateOfTarget(t *testing.T) {
 	}
 }
 
-// A request names different projects by header and by path, so that one might be checked and the other served.
+// A request that names different projects by its path, its header or _meta is refused: one might be checked and the other served.
 func TestAttack54ProjectByHeaderAndPath(t *testing.T) {
 	e := Entrance{Projects: map[string]bool{"alpha": true, "beta": true}}
 	for _, c := range []struct{ path, header, params string }{

@@ -49,7 +49,8 @@ func TestMetaToolsAreListedAmongManyTools(t *testing.T) {
 	}
 }
 
-// Whether they are listed depends on the number of tools in the client's view, which a role or a project may limit.
+// Whether the gateway's own tools are listed depends on the number of tools in the client's view, which a role or a project may
+// limit.
 func TestMetaToolsAreListedByView(t *testing.T) {
 	var names []string
 	for i := range 50 {

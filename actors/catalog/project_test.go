@@ -91,7 +91,7 @@ func TestProjectHides(t *testing.T) {
 				t.Errorf("%s: without a project %s is %s", style, name, got)
 			}
 		}
-		if got := tool(beta, "files_read"); got != "TOOL_NOT_FOUND" { // own name of another item of server other
+		if got := tool(beta, "files_read"); got != "TOOL_NOT_FOUND" { // also the own name of a tool of server other
 			t.Errorf("%s: beta: files_read leads to %s", style, got)
 		}
 		if _, fault := alpha.Tool("search"); !slices.Equal(fault.Candidates, []string{"files_search"}) {

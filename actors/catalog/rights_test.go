@@ -232,7 +232,8 @@ func TestRightsAreItemByItem(t *testing.T) {
 	})
 }
 
-// naivelyPermits is a minimal implementation of package policy.
+// naivelyPermits reports whether a role, whatever its projects, permits an item. It is a minimal implementation of package policy for
+// tools and prompts; for resources and templates it asks the package.
 func naivelyPermits(r config.Role, it *item) bool {
 	glob := func(patterns []string, names ...string) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool {

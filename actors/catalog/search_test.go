@@ -58,7 +58,7 @@ func TestIncompleteSearchIsReported(t *testing.T) {
 	}
 }
 
-// A bounded number of a server's templates is matched, the first ones. All are listed.
+// Only the first maxMatched templates of a server are matched. All are listed.
 func TestTooManyTemplates(t *testing.T) {
 	var texts []string
 	for i := range maxMatched + 1 {

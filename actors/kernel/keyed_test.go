@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// heavy is a large message of any class. If sums is set, keys beyond keyLimit are summarized.
+// heavy is a message of any class with a size.
 type heavy struct {
 	*classed
 	size int
@@ -15,6 +15,7 @@ type heavy struct {
 
 func (h heavy) Size() int { return h.size }
 
+// summed is a heavy message whose keys beyond keyLimit are summarized in one message.
 type summed struct{ heavy }
 
 func (summed) Sum() any { return newClassed(-1, State, "the sum") }

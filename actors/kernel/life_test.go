@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// diary spawns actors that record what they receive, such as "a#1 started".
+// diary records what the actors with a Logic of build receive, such as "a#1 started".
 type diary struct {
 	mu    sync.Mutex
 	lines []string

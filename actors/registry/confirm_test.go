@@ -72,7 +72,7 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-// An operator's change is published without waiting for the pause.
+// A naming that a reload has changed is published without waiting for the pause.
 func TestReloadIsPublishedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)

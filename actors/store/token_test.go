@@ -126,7 +126,7 @@ func TestFormerFormatIsSealed(t *testing.T) {
 }
 
 // A file whose master key is lost is renamed at the start, with a reason that says what is lost. A write does not
-// change such a file.
+// change such a file. If the master key is only unreachable, the start does not rename the file.
 func TestMasterKeyLost(t *testing.T) {
 	path, key := begin(t)
 	mustWrite(t, path, key, batch{tokens: tokensOf("k", "v")})

@@ -29,7 +29,8 @@ func TestForcedRenewals(t *testing.T) {
 	}
 }
 
-// The pause doubles up to backoffMax. Jitter shortens it by less than half.
+// The pause after a temporary error doubles with each failure, up to backoffMax. After any other error it is backoffMax at once.
+// Jitter shortens it by less than half.
 func TestRenewalBackoff(t *testing.T) {
 	temporary := &oauth.NetworkError{Op: "refresh", Err: errors.New("refused")}
 	for _, test := range []struct {

@@ -36,7 +36,7 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	if len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
 		t.Errorf("the owner received %+v", got)
 	}
-	// A new actor of the same login reads the token from the store.
+	// An actor started with the stored login uses its token.
 	again := w.opts
 	again.Login.Lane, again.Stored = "again", w.store.get("files")
 	h := w.spawn(again)
@@ -76,7 +76,8 @@ func settled(h *Handle) string {
 	return r.Phase
 }
 
-// Requirement S5.4.2.
+// S5.4.2: a refused token is renewed and the request repeated. If the renewal is refused, too, the token is forgotten and a login is
+// needed. The client registration is kept for that login.
 func TestRefusedTokenIsRenewed(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
@@ -121,7 +122,7 @@ func TestLoginOfAnotherProcessIsAdopted(t *testing.T) {
 	}
 }
 
-// A token issued with a new refresh token is used only after the store has answered.
+// A token issued with a new refresh token is used once the store has answered, even if the store failed, or after storeTimeout.
 func TestTokenIsOnDiskBeforeUse(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
