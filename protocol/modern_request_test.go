@@ -200,7 +200,7 @@ func checkTranslated(t *testing.T, from *Frame, raw []byte, f *Frame, p *Params)
 	}
 }
 
-// compare checks that two objects have the same members in the same order, except for some keys and reserved keys.
+// compare checks that two objects have the same members in the same order, except for those with reserved keys or the keys in but.
 func compare(t *testing.T, from, to, a, b []byte, but ...string) {
 	t.Helper()
 	rest := func(object []byte) []pair {

@@ -232,7 +232,8 @@ var paramSeeds = []string{
 	`{"ref":{"name":"a"},"uri":"b"}`, `[1,2]`, `{"_meta":{"projectId":"p","goblin-actor/project":"q"}}`, `{"a":"\\\"","name":"b\\"}`, "{ \"name\"\n:\t\"x\" }",
 }
 
-// Scan, Items and Member find the same as encoding/json's token reader in any message. On invalid input they end without a panic.
+// Scan, Member and WalkMembers find the same as encoding/json's token reader in any message. On invalid input Scan, ParseItem and
+// Items end without a panic.
 func FuzzParams(f *testing.F) {
 	for _, s := range paramSeeds {
 		f.Add([]byte(s))
@@ -277,7 +278,7 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// checkMembers compares Member and the walk over elements with the token reader.
+// checkMembers compares Member and WalkMembers with the members that the token reader found.
 func checkMembers(t *testing.T, raw []byte, members []pair) {
 	t.Helper()
 	whole := rawjson.Whole(raw)

@@ -34,7 +34,7 @@ func request(id int) upstream.Outgoing {
 	return upstream.Outgoing{Ticket: uint64(id), Frame: linktest.Request(id), Request: true}
 }
 
-// ends closes the link and checks that each ticket was reported once and Closed came last.
+// ends waits until the link is closed. It checks that Opened came first and that each ticket was reported once.
 func ends(t *testing.T, r *linktest.Recorder, tickets int) upstream.Closed {
 	t.Helper()
 	closed := linktest.Wait[upstream.Closed](r, 1)

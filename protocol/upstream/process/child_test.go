@@ -93,7 +93,8 @@ func childStubborn(string) {
 
 func childSleep(string) { time.Sleep(time.Hour) }
 
-// childFamily starts a grandchild that holds stdout, and prints its pid. Then it exits ("exit") or waits for the end of its input ("stay").
+// childFamily starts a grandchild that holds stdout, and prints the grandchild's pid. Then it exits ("exit") or waits for the end of
+// its input ("stay").
 func childFamily(what string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childRole+"=sleep")

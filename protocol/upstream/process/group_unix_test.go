@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testGone waits until process pid has ended and, if it is a child, was reaped.
+// testGone waits until process pid has ended.
 func testGone(t *testing.T, what string, pid int) {
 	t.Helper()
 	for range 500 {
@@ -31,8 +31,8 @@ func testGone(t *testing.T, what string, pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// testState returns the state letter of a process on Linux, and "" elsewhere. An orphaned zombie counts as ended;
-// reaping it is the task of the machine's init.
+// testState returns the state letter of a process on Linux, and "" elsewhere or if there is no such process. For testGone, a zombie
+// has ended: if it is an orphan, reaping it is the task of the machine's init.
 func testState(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -124,7 +124,7 @@ func TestProcessGroupIsTerminatedBeforeItIsKilled(t *testing.T) {
 	}
 }
 
-// Close ends the input, sends SIGTERM, and then SIGKILL.
+// Close ends the input, sends SIGTERM after grace, and SIGKILL after grace once more.
 func TestProcessIsKilledAfterGrace(t *testing.T) {
 	r := linktest.New(t)
 	l := Open(childOptions(t, "stubborn"), r.Sink)

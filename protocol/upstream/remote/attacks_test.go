@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// Attack 96: a value that is forwarded to a server contains a line break and another header.
+// Attack 96: a configured header or a token that contains a line break and another header does not add that header to requests.
 func TestAttack96CRLFForwarded(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		for name, o := range map[string]Options{

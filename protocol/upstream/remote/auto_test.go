@@ -188,7 +188,7 @@ func TestAutoWithoutAnyTransport(t *testing.T) {
 	}
 }
 
-// If a server now supports Streamable HTTP, the link uses it and drops the remembered transport.
+// If a server that was remembered for HTTP+SSE has no endpoint event anymore, the link uses Streamable HTTP and forgets HTTP+SSE.
 func TestAutoForgets(t *testing.T) {
 	s := &autoTest{status: 200}
 	known := new(Dialect)
@@ -234,7 +234,7 @@ func TestAutoRemembers(t *testing.T) {
 	}
 }
 
-// Cancel and Close end the initialize and the link while the endpoint event is awaited.
+// While the endpoint event is awaited, Cancel and Close end the initialize. They do not change the remembered transport.
 func TestAutoInterrupted(t *testing.T) {
 	interrupts := map[string]func(upstream.Link){
 		"cancel": func(l upstream.Link) { l.Cancel(1) },
@@ -276,7 +276,7 @@ func TestAutoInterrupted(t *testing.T) {
 	}
 }
 
-// The end of the stream closes the link, although the link consists of two.
+// After the switch to HTTP+SSE, the end of the event stream closes the link. Its part over Streamable HTTP is closed already.
 func TestAutoStreamEnds(t *testing.T) {
 	s := &autoTest{status: 405, sse: autoTestSSE()}
 	s.sse.end = make(chan struct{})

@@ -239,9 +239,8 @@ func TestHTTPLinkAnswerResumes(t *testing.T) {
 	})
 }
 
-// Wherever the stream is cut, the response is reported once: on the stream, or on the resumed one. That one starts after the last
-// complete event.
-// An incomplete event and its id are ignored.
+// Wherever the stream is cut, the response is reported once. It arrives on the stream or, if that was cut before its end, on the
+// resumed stream, which starts after the last complete event. An incomplete event and its id are ignored.
 func TestHTTPLinkAnswerCut(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		const first = "retry: 1\nid: e1\ndata:\n\n"
@@ -260,7 +259,7 @@ func TestHTTPLinkAnswerCut(t *testing.T) {
 				w.Header().Set("Mcp-Session-Id", "s-1")
 				_, _ = w.Write(testResult(body, `{}`))
 			default:
-				tear := torn // before the client has received all
+				tear := torn // read now: the test changes it once the client has received the whole answer
 				last = body
 				testStream(w, (first + second(body))[:cut])
 				if tear {
@@ -272,7 +271,7 @@ func TestHTTPLinkAnswerCut(t *testing.T) {
 		testEnd(r, 1)
 		whole := len(first + second([]byte(`{"jsonrpc":"2.0","id":100,"method":"x"}`)))
 		for n := range 2 * (whole - len(first) + 1) {
-			cut, torn, asked = len(first)+n/2, n%2 == 1, "" // or the stream ends normally, but incomplete
+			cut, torn, asked = len(first)+n/2, n%2 == 1, "" // torn: the connection is aborted; otherwise the stream ends normally, but may be incomplete
 			ticket := uint64(100 + n)
 			l.Send(testRequest(ticket))
 			if _, ok := testEnd(r, ticket).(upstream.Received); !ok || asked != "e1" && cut < whole || asked != "" && cut == whole {

@@ -19,7 +19,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// The first call of each test is marked and answered, so that the second reuses its connection.
+// twiceWarm is the first call of a test that reuses a connection. The server recognizes it and answers it.
 const twiceWarm = `{"jsonrpc":"2.0","id":1,"method":"warm"}`
 
 // twiceListen accepts connections with the protocol: "" is plain HTTP/1.1; "http/1.1" and "h2" are over TLS.
@@ -72,8 +72,8 @@ func twiceCall(t *testing.T, o Options, reused bool, frame []byte) {
 	}
 }
 
-// A request of which the server may have read a byte is never repeated: over a new or a reused connection, plain or TLS, read to its
-// end or not, and whatever the configured headers say.
+// If an exchange fails and the server may have read a byte of the request, the request is never repeated: over a new or a reused
+// connection, plain or TLS, read to its end or not, and whatever the configured headers say.
 func TestHTTPRoundTripNeverTwice(t *testing.T) {
 	small := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	large := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"` + strings.Repeat("y", 8<<20) + `"}}`)
@@ -172,7 +172,7 @@ func (s h2Conn) goAway(last, code uint32) {
 	s.frame(h2GoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
 }
 
-// serve reads frames and calls got for each piece of a body. It answers the first call itself.
+// serve reads frames and calls got for each piece of a body, and once for a request without a body. It answers twiceWarm itself.
 func (s h2Conn) serve(got func(s h2Conn, stream uint32, piece []byte, whole bool)) {
 	if _, err := io.ReadFull(s.conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
 		return
@@ -200,8 +200,8 @@ func (s h2Conn) serve(got func(s h2Conn, stream uint32, piece []byte, whole bool
 	}
 }
 
-// The same over HTTP/2. Proxies send PROTOCOL_ERROR if their server has sent an invalid response. net/http would then repeat a request
-// endlessly if it could read the body again.
+// Over HTTP/2, too, a request that the server may have processed is never repeated. Proxies send PROTOCOL_ERROR if their server has
+// sent an invalid response. net/http would then repeat a request endlessly if it could read the body again.
 func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 	small := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	large := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"` + strings.Repeat("y", 8<<20) + `"}}`)

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// The responses to a POST, for a request and for a notification.
+// The response to a POST ends a notification, with an error unless the status is a success. It ends a request only if it refuses it.
 func TestSSELinkPost(t *testing.T) {
 	const ended, nothing = "Ended", ""
 	for _, test := range []struct {
