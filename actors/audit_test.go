@@ -57,7 +57,8 @@ func auditLines(t *testing.T, path string) (lines []audit.Line) {
 	return lines
 }
 
-// auditEvents returns each record's event, principal, method, server, item, decision and outcome, separated by spaces.
+// auditEvents returns each record's event, principal, method, server, item, decision and outcome, separated by spaces. It omits file
+// records and checkpoints.
 func auditEvents(lines []audit.Line) (list []string) {
 	for _, l := range lines {
 		switch l.Event {

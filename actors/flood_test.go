@@ -67,8 +67,8 @@ func (f *flood) maxDepth(t *testing.T, g *Gateway, n int64) (name string, depth 
 	return name, depth
 }
 
-// depthLimit is the maximum number of messages that may wait at an actor: those of one connection, whose reader stops when it is
-// full, and a few more.
+// depthLimit is the maximum number of messages that may wait at an actor: those of one connection, whose reader stops when the mailbox
+// is full, and a few more.
 const depthLimit = 2048
 
 // startCall sends a modern call with a progress token and discards the response.

@@ -149,7 +149,7 @@ func TestResumeListening(t *testing.T) {
 	}
 }
 
-// MCP 2025-03-26, basic, batching.
+// MCP 2025-03-26, basic, batching: batches are answered in sessions of this version and refused in all others.
 func TestBatches(t *testing.T) {
 	server, say := slowServer(t)
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)

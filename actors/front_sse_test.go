@@ -107,7 +107,8 @@ func (s *events) data() string {
 	}
 }
 
-// MCP 2024-11-05, basic/transports, HTTP with SSE; protocol.md L11.
+// MCP 2024-11-05, basic/transports, HTTP with SSE; protocol.md L11: a session is bound to its stream and its endpoint, and ends with
+// the stream.
 func TestHTTPWithSSE(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"add"}}
 	w := startHTTP(t, map[string]*actortest.Server{"one": server, "two": {Tools: []string{"a"}}}, nil)

@@ -81,7 +81,8 @@ func TestGroupIsOneNamespace(t *testing.T) {
 	})(t)
 }
 
-// A tool is called only at members whose definition equals the listed one. Differences cause a warning.
+// A tool is called only at members whose definition equals the listed one, unless the call names its replica. Differences cause a
+// warning.
 func TestGroupMembersDefineToolDifferently(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one := namedServer("one", `{"name":"add","description":"adds","inputSchema":{"type":"object","required":["a"],"properties":{"a":{"type":"number"}}}}`, "same", "only")

@@ -27,7 +27,7 @@ func initializeExchange(t *testing.T) *downstream.Exchange {
 	return x
 }
 
-// keyPrincipal returns the principal of a key that is limited to these projects.
+// keyPrincipal returns the principal of a key that is limited to these projects, or not limited if none is given.
 func keyPrincipal(name string, names ...string) *identity.Principal {
 	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: names}
 }

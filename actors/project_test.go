@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// twoProjects configures the projects alpha (server one) and beta (server two).
+// twoProjects configures the projects alpha (server one without its tools *_hidden) and beta (server two).
 func twoProjects(c *config.Config) {
 	c.Projects = []config.Project{
 		{Name: "alpha", Servers: []string{"one"}, Tools: config.Filter{Deny: []string{"*_hidden"}}},

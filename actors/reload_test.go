@@ -283,7 +283,7 @@ func TestReloadListen(t *testing.T) {
 }
 
 // A reload that changes the policy first sends the clients' new rights to their sessions and continues with a message to itself. Another
-// reload that arrives in between must not be overtaken by it, even if it restores the policy in force.
+// reload that arrives in between must not overtake it, even if it restores the policy in force.
 func TestReloadsKeepTheirOrder(t *testing.T) {
 	first, second, third := config.Default(), config.Default(), config.Default()
 	second.Policy = config.Policy{Present: true, Mode: "enforce"}
