@@ -53,7 +53,7 @@ func auditPath(named, configFlag string) (string, error) {
 	return cfg.AuditPath(), nil
 }
 
-// auditFlags adds the flags that select the log.
+// auditFlags adds --config, which selects the log.
 func auditFlags(cmd *cobra.Command, configFlag *string) {
 	cmd.Flags().StringVar(configFlag, "config", "", "configuration file that names the log (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 }
@@ -121,7 +121,8 @@ audit verify checks that they are unchanged.`,
 	return cmd
 }
 
-// sinceTime parses --since: a duration or a time.
+// sinceTime parses the value of --since: a duration before now, a date or a time. It returns the zero time if text is
+// empty.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -173,7 +174,7 @@ and the key file can forge the log.`,
 	return cmd
 }
 
-// sameLog reports whether two paths refer to the same log.
+// sameLog reports whether two paths are equal once they are absolute. It does not resolve symbolic links.
 func sameLog(a, b string) bool {
 	a, aErr := filepath.Abs(a)
 	b, bErr := filepath.Abs(b)

@@ -24,7 +24,8 @@ type auditPrinter struct {
 	p      terminal.Palette
 }
 
-// print prints the newest last matching lines, oldest first. With follow it goes on with later lines.
+// print prints the newest matching lines, at most last of them, oldest first. If follow is set, it then prints new
+// lines until ctx ends.
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more, to detect older lines
 	if err != nil && !follow {
@@ -57,7 +58,7 @@ func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	return audit.Follow(ctx, t.path, end, t.filter, t.one)
 }
 
-// auditHead holds the column headers. With --follow, a column is as wide as its header.
+// auditHead holds the column headers. With --follow, a column is at least as wide as its header.
 var auditHead = []string{"WHEN               ", "WHO         ", "WHAT          ", "SERVER      ", "ITEM                      ", "OUTCOME       ", "TOOK  ", "MORE"}
 
 func auditCells(l *audit.Line) []string {
@@ -86,7 +87,7 @@ func auditCells(l *audit.Line) []string {
 		terminal.OneLine(strings.Join(more, "; "), 200)}
 }
 
-// outcomeOf returns the outcome, or "denied".
+// outcomeOf returns the outcome of a line, or "denied" for a denial without an outcome.
 func outcomeOf(l *audit.Line) string {
 	if l.Decision == audit.Deny && l.Outcome == "" {
 		return "denied"
@@ -103,7 +104,7 @@ func elsewhere(peer string) string {
 	return peer
 }
 
-// all prints the existing lines. The columns fit the lines, or with follow have fixed widths.
+// all prints found as a table. The columns fit their cells, or have the widths of their headers if follow is set.
 func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	if follow {
 		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {

@@ -20,7 +20,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// auditVerifier verifies a log. It compares the log with the marks in the state file and in the running gateway.
+// auditVerifier verifies a log. It also compares the log with a mark, which names a signed line that the log must
+// contain. The mark comes from the state file or from the running gateway.
 type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
@@ -75,7 +76,8 @@ func (v *auditVerifier) absent() error {
 	return noAudit(v.path, err)
 }
 
-// readMarks reads the marks of the log from the state file and from the running gateway, and uses the newer one.
+// readMarks sets the mark of the log. It uses the mark in the state file, or that of the running gateway if it is newer
+// and has the same key, or if the state file has none. Files given as arguments have no mark.
 func (v *auditVerifier) readMarks(ctx context.Context) {
 	if v.path == "" {
 		return

@@ -21,7 +21,7 @@ func completeKeys(of *keyFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeWho completes IDs of principals: local, or the name of a key.
+// completeWho completes principals: local and the names of the keys.
 func completeWho(configFlag *string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return append([]string{identity.LocalID}, keyNames(&keyFlags{config: *configFlag})...), cobra.ShellCompDirectiveNoFileComp

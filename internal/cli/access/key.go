@@ -152,7 +152,8 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	return nil
 }
 
-// checkKey returns an error for roles and projects that the configuration does not define.
+// checkKey returns an error if a role or project has an invalid name or is not defined in cfg. If cfg is nil, it checks
+// the names only; if cfg has no policy, it does so for roles.
 func checkKey(k auth.Key, cfg *config.Config) error {
 	roles, projects := []string{}, []string{}
 	if cfg != nil {
@@ -187,7 +188,7 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 	return nil
 }
 
-// expiry parses a duration such as 90d, 12h, 2w or 1y, or a date in the future.
+// expiry parses a duration such as 90d, 12h, 2w or 1y, or a date or RFC 3339 time in the future.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return later(day, now)

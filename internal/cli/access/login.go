@@ -164,7 +164,7 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 	return &login.Client{HTTP: socket, URL: func(verb string) string { return "http://admin" + serving.LoginActions[verb] }}, func() {}, nil
 }
 
-// login runs a login.
+// login logs in to a server with the browser, with a URL that the user pastes, or with a device code.
 func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
 	request := login.Request{Server: server, Catalog: f.catalog, Device: f.device}
 	out := cmd.OutOrStdout()

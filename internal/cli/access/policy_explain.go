@@ -80,7 +80,8 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 	return cmd
 }
 
-// principal returns the principal called as, with additional roles.
+// principal returns the principal that as names, with additional roles. If there are additional roles, as may be empty
+// or name a key that does not exist yet.
 func (k *inspection) principal(as string, roles []string) (*identity.Principal, error) {
 	for _, role := range roles {
 		if _, there := k.policy.Role(role); !there {
@@ -137,7 +138,7 @@ type explanation struct {
 	Project   string        `json:"project,omitempty"`
 	Permitted bool          `json:"permitted"`
 	Reported  bool          `json:"reported,omitempty"` // the policy is in mode report, so the use is not refused
-	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides, or if no role does
+	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides, or if the principal has no role
 	Roles     []roleVerdict `json:"roles"`
 	Rate      string        `json:"rate,omitempty"`
 }

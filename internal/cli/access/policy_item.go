@@ -27,7 +27,7 @@ type policyTarget struct {
 var whatKinds = [...]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "resource template"}
 
 // resolve finds an item by its name for clients, by SERVER/NAME, SERVER:NAME or its prefixed URI, or by its server's
-// own name if only one item has it.
+// own name if only one item has it. Otherwise it resolves name as an unlisted URI.
 func (k *inspection) resolve(name string) (*policyTarget, error) {
 	var own []policy.Item
 	var names []string

@@ -20,8 +20,8 @@ import (
 // absentTime limits the status request. The command works without its result.
 const absentTime = time.Second
 
-// absent returns the servers of the running gateway whose items are unknown because they are starting for the first
-// time or failed to start. It returns nil if the status is unavailable.
+// absent returns the servers of the running gateway whose items are unknown, for example because they are starting for
+// the first time, failed to start, or need a login. It returns nil with --config, or if the status is unavailable.
 func (f *gatewayFlags) absent(ctx context.Context) []status.Server {
 	if f.config != "" {
 		return nil

@@ -39,7 +39,7 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 	}
 	values, faults := a.fromFlags(f)
-	unasked := len(values) > 0 || a.yes && !a.decline // these flags mean that the user must not be asked
+	unasked := len(values) > 0 || a.yes && !a.decline // the flags answer the form, so the user is asked only about errors and missing values
 	byHand := a.person != nil && (len(faults) > 0 || len(f.missing(values)) > 0 || !unasked)
 	switch {
 	case byHand:

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// problemsOf lists the argument errors of a call rejected by validateArguments, one per line. It returns "" for other
-// errors.
+// problemsOf lists up to ten argument errors of a call that validateArguments rejected, one per line. The last line
+// says how to see the arguments. It returns "" for other errors.
 func problemsOf(rpc *client.RPCError) string {
 	var data struct {
 		Tool     string `json:"tool"`

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxArguments is the maximum size of arguments read from stdin, in bytes.
+// maxArguments is the maximum size of arguments read from stdin or from a file of --answer, in bytes.
 const maxArguments = 64 << 20
 
 // NewCall returns the call command.
@@ -76,7 +76,8 @@ to visit are printed, never opened.`,
 	return cmd
 }
 
-// jsonArguments returns the value of --json, or nil if it was not given.
+// jsonArguments returns the JSON object of --json, or nil if the flag was not given. It reads the object from stdin if
+// the value is "-".
 func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
 	if given == "" {
 		return nil, nil

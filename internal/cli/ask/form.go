@@ -161,7 +161,7 @@ func (f form) missing(values map[string]json.RawMessage) []string {
 	return names
 }
 
-// describe describes the permitted values.
+// describe returns the permitted values, the description, and the default or "optional", for the prompt of the field.
 func (f *formField) describe() string {
 	var words []string
 	switch {
@@ -185,7 +185,7 @@ func (f *formField) describe() string {
 	return strings.Join(words, "; ")
 }
 
-// optionList returns the numbered options.
+// optionList returns the numbered options, at most 50.
 func (f *formField) optionList() string {
 	const most = 50
 	var words []string

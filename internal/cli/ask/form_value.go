@@ -81,7 +81,8 @@ func yesOrNo(text string) (yes, ok bool) {
 	return false, false
 }
 
-// option finds an option by its value, its title or its number, in this order.
+// option finds an option by its exact value, otherwise by its value or title ignoring case, otherwise by its number. If
+// the field has no options, it returns the text.
 func (f *formField) option(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if len(f.options) == 0 {
@@ -149,7 +150,7 @@ func (f *formField) checkText(text string) error {
 	case f.MaxLength != nil && float64(n) > *f.MaxLength:
 		return fmt.Errorf("want at most %g characters, got %d", *f.MaxLength, n)
 	}
-	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // larger products are left to the server
+	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // if both are long, the server checks the pattern
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
 			return fmt.Errorf("want text that matches %s", terminal.OneLine(f.Pattern, 60))
 		}

@@ -75,7 +75,7 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 }
 
 // itemsOf returns the items of one server. If there are none and the name of another server is similar, it returns an
-// error. Otherwise the server may be unknown, or may offer no items of the kind.
+// error. Otherwise the result may be empty, because the server is unknown or offers no items of this kind.
 func itemsOf(items []protocol.Item, server string) ([]protocol.Item, error) {
 	var names []string
 	var of []protocol.Item

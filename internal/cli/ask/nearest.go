@@ -15,8 +15,8 @@ import (
 
 const (
 	meantTime  = 2 * time.Second // timeout for the list of names
-	meantNames = 2000            // maximum number of names that are compared
-	meantBytes = 128             // maximum length of names that are compared
+	meantNames = 2000            // maximum number of items whose names are compared
+	meantBytes = 128             // maximum length of names that are compared, in bytes
 )
 
 // notFound returns the kind and name of the unknown tool or prompt that an error of the gateway reports.

@@ -61,7 +61,8 @@ func NewPrompt() *cobra.Command {
 	return cmd
 }
 
-// promptArguments checks the pairs against the declared arguments and returns them as JSON. MCP 2025-11-25, server/prompts.
+// promptArguments checks the pairs against the declared arguments and returns them as JSON. It does not check the
+// arguments of a prompt that is not listed. MCP 2025-11-25, server/prompts.
 func promptArguments(ctx context.Context, c *client.Client, name string, pairs []command.Pair) ([]byte, error) {
 	items, err := c.List(ctx, protocol.Prompts)
 	if err != nil {

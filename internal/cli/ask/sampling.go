@@ -49,7 +49,7 @@ func (s sampling) String() string {
 	return b.String()
 }
 
-// last returns the last message.
+// last returns the content of the last message, or "" if there is none.
 func (s sampling) last() string {
 	if len(s.Messages) == 0 {
 		return ""

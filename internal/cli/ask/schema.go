@@ -90,8 +90,9 @@ func deeper(raw []byte, most int) bool {
 	return false
 }
 
-// open reports whether the schema permits arguments that it does not declare. It does if it declares none, has
-// patternProperties, or has additionalProperties other than false.
+// open reports whether arguments that the schema does not declare are accepted. They are if the schema declares none,
+// has patternProperties, or has additionalProperties other than false. If additionalProperties is absent, they are not,
+// although JSON Schema permits them.
 func (s *schema) open() bool {
 	return len(s.Properties) == 0 || s.PatternProperties != nil ||
 		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"

@@ -98,7 +98,7 @@ func (k *kinds) note(t string) {
 	}
 }
 
-// resolve returns the definition in s to which ref refers. Other references are not resolved.
+// resolve returns the definition in s to which ref refers. It resolves only #/$defs/NAME and #/definitions/NAME.
 func (s schema) resolve(ref string) (schema, bool) {
 	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
 		target, found := s.Defs[name]

@@ -118,7 +118,7 @@ func (p *changePrinter) printText(e admin.FollowEvent) error {
 
 // changeEvent is a line of -o json.
 type changeEvent struct {
-	Event string    `json:"event"` // change gap lost back
+	Event string    `json:"event"` // change, gap, lost or back
 	At    time.Time `json:"at"`    // when it was printed
 	*status.CatalogChange
 	Missed    uint64 `json:"missed,omitempty"`

@@ -164,8 +164,8 @@ func (b besideBar) Write(p []byte) (n int, err error) {
 	return len(p), err
 }
 
-// find sets what to measure: the server at --target, the servers of the configuration that serve would use, or with
-// neither raw servers.
+// find sets what to measure: the server at --target, the servers of the configuration that serve would use, or raw
+// servers if there is neither or with --self.
 func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
 		return command.UsageError("add --target URL", "--header needs --target")

@@ -52,7 +52,8 @@ func Write(cmd *cobra.Command, f *config.File, text string) error {
 	return err
 }
 
-// Save saves text as the configuration. If the file is new, Save also writes the JSON Schema next to it.
+// Save saves text as the configuration. If the file is new, Save also writes the JSON Schema next to it, unless a file
+// of that name exists. If writing the schema fails, Save only prints a warning.
 func Save(cmd *cobra.Command, f *config.File, text string) error {
 	defer HoldSignals()()
 	created := !f.Exists()

@@ -64,7 +64,7 @@ func ofFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error)
 	return cmd
 }
 
-// checkConfig prints the findings about the file.
+// checkConfig prints the findings about the file. It also checks the key file and the certificate that the file names.
 func checkConfig(cmd *cobra.Command, path string) error {
 	if path == "" {
 		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "specify a file: "+cmd.CommandPath()+" FILE")
@@ -93,7 +93,7 @@ func checkConfig(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// showConfig prints the effective configuration.
+// showConfig prints the effective configuration, or the defaults if there is no file.
 func showConfig(cmd *cobra.Command, path string) error {
 	if path == "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found; these are the defaults")

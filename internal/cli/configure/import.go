@@ -160,7 +160,8 @@ func noClientFile(client desktop.Client, path string) error {
 	return command.Fail(command.ExitFailed, fmt.Errorf("%s: no file %s", client.Title, path), "use --file if the file is in another place")
 }
 
-// take imports the servers of a client's file. It returns the servers that the configuration now contains.
+// take imports the servers of a client's file. It returns those of them that the changed configuration contains,
+// whether imported or already present.
 func (in *importer) take(client desktop.Client, f *config.File, host desktop.Host) (served []desktop.Found, err error) {
 	in.looked++
 	dir, err := os.Getwd()

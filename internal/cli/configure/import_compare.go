@@ -61,7 +61,8 @@ func (in *importer) expanded(e config.Entry) config.Entry {
 }
 
 // sameServer reports whether two entries are the same server, whatever their names. It ignores differences in spelling:
-// the full path of a program on PATH, npx with or without -y, @latest after a package, a slash at the end of a URL.
+// the full path of a program on PATH, npx with or without -y, @latest after a package, a slash at the end of a URL. The
+// entries must also agree on whether they are disabled, and on their tool filters.
 func (in *importer) sameServer(a, b config.Entry) bool {
 	a, b = normalize(in.expanded(a)), normalize(in.expanded(b))
 	return alike(a, b) && a.Disabled == b.Disabled && slices.Equal(a.ToolsDisabled, b.ToolsDisabled) &&

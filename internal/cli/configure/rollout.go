@@ -175,7 +175,8 @@ func reload(ctx context.Context, g *target.Gateway) error {
 	return nil
 }
 
-// reportStart prints the state of a server that should have started.
+// reportStart prints the state of a server that should have started. It returns an error if the server has failed,
+// waits for a login or is not listed.
 func (f *rolloutFlags) reportStart(ctx context.Context, g *target.Gateway, prefix string, server *status.Server, c rollout.Change) error {
 	outcome := c.OutcomeOf(server)
 	switch outcome {

@@ -56,7 +56,7 @@ func openVariables(f *config.File) (envTarget, error) {
 }
 
 // taken returns the value that a variable name already has. The environment of this process takes precedence over the
-// file, so a name that it sets to another value cannot be used.
+// file, so a name that the environment sets to another value cannot be used.
 func (t *envTarget) taken(name string) (string, bool) { return t.lookup(name) }
 
 // put adds variables to the file's future content. It returns text, the configuration at path, changed if necessary so

@@ -25,7 +25,7 @@ type rule struct {
 	foreign bool   // the message is from the server's program, not from the gateway or Go's library
 }
 
-// on returns a rule for servers of kind k. The pattern when ignores case.
+// on returns a rule for servers of kind k. Matching the pattern in when ignores case.
 func on(k kind, when, example, cause, fix string) rule {
 	return rule{kind: k, pattern: pattern.Lazy("(?i)" + when), cause: cause, fix: fix, example: example}
 }

@@ -61,7 +61,7 @@ type serverDoc struct {
 	Templates int              `json:"templates"`
 	Noise     int              `json:"noise,omitempty"`    // lines on stdout that are not messages
 	Invalid   []status.Invalid `json:"invalid,omitempty"`  // tools with invalid definitions
-	Findings  int              `json:"findings,omitempty"` // lint findings besides the tools in invalid
+	Findings  int              `json:"findings,omitempty"` // lint findings other than invalid schemas
 	Symptom   string           `json:"symptom,omitempty"`
 	Cause     string           `json:"cause,omitempty"`
 	Todo      string           `json:"todo,omitempty"`
@@ -215,7 +215,7 @@ func stderrLines(doc serverDoc) []string {
 	return lines
 }
 
-// end prints the document in the formats JSON and YAML.
+// end completes the document, and prints it in the formats JSON and YAML.
 func (d *diagnosis) end() error {
 	d.doc.OK = d.unhealthy == 0 && len(d.report.Faults) == 0
 	d.doc.Servers = []serverDoc{}

@@ -70,9 +70,10 @@ func (s symptom) summary(after time.Duration) string {
 	return text
 }
 
-// explain returns the possible causes of the failure with their fixes, the most likely first: warnings about the
-// program; then, if the server was reached, warnings about its arguments and values; then what the observed failure
-// suggests; then the other warnings.
+// explain returns the possible causes of the failure with their fixes, the most likely first. If the server was
+// reached, warnings about its arguments and values come first, otherwise warnings about its program. Then comes what
+// the observed failure suggests, unless the server was not reached and there is a warning about its program. The other
+// warnings follow. For a misconfigured server, all warnings come last.
 func (s symptom) explain() []advice {
 	cause, fix := s.diagnose()
 	usual := advice{cause, fix}

@@ -139,7 +139,8 @@ func (l *logPrinter) known(ctx context.Context) error {
 	return target.UnknownServer(l.server, names)
 }
 
-// line prints a line: time, server if the lines of all servers are printed, level, and text.
+// line prints a line. In the table format it prints the time, the server if the lines of all servers are printed, the
+// level, the text and the fields.
 func (l *logPrinter) line(e status.Event) error {
 	if l.format != output.Table {
 		raw, err := json.Marshal(e)

@@ -19,8 +19,7 @@ import (
 // statusWidth is the width of the output in columns. Single long words and the names of servers may exceed it.
 const statusWidth = 80
 
-// printStatus prints a snapshot for users: a summary, the servers, the reasons for failures, and
-// hints.
+// printStatus prints a snapshot for users: a summary, the servers, the reasons for failures, and hints.
 func printStatus(w io.Writer, s *status.Snapshot) error {
 	p := terminal.PaletteFor(w)
 	var b strings.Builder
@@ -123,7 +122,7 @@ func projectServers(p status.Project) string {
 }
 
 // printServerTable prints a line for each server. It omits the columns PARK and QUEUE if they are 0 for all servers,
-// and truncates names to the remaining width.
+// and truncates names to the remaining width, but to no less than 12 characters.
 func printServerTable(b *strings.Builder, servers []status.Server, p terminal.Palette) {
 	head := []string{"SERVER", "STATE", "READY", "TOOLS", "PROMPTS", "RES", "TEMPL", "RUN", "PARK", "QUEUE"}
 	rows := make([][]string, len(servers))
