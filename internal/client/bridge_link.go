@@ -153,7 +153,8 @@ func isNotBegun(f *protocol.Frame) bool {
 	return json.Unmarshal(e.Data, &data) == nil && data.Retryable
 }
 
-// notSent handles a message that did not reach the gateway. It is sent to the next gateway.
+// notSent handles a message that did not reach the gateway: it requeues the message for the next gateway and abandons
+// the session.
 func (s *bridgeState) notSent(gen uint64, i *bridgeItem, err error) {
 	if i == nil {
 		return
@@ -162,7 +163,8 @@ func (s *bridgeState) notSent(gen uint64, i *bridgeItem, err error) {
 	s.lostOn(gen, err)
 }
 
-// putBack requeues a message that was not executed.
+// putBack requeues a message that was not executed, if it is a request of the client or a notification for the current
+// session. Canceled requests, responses and the bridge's own requests are dropped.
 func (s *bridgeState) putBack(i *bridgeItem) {
 	note := i.kind == bridgeNote && i.frame.Kind == protocol.KindNotification && i.gen == s.gen
 	if !i.over && (i.kind == bridgeRequest || note) {
@@ -208,7 +210,7 @@ func (s *bridgeState) failed(f protocol.Frame, err error) {
 	s.refuse(f, protocol.BackendDisconnected, message, f.Method.Repeatable())
 }
 
-// denied returns the gateway's authentication error as the response to a request.
+// denied returns the gateway's error about authentication or rate limits as the response to a request.
 func denied(request protocol.Frame, why *RPCError) protocol.Frame {
 	var f protocol.Frame
 	data := why.Data

@@ -99,8 +99,9 @@ func versionOf(f protocol.Frame) string {
 	return result.ProtocolVersion
 }
 
-// rejoined restores the client's state in a new session: initialized, log level, subscriptions. It notifies the client that every list may have
-// changed. MCP 2025-11-25, basic/lifecycle.
+// rejoined restores the client's state in a new session: initialized, log level, subscriptions. It notifies the client
+// that every list may have changed. If the version differs from that of the first session, rejoined ends the bridge.
+// MCP 2025-11-25, basic/lifecycle.
 func (s *bridgeState) rejoined(f protocol.Frame) {
 	if f.Kind != protocol.KindResult {
 		s.lost(errors.New("the gateway rejected initialize: " + string(f.ErrorBytes())))

@@ -25,7 +25,7 @@ const (
 
 	bridgeMaxQueue = 1024     // maximum number of waiting messages of the client
 	bridgeMaxBytes = 64 << 20 // maximum size of these messages in bytes
-	bridgeMaxAsks  = 4096     // maximum number of requests of the server that the client has not answered
+	bridgeMaxAsks  = 4096     // from this number of open requests of the server on, withdrawn ones are forgotten
 )
 
 // bridgePhase is the state of the connection to the gateway.
@@ -189,7 +189,9 @@ func (s *bridgeState) clientNotification(f protocol.Frame) {
 	s.enqueue(bridgeItem{kind: bridgeNote, frame: f})
 }
 
-// cancelled removes a waiting request, or cancels it on the older link it was sent on. It returns false if neither applies.
+// cancelled handles the cancellation of a request. It removes a waiting request, and cancels a sent one on an older
+// link. For a request sent on the current link, or an unknown one, it returns false: the caller must forward the
+// notification.
 func (s *bridgeState) cancelled(f protocol.Frame) bool {
 	var p protocol.Params
 	if p.Scan(&f) != nil {

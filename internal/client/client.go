@@ -27,12 +27,13 @@ type Options struct {
 	Name, Version string // name and version of the program; the defaults are goblin-actor and devel
 	Project       string // project to use; "" for all servers
 	Key           string // API key; "" for none. Errors never contain it
-	// OnNotification receives notifications outside requests: list_changed, updated, log lines. The link's goroutines call it in the order of
-	// arrival. It stalls the connection while it runs.
+	// OnNotification receives all notifications except progress and cancellations, such as list_changed, updated and
+	// log messages. The link's goroutines call it in the order of arrival. It stalls the connection while it runs.
 	OnNotification func(method string, params json.RawMessage)
 	// Capabilities is the JSON object to declare in initialize; nil for none.
 	Capabilities json.RawMessage
-	// Answer answers requests of the server, if Capabilities declares them. If Answer is nil, all requests are refused.
+	// Answer answers requests of the server other than pings. Capabilities must declare what it can answer. If Answer
+	// is nil, these requests are refused.
 	Answer Answerer
 	// OnLost is called by the link's goroutines if the notification stream breaks (the link reopens it), the gateway no longer knows the
 	// session, or the connection ends. It may be nil.

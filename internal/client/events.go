@@ -47,8 +47,8 @@ func isRefusal(e *upstream.Received) bool {
 	return e.Ticket != 0 && e.Last && e.Frame.Kind == protocol.KindError && (!e.Frame.ID.Present() || string(e.Frame.IDBytes()) == "null")
 }
 
-// refusal returns the error of a response for which isRefusal is true. For HTTP 404 it wraps an
-// *upstream.StatusError, otherwise it is an *RPCError.
+// refusal returns the error of a response for which isRefusal is true. For HTTP 404, or if the response cannot be
+// decoded, it wraps an *upstream.StatusError, otherwise it is an *RPCError.
 func (c *Client) refusal(e *upstream.Received) error {
 	rpc := &RPCError{}
 	if e.Status == 404 || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {
@@ -123,7 +123,7 @@ func (c *Client) settleNote(ticket uint64) {
 	}
 }
 
-// end fails all pending requests.
+// end fails all pending requests, ends the open requests of the server, and reports the end to Options.OnLost.
 func (c *Client) end(err error) {
 	if err == nil {
 		err = ErrClosed

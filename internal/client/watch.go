@@ -52,7 +52,8 @@ type Watcher struct {
 	refused error         // returned by Tell
 }
 
-// Watch blocks until ctx ends, Tell returns an error, the gateway rejects the API key, or the first read fails. It returns the reason.
+// Watch blocks until ctx ends, Tell returns an error, the gateway rejects the API key, or the first connection or read
+// fails. It returns the reason.
 func (w *Watcher) Watch(ctx context.Context) error {
 	w.updated, w.doubt, w.pause = make(chan struct{}, 1), make(chan struct{}, 1), watchMin
 	o := w.Options
@@ -140,8 +141,9 @@ func (c *Client) ping(ctx context.Context) error {
 	return c.Ping(ctx)
 }
 
-// read reads the resource and reports its contents; with again, only if they have changed. If the server answers with an error, it reports the
-// error, unless no read has succeeded yet: then it returns it.
+// read reads the resource and reports its contents; with again, only if they have changed. An error response is
+// reported, too; but if no read has succeeded yet, or the API key was rejected, read returns it. All other errors are
+// returned.
 func (w *Watcher) read(ctx context.Context, c *Client, again bool) error {
 	result, err := c.Read(ctx, w.URI)
 	if _, answered := errors.AsType[*RPCError](err); answered && w.last != nil && !unauthenticated(err) {

@@ -17,7 +17,7 @@
 // of a variable, an env entry or a header.
 //
 // The package keeps no state except caches, and starts no goroutines. Its functions may be called concurrently. A
-// Config must not be modified after Parse has returned it.
+// Config must not be modified once other goroutines use it.
 package config
 
 //go:generate go run ./docgen ../../docs/config.md

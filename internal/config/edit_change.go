@@ -123,7 +123,7 @@ func (d *editor) remove(path []string) error {
 	return ErrByHand
 }
 
-// removeLines removes lines. If that joins two blank lines, it removes one of them.
+// removeLines removes the lines [from, to). If that joins two blank lines, it removes one of them.
 func (d *editor) removeLines(from, to int) {
 	if from > 0 && strings.TrimSpace(d.line(from-1)) == "" && strings.TrimSpace(d.line(to)) == "" {
 		from--

@@ -92,8 +92,8 @@ func void(n *node) bool {
 	return n == nil || n.empty() && n.text != "~" || (n.kind == list || n.kind == mapping) && len(n.items)+len(n.members) == 0
 }
 
-// Entries returns the servers of text as written, with references unresolved, as far as an Entry can represent them. The text need not be
-// valid.
+// Entries returns the servers of text as written, with references unresolved. It sets Name, Command, Args, Env, Cwd,
+// URL, Type, Headers, Disabled and ToolsDisabled; the other fields stay empty. The text need not be valid.
 func Entries(text string) []Entry {
 	servers := treeOf(text).member("mcpServers")
 	if servers == nil {

@@ -127,10 +127,10 @@ func (f *File) CheckWritable() error {
 	return w.Close()
 }
 
-// Replace atomically replaces the file with text, in the file's encoding and mode (0600 for a new file). Symbolic links are followed. A file
-// with several hard links is overwritten in place, so that all of them see the new text; if that fails halfway, the error names a file with
-// the complete text. With keep, the old content is saved next to the file, under the returned name. If the file has changed since OpenFile,
-// Replace returns ErrChanged. Errors are *FileError.
+// Replace atomically replaces the file with text, in the file's encoding and mode (0600 for a new file). Symbolic links
+// are followed. A file with several hard links is overwritten in place, so that all of them see the new text; if that
+// fails halfway, the error names a file with the complete text. With keep, the old content is saved next to the file,
+// under the returned name. If the file has changed since OpenFile, the error wraps ErrChanged. Errors are *FileError.
 func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	if err := f.unchanged(); err != nil {
 		return "", err
@@ -188,7 +188,7 @@ func overwrite(path string, data []byte) error {
 	return errors.Join(cmp.Or(err, w.Truncate(int64(len(data)))), w.Sync(), w.Close())
 }
 
-// unchanged returns ErrChanged if the file differs from what OpenFile read.
+// unchanged returns a *FileError that wraps ErrChanged if the file differs from what OpenFile read, or cannot be read.
 func (f *File) unchanged() error {
 	now, err := readUpTo(f.target, int64(len(f.raw))+1)
 	switch {

@@ -34,8 +34,9 @@ var filters = map[string]string{"disabledTools": "disabled", "includeTools": "al
 // elsewhere maps root keys for servers in a different format to the client that uses them.
 var elsewhere = map[string]string{"servers": "vscode", "context_servers": "zed"}
 
-// isForeign reports whether root is another program's file with MCP servers: JSON, with no key of the gateway except mcpServers. Such a file is
-// read as the other program would read it.
+// isForeign reports whether root is another program's file with MCP servers: JSON, with mcpServers or a key of
+// elsewhere, and with no other key of the gateway. The projects of Claude Code do not count as such a key. Such a file
+// is read as the other program would read it.
 func isForeign(source []byte, root *node) bool {
 	if root.kind != mapping || !beginsJSON(string(source)) {
 		return false
@@ -125,8 +126,8 @@ func (d *decoder) adoptEntry(server string, n *node) {
 	n.members = kept
 }
 
-// initHeaders returns the headers of init, the requestInit of entry, which clients built with the TypeScript SDK use. If the entry has headers,
-// it adds them there unless they are set already, and returns nil.
+// initHeaders returns the headers of init, the requestInit of entry, which clients built with the TypeScript SDK use.
+// If entry has headers of its own, initHeaders adds those that are not set there, and returns nil.
 func (d *decoder) initHeaders(server string, entry, init *node) *node {
 	for _, m := range init.members {
 		if m.key != "headers" {

@@ -67,9 +67,9 @@ func (d *decoder) says(path, key string) bool {
 	return false
 }
 
-// Gather returns the configuration with each group merged into one server. The merged server has the group's name,
-// and the position and settings of the first member. Projects that list a member refer to the group instead. c is not
-// modified.
+// Gather returns the configuration with each group merged into one server. The merged server has the group's name, and
+// the position and settings of the first member. Projects that list a member refer to the group instead. c is not
+// modified; if it has no groups, Gather returns c itself.
 func Gather(c *Config) *Config {
 	if !slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Group != "" }) {
 		return c
@@ -161,7 +161,8 @@ func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 	return s, number, false
 }
 
-// membersDiffer reports whether the members of a group differ in keys that affect connections, or in other keys.
+// membersDiffer reports whether the members of two groups differ in name, fault or keys that affect connections, or,
+// without connection, in other keys. A different number of members is a difference, too.
 func membersDiffer(a, b []Server, connection bool) bool {
 	return !slices.EqualFunc(a, b, func(a, b Server) bool {
 		if connection && (a.Name != b.Name || a.Fault != b.Fault) {

@@ -94,7 +94,7 @@ func distance(a, b string, limit int) int {
 	return min(last[len(t)], limit)
 }
 
-// syntaxHint guesses the cause of a syntax error.
+// syntaxHint returns a hint for the likely cause of a syntax error, or "".
 func syntaxHint(data []byte, line, column int) string {
 	lines := bytes.Split(data, []byte("\n"))
 	if line < 1 || line > len(lines) {

@@ -89,7 +89,7 @@ func (d *decoder) ask(kind, what string) (string, error) {
 	return d.runCommand(what)
 }
 
-// fit removes one trailing line feed, and rejects values that are empty, too large or not text.
+// fit removes one line ending from the end of a value, and rejects values that are empty, too large or not text.
 func fit(value string) (string, error) {
 	value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
 	switch {

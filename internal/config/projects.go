@@ -22,7 +22,7 @@ func (d *decoder) projects(to *[]Project, n *node, at place) {
 	})
 }
 
-// checkProjects reports unknown servers, empty lists, and labels that no server has.
+// checkProjects reports unknown and repeated servers, empty lists, and labels that no server has.
 func (d *decoder) checkProjects(c *Config) {
 	var names []string
 	for _, s := range c.Servers {

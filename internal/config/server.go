@@ -152,7 +152,7 @@ func (d *decoder) checkForwarded(s *Server, path string) {
 	seen := map[string]bool{}
 	for i, h := range s.ForwardHeaders {
 		at := d.itemPath(path, i)
-		member := func(key string) string { // its path, so that an unresolved reference only makes this server misconfigured
+		member := func(key string) string { // the path of the key itself, so that an unresolved reference only makes this server misconfigured
 			if path := join(at, key); d.written(path) {
 				return path
 			}

@@ -34,7 +34,8 @@ func (a *ServerAuth) UsesClientCredentials(lane string) bool {
 	return a.Type == "client" || lane == "" && a.As == "principal" && a.CatalogAs == "client"
 }
 
-// sendsAuthorization reports whether the file sets, or forwards from clients, an Authorization header for the server.
+// sendsAuthorization reports whether requests to the server have an Authorization header: one that the file sets, one
+// that is forwarded from clients, or the user of a URL.
 func (s *Server) sendsAuthorization() bool {
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -98,7 +99,8 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 	}
 }
 
-// checkLanes checks that calls with different logins never share a connection.
+// checkLanes makes sure that calls with different logins never share a connection: it sets the default of isolation,
+// and reports an unsuitable one.
 func (d *decoder) checkLanes(s *Server, at func(string) string) {
 	switch {
 	case !d.written(at("isolation")):
@@ -108,7 +110,8 @@ func (d *decoder) checkLanes(s *Server, at func(string) string) {
 	}
 }
 
-// isHTTPS reports whether text is an https URL. With local, an http URL of this machine is also allowed.
+// isHTTPS reports whether text is an https URL without user and fragment. Without local, the URL must have a path. With
+// local, an http URL of this machine is also allowed.
 func isHTTPS(text string, local bool) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" {

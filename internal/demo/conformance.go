@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The smallest possible image and sound.
+// A PNG image of one pixel, and the header of a WAV sound without samples, in base64.
 const (
 	redPixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 	silence  = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// oracleSteps is the number of progress steps of tools that ask: before the first question, between questions, and after the last.
+// oracleSteps is the number of progress steps of the tools consult, divine and council: before the questions, after the
+// replies, and before the result.
 const oracleSteps = 3
 
 // NewOracle returns a server that asks the user, the user's model and the client.

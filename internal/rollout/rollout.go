@@ -56,8 +56,9 @@ func AwaitCatalog(ctx context.Context, source status.Source, before uint64) erro
 	return nil
 }
 
-// Await polls the status until the change has taken effect or failed, at most limit. It returns the server as it is then, or nil if
-// there is none. It calls progress with each server that is still starting.
+// Await polls the status until the change has taken effect or failed, at most limit. It returns the server as it is
+// then, or nil if there is none. For a server that should not run, limit is at most leavingLimit, and nil means that
+// the server is gone or disabled. It calls progress with each server that is still starting.
 func (c Change) Await(ctx context.Context, source status.Source, limit time.Duration, progress func(*status.Server, time.Duration)) (*status.Server, error) {
 	began := time.Now()
 	if !c.Runs {

@@ -49,7 +49,8 @@ func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server 
 // DrainTime returns shutdown.drain of the configuration in force. It is safe for concurrent use.
 func (r *Reloader) DrainTime() time.Duration { return time.Duration(r.drain.Load()) }
 
-// reload reads and applies the file. An invalid file changes nothing and returns an error.
+// reload reads and applies the file. If the file is invalid, or if exposes or disarms rejects it, the previous
+// configuration stays in force and reload returns an error.
 func (r *Reloader) reload(ctx context.Context) error {
 	if r.cfg.Path == "" {
 		return fmt.Errorf("%w: this gateway was started without a file", status.ErrNotReloaded)

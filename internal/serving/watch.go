@@ -105,9 +105,10 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 	}
 }
 
-// unsettled returns the minimum time until all files have settled, or 0 if they have. The reason for the check, such as a SIGHUP, may
-// belong to a change before the one in progress. look is the number of the check, from 0. An empty file is checked twice,
-// since its modification time is still the old one during the system call that truncates it.
+// unsettled returns the minimum time until all files have settled, or 0 if they have. A file may be changing although
+// the event that caused the check, such as a SIGHUP, belongs to an earlier change. look is the number of the check,
+// from 0. An empty file is checked twice, since its modification time is still the old one during the system call that
+// truncates it.
 func unsettled(files []string, look int) (left time.Duration) {
 	for _, file := range files {
 		info, err := os.Stat(file)

@@ -104,7 +104,8 @@ func elsewhere(peer string) string {
 	return peer
 }
 
-// all prints found as a table. The columns fit their cells, or have the widths of their headers if follow is set.
+// all prints found as a table. The columns fit their cells, or, if follow is set, are at least as wide as their
+// headers.
 func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	if follow {
 		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {

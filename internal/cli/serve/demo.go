@@ -85,8 +85,8 @@ func runDemo(cmd *cobra.Command, s *demo.Server, listen string) error {
 	return demo.ServeHTTP(ctx, s, l, log)
 }
 
-// loopback completes a listen address and checks that it is a loopback address. Demo servers listen on no other,
-// because they have no authentication.
+// loopback completes a listen address and checks that its host is localhost or a loopback address. Demo servers listen
+// on no other, because they have no authentication.
 func loopback(address string) (string, error) {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = ":" + address

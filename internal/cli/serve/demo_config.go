@@ -7,7 +7,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// demoConfig returns the configuration that serve uses without a file: the built-in demo servers, run as processes of this program.
+// demoConfig returns the configuration that serve and stdio use without a file: the built-in demo servers notes and
+// clock, run as processes of this program.
 func demoConfig() (*config.Config, error) {
 	self, err := os.Executable()
 	if err != nil {

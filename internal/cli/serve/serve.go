@@ -136,7 +136,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	signals, handBack := endSignals()
 	defer handBack()
 	defer r.Start(ctx)()
-	notifySystemd(daemon.SdNotifyReady, log) // only now is SIGHUP handled
+	notifySystemd(daemon.SdNotifyReady, log) // after r.Start, which handles SIGHUP
 	err = waitForEnd(ctx, signals, failed, left, log)
 	drain(nil)
 	stop()

@@ -175,7 +175,8 @@ func (t *terminalLines) line(at time.Time, mark, server, text string) {
 	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, text[textIndent:])
 }
 
-// follow reports servers that become ready until ctx ends. It blocks.
+// follow reports servers that become ready until ctx ends. Once, after startingAfter, it reports the servers that are
+// still starting. It blocks.
 func (t *terminalLines) follow(ctx context.Context, snapshot func(context.Context) (*status.Snapshot, error)) {
 	slow := time.After(startingAfter)
 	for {

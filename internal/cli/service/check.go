@@ -42,7 +42,7 @@ func checkConfiguration(ctx context.Context, errOut io.Writer, d definition, sou
 func checkPorts(source string) error {
 	cfg, _ := config.Load(source)
 	if cfg == nil {
-		return nil // it has just been checked, so it is being edited; the start will report it
+		return nil // the file was valid a moment ago, so it is being edited; the start will report its errors
 	}
 	for _, address := range cfg.Listen {
 		l, err := net.Listen("tcp", address)

@@ -60,7 +60,7 @@ func newUninstall() *cobra.Command {
 	})
 }
 
-// forService makes cmd a command about an installed service. file is the service's definition.
+// forService makes cmd a command about an installed service. file is the path of the service's definition.
 func forService(cmd *cobra.Command, run func(ctx context.Context, out io.Writer, m manager, name, file string) error) *cobra.Command {
 	var name string
 	nameFlag(cmd, &name)
@@ -80,7 +80,7 @@ func forService(cmd *cobra.Command, run func(ctx context.Context, out io.Writer,
 	return cmd
 }
 
-// findService returns the definition of an installed service.
+// findService returns the service manager of this system and the path of an installed service's definition.
 func findService(name string) (m manager, file string, err error) {
 	if err := checkName(name); err != nil {
 		return nil, "", err
@@ -98,7 +98,7 @@ func findService(name string) (m manager, file string, err error) {
 	return m, file, err
 }
 
-// notInstalledHint lists the services that are installed beside file.
+// notInstalledHint lists the services that are installed beside file. If there are none, it suggests installing one.
 func notInstalledHint(file string) string {
 	var names []string
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*"+filepath.Ext(file))) // the pattern is valid
@@ -129,7 +129,8 @@ func startService(ctx context.Context, out io.Writer, m manager, name, file stri
 	return err
 }
 
-// settle returns an error if the service does not run, or no longer runs after settleTime.
+// settle returns an error if the service does not run after settleTime. If the manager's start waits until the gateway
+// is ready, settle returns nil as soon as the service runs.
 func settle(ctx context.Context, m manager, name string) error {
 	var last state
 	for deadline := time.Now().Add(settleTime); ; {

@@ -46,7 +46,7 @@ func logIn(name string) (string, error) {
 
 func (launchd) readLog(name string) string { return readFile(name) }
 
-// readFile returns the command that prints the log file.
+// readFile returns the path of the log file, or "" if it is unknown.
 func readFile(name string) string {
 	file, err := logIn(name)
 	if err != nil {

@@ -28,7 +28,7 @@ type manager interface {
 	// logFile returns the path of the log that the gateway writes, or "" if the manager keeps the log.
 	logFile(name string) (string, error)
 
-	// readLog returns the command that prints the log, for the user.
+	// readLog tells the user where the log is: it returns the path of the log file, or the command that prints the log.
 	readLog(name string) string
 
 	// tail returns the last lines of the log.
@@ -87,7 +87,8 @@ func thisManager() (manager, error) {
 // manualHint is the hint where no service manager can be used.
 const manualHint = "run \"goblin-actor serve\" from this system's own supervisor; \"goblin-actor service install --print\" prints what a service would run"
 
-// runner runs a program and returns its standard output. The error contains what the program printed to stderr.
+// runner runs a program and returns its standard output. The error contains the beginning of what the program printed,
+// stderr first.
 type runner func(ctx context.Context, program string, args ...string) (string, error)
 
 func runCommand(ctx context.Context, program string, args ...string) (string, error) {
@@ -109,7 +110,7 @@ func runCommand(ctx context.Context, program string, args ...string) (string, er
 	return out.String(), fmt.Errorf("%s %s: %w", program, strings.Join(args[:min(2, len(args))], " "), err)
 }
 
-// limited runs a command that ends within commandTime.
+// limited runs a command, and kills it after commandTime.
 func (r runner) limited(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, commandTime)
 	defer stop()

@@ -78,7 +78,7 @@ func (tasks) render(d definition) string {
 `)
 }
 
-// asciiXML replaces all other characters by references.
+// asciiXML replaces characters outside ASCII with character references.
 func asciiXML(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -91,8 +91,8 @@ func asciiXML(text string) string {
 	return b.String()
 }
 
-// quoteWindows quotes an argument, which is a path or a flag, so that a program of Windows reads it as one. A
-// file name contains no quotes.
+// quoteWindows quotes an argument, which is a path or a flag, so that a Windows program reads it as one argument. A
+// file name contains no quotes. Backslashes at the end are removed, because they would escape the closing quote.
 func quoteWindows(arg string) string {
 	if !strings.ContainsAny(arg, " \t") {
 		return arg

@@ -18,7 +18,7 @@ type Dialogue struct {
 
 	in    *bufio.Reader
 	got   chan typedLine // capacity 1
-	asked bool           // a goroutine is reading a line; Line uses that line if its question was canceled before the user answered
+	asked bool           // a goroutine is reading a line; if its question was canceled meanwhile, the next call of Line returns the line
 }
 
 type typedLine struct {
@@ -61,7 +61,8 @@ func (d *Dialogue) End() { <-d.turn }
 // Print formats a text and prints it.
 func (d *Dialogue) Print(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }
 
-// Line prints a prompt and returns the line that the user types. It returns ErrNoAnswer at the end of the input.
+// Line prints a prompt and returns the line that the user types. It returns ErrNoAnswer at the end of the input. If ctx
+// ends first, it returns the cause of ctx.
 func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
 	d.Print("%s", prompt)
 	if !d.asked {

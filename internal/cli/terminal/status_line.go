@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// StatusLine shows what a command is waiting for. On a terminal it updates one line; elsewhere it prints each text once.
+// StatusLine shows what a command is waiting for. On a terminal it updates one line; elsewhere it prints a line
+// whenever the text changes.
 type StatusLine struct {
 	w    io.Writer
 	live bool

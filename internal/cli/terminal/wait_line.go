@@ -16,7 +16,8 @@ type WaitLine struct {
 	shown string
 }
 
-// NewWaitLine returns a WaitLine on w. It shows nothing if w is not a terminal.
+// NewWaitLine returns a WaitLine on w. It shows nothing if w is not a terminal, or if PaletteFor returns no colors for
+// it.
 func NewWaitLine(w io.Writer) *WaitLine {
 	if !PaletteFor(w).on {
 		return &WaitLine{}
@@ -24,7 +25,7 @@ func NewWaitLine(w io.Writer) *WaitLine {
 	return &WaitLine{w: w}
 }
 
-// Show updates the line if it has changed.
+// Show updates the line if it has changed. It shows nothing until waitingAfter has passed.
 func (l *WaitLine) Show(names []string, after time.Duration) {
 	if l.w == nil || len(names) == 0 || after < waitingAfter {
 		return

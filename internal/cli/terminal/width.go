@@ -8,7 +8,8 @@ import (
 // usualColumns is the assumed width of a terminal that does not report one.
 const usualColumns = 80
 
-// Width returns the number of columns of the terminal w, or 0 if w is not a terminal.
+// Width returns the number of columns of the terminal w, but at least usualColumns/2. It returns 0 if w is not a
+// terminal.
 func Width(w io.Writer) int {
 	if !IsTerminal(w) {
 		return 0
