@@ -79,7 +79,7 @@ func (g *gatewayProcess) kill() {
 	g.cmd.Wait()
 }
 
-// drain stops the gateway with SIGTERM.
+// drain stops the gateway with SIGINT.
 func (g *gatewayProcess) drain() {
 	g.cmd.Process.Signal(os.Interrupt)
 	if err := g.cmd.Wait(); err != nil {
@@ -110,8 +110,8 @@ func demos(t *testing.T, names ...string) string {
 	return text
 }
 
-// If the gateway is killed and restarted, a client of stdio --connect notices only that the call in progress fails.
-// Subscriptions, log level and capabilities are restored.
+// If the gateway is killed or drained, and then restarted, a client of stdio --connect notices only that the call in
+// progress fails and that lists may have changed. Subscriptions, log level and capabilities are restored.
 func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 	for _, end := range []string{"killed", "drained"} {
 		t.Run(end, func(t *testing.T) {

@@ -126,8 +126,8 @@ func TestOddListsAreExplained(t *testing.T) {
 // keptError matches a line that stores or returns the error of a JSON decoder. Such errors name Go types.
 var keptError = regexp.MustCompile(`(err :?= |return )(json\.(Unmarshal|NewDecoder)|(d|in|dec|decoder)\.Decode)\(`)
 
-// Only package decode turns such errors into text. Other code discards them, compares them with nil, or returns them
-// from UnmarshalJSON, which decode calls.
+// Only package decode turns errors of a JSON decoder into text. Other code discards them, compares them with nil, or
+// returns them from UnmarshalJSON, which decode calls.
 func TestDecoderErrorsReachNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

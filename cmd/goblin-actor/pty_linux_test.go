@@ -136,7 +136,7 @@ func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Colors are only used on terminals.
+// Colors are used only on terminals, and not with NO_COLOR or TERM=dumb.
 func TestPalette(t *testing.T) {
 	p := newPTY(t)
 	for _, c := range []struct {

@@ -42,11 +42,13 @@ func TestMain(m *testing.M) {
 //
 //	daemon VAR args…   starts goblin-actor with args in the background. $VAR is the URL in its first line of stdout, and
 //	                   $VAR_PORT the port. Waits for gateways. At the end the program gets SIGTERM and must exit with 0.
+//	ended VAR          waits until the program that daemon VAR started has ended by itself; the exit code must be 0
 //	forge VAR          serves the test server forge over HTTP; its URL is $VAR
 //	interrupt args…    runs goblin-actor and interrupts it after its first line; requires exit code 130. With ! it must not
 //	                   print anything about the interruption.
 //	envsubst FILE      replaces $VAR in the file by the script's variables
-//	retry TEXT args…   repeats a command until its output contains TEXT, or with !TEXT does not
+//	retry TEXT goblin-actor args…
+//	                   repeats the command until it succeeds and its output contains TEXT, or with !TEXT does not
 //	certify NAME       writes NAME.crt and NAME.key, a self-signed certificate for localhost
 //	code N args…       runs goblin-actor and requires exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
@@ -205,7 +207,8 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// retry repeats a command until its output shows the effect of a file that has just been written.
+// retry repeats a command until it succeeds and its output contains TEXT, or with !TEXT does not contain it. Scripts
+// use it after they have written a file that takes effect a moment later.
 func retry(ts *testscript.TestScript, _ bool, args []string) {
 	text, absent := strings.CutPrefix(args[0], "!")
 	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(50 * time.Millisecond) {

@@ -44,8 +44,8 @@ mcpServers:
   ready: {command: PROGRAM, args: [demo, notes], env: {KEY: sworDfish}, labels: {token: sworDfish}}
 `
 
-// exercised contains command lines for every command. FILE stands for that configuration, BAD for an invalid one, GATE
-// for the running gateway.
+// exercised contains command lines for every command. FILE stands for a file with planted, BAD for one with withFaults,
+// DESKTOP for one with desktopFile, KEYS for a key file, and GATE for the URL of the running gateway.
 var exercised = map[string][]string{
 	"serve":           {"serve --config BAD", "serve --config FILE --listen http://u:sworDfish@h", "serve extra?token=sworDfish"},
 	"stdio":           {"stdio --config FILE", "stdio --connect http://127.0.0.1:9/?token=sworDfish", "stdio --connect ftp://h/?token=sworDfish"},

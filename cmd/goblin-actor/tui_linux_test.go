@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// consoleConfig has a server that works, one that fails with colored output, and one with a hostile description.
+// consoleConfig writes a configuration with a server that works, and one that fails after printing escape sequences.
 func consoleConfig(t *testing.T) string {
 	t.Helper()
 	self := programPath(t)
@@ -27,7 +27,7 @@ func consoleConfig(t *testing.T) string {
 	return path
 }
 
-// consoleHome sets directories for sockets and state.
+// consoleHome sets directories for sockets and state, and the type of the terminal.
 func consoleHome(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ga")

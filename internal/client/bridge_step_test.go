@@ -124,7 +124,7 @@ func TestBridgePasses(t *testing.T) {
 	b.link(1, upstream.Received{Ticket: 6, Last: true, Status: 413, Frame: b.frame(`"id":null,"error":{"code":-32600,"message":"Message too large"}`)})
 	b.want(`tell "id":3,"error":{"code":-32600,"message":"Message too large"}}`)
 
-	// Requests of the server, and the client's responses.
+	// A request of the server reaches the client. Only the client's first response to it is forwarded.
 	b.hear(1, 0, `"id":1,"method":"roots/list"`)
 	b.want(`tell "id":1,"method":"roots/list"`)
 	b.say(`"id":1,"result":{"roots":[]}`)

@@ -243,7 +243,7 @@ func TestNoHandshake(t *testing.T) {
 	})
 }
 
-// "" is a cursor, null is not.
+// page accepts an empty cursor, takes null as the end of the list, and rejects a list that is not an array.
 func TestPage(t *testing.T) {
 	if _, err := page([]byte(`{"tools":[{"name":"a"}],"nextCursor":""}`), protocol.Tools, new([]protocol.Item)); err != nil {
 		t.Error(err)

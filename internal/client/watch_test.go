@@ -118,7 +118,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// A resource that cannot be read at the start, and the end of the context, cause an error.
+// Watch returns an error if the resource cannot be read at the start, if no gateway is reachable, and when the context
+// ends.
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tell := func(WatchEvent) error { return nil }

@@ -19,7 +19,7 @@ func TestCorrected(t *testing.T) {
 	for _, c := range []struct {
 		goos    string
 		written CommandLine
-		want    CommandLine // "" = nothing is wrong
+		want    CommandLine // the zero value = nothing is wrong
 	}{
 		{"linux", CommandLine{"npx -y @scope/server", nil}, CommandLine{"npx", []string{"-y", "@scope/server"}}},
 		{"windows", CommandLine{"npx -y @scope/server", nil}, CommandLine{"npx", []string{"-y", "@scope/server"}}},

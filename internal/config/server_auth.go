@@ -35,7 +35,7 @@ func (a *ServerAuth) UsesClientCredentials(lane string) bool {
 }
 
 // sendsAuthorization reports whether requests to the server have an Authorization header: one that the file sets, one
-// that is forwarded from clients, or the user of a URL.
+// that is forwarded from clients, or one for the user in a URL.
 func (s *Server) sendsAuthorization() bool {
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {

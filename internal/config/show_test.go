@@ -16,7 +16,7 @@ func TestShow(t *testing.T) {
 	if err := Show(&b, cfg, report); err != nil {
 		t.Fatal(err)
 	}
-	got := withoutDefaults(b.String()) // so that a new key does not change the golden file; TestKeys covers it
+	got := withoutDefaults(b.String()) // so that a new key does not change the golden file; TestKeysAreReadShownAndCompared covers new keys
 	const golden = "testdata/full.show"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

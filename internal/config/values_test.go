@@ -51,7 +51,7 @@ func TestFullFile(t *testing.T) {
 	hub.Name, hub.Written, hub.Order = "git-hub", "Git Hub", 1
 	hub.URLs = []string{"http://user:hunter2@127.0.0.1:1/mcp?key=hunter2&team=core", "http://127.0.0.1:2/mcp"}
 	hub.Type, hub.Isolation, hub.MaxBackends = "http", "session", 64
-	hub.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Key": "hunter2"} // not sent: it has a Fault
+	hub.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Key": "hunter2"} // not sent, because the server has a Fault
 	hub.Fault = "headers.Authorization: variable TOKEN is not set"
 	hub.ForwardHeaders = []ForwardHeader{{From: "X-User-Token", To: "Authorization", Prefix: "Bearer "}}
 	hub.Tools.Invalid, hub.ValidateArguments = "hide", "off"

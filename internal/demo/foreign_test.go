@@ -161,7 +161,8 @@ func goSDKNotes(t *testing.T, transport func() mcp.Transport, version string) {
 	}
 }
 
-// A slow call reports progress, is canceled with its context, and leaves no goroutine behind.
+// A slow call reports progress, and is canceled with its context. The session stays usable: it lists tools and receives
+// updates.
 func TestGoSDKWait(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

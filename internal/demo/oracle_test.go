@@ -141,7 +141,7 @@ func TestOracleCancelled(t *testing.T) {
 	})
 }
 
-// The official Go client answers each kind of question, over each transport.
+// The official Go client answers each kind of question, over stdio and Streamable HTTP.
 func TestGoSDKOracle(t *testing.T) {
 	for name, transport := range map[string]mcp.Transport{
 		"stdio": &mcp.CommandTransport{Command: process(t, "oracle")},

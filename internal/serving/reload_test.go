@@ -12,7 +12,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A listener on a public address was opened with keys. A reload must not remove the keys while it is open.
+// While the gateway listens on a public address, a configuration is rejected if it would not permit that address: one
+// without keys, or one with keys but without TLS, a trusted proxy or `tls: off`.
 func TestReloadDoesNotExposeListeners(t *testing.T) {
 	for file, want := range map[string]bool{
 		"auth: {keys: k}\ntls: {cert: c, key: k}":             false,

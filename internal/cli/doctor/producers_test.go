@@ -29,7 +29,8 @@ import (
 	"goblin-actor/protocol/coding"
 )
 
-// failure is a server that fails, and the beginning of the cause that doctor must report.
+// failure is a server that fails, and the beginning of the cause that doctor must report. If cause is empty, the server
+// must be healthy.
 type failure struct{ name, entry, cause string }
 
 // Doctor explains the failures of real servers. The test provokes every alternative of the patterns that match texts of
@@ -149,7 +150,8 @@ func TestReportShowsPreviousFailure(t *testing.T) {
 // site serves MCP endpoints that fail, each at a separate path.
 type site struct{ mux *http.ServeMux }
 
-// answer serves a response at path. If body is not empty, it responds only to POST, like a server without event streams.
+// answer serves a response at path. If body is not empty, requests other than POST get status 405, as from a server
+// without event streams.
 func (s site) answer(path string, status int, body string, header ...string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < len(header); i += 2 {
@@ -163,8 +165,8 @@ func (s site) answer(path string, status int, body string, header ...string) {
 	})
 }
 
-// methods answers each request with the result or error for its method, or with that for "" if there is none. If this
-// is "hang", it sends no response.
+// methods answers each request with the result or error for its method, or with that for "" if there is none. For the
+// answer "hang", it sends no response.
 func (s site) methods(path string, answers map[string]string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		var m struct {

@@ -53,7 +53,7 @@ func newSystemd(r runner) manager { return systemd{r} }
 func newLaunchd(r runner) manager { return launchd{r, 501} }
 func newTasks(r runner) manager   { return tasks{r} }
 
-// The commands for the service managers, in order. A refused command is an error with a hint where a user can do something.
+// Each operation runs the right commands of the service manager, in order.
 func TestCommands(t *testing.T) {
 	ctx := t.Context()
 	for _, c := range []struct {

@@ -23,7 +23,8 @@ var awkward = definition{
 	user:    `PC\ana maría`,
 }
 
-// The definitions for all systems are as expected, and those in XML can be parsed.
+// The definitions equal the files in testdata. Those in XML are well-formed and contain the path of the configuration
+// unchanged.
 func TestDefinitions(t *testing.T) {
 	for file, m := range map[string]manager{"systemd.service": systemd{}, "launchd.plist": launchd{}, "task.xml": tasks{}} {
 		path := filepath.Join("testdata", file)
