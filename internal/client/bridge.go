@@ -24,8 +24,9 @@ const (
 // Bridge connects a client on in and out, with one message per line, to the running gateway at address (see
 // EndpointOf). If the gateway restarts, Bridge repeats the client's initialize, restores the log level and
 // subscriptions, and notifies the client that every list may have changed. Requests that had been sent are answered
-// with BACKEND_DISCONNECTED; others wait up to 20 s for the restarted gateway. key is the API key, or "". Messages
-// pass unchanged in both directions.
+// with BACKEND_DISCONNECTED; others wait up to 20 s for the restarted gateway. key is the API key, or "". Messages pass
+// unchanged in both directions, except that a request of the gateway gets a new id if the client still has one with the
+// same id.
 //
 // The client's first message selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session. Its
 // subscriptions/listen streams are reopened after a restart.

@@ -122,7 +122,7 @@ func (d *decoder) checkForwardedKeys(c *Config) {
 	}
 }
 
-// checkFiles warns about missing files.
+// checkFiles warns if the key file or a file of the certificate does not exist.
 func (d *decoder) checkFiles(c *Config) {
 	if d.read == nil {
 		return

@@ -211,7 +211,8 @@ func (s *Server) find(id string) *session {
 	return c
 }
 
-// add adds a session. If there are too many, it ends the one that has been idle without a stream for the longest time.
+// add adds a session. If there are too many, it ends the one that has been idle the longest. Sessions with a stream or
+// a call do not count as idle.
 func (s *Server) add(c *session) {
 	s.mu.Lock()
 	var oldest *session

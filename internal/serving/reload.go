@@ -50,7 +50,8 @@ func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server 
 func (r *Reloader) DrainTime() time.Duration { return time.Duration(r.drain.Load()) }
 
 // reload reads and applies the file. If the file is invalid, or if exposes or disarms rejects it, the previous
-// configuration stays in force and reload returns an error.
+// configuration stays in force and reload returns an error. It also returns an error if the keys or the certificate
+// cannot be read, or if applying takes longer than applyTime; then the new configuration is in force, or soon will be.
 func (r *Reloader) reload(ctx context.Context) error {
 	if r.cfg.Path == "" {
 		return fmt.Errorf("%w: this gateway was started without a file", status.ErrNotReloaded)

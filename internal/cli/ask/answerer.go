@@ -34,7 +34,7 @@ type answerer struct {
 	texts  map[string]string          // --answer KEY=VALUE, by field
 	about  string                     // describes the call in messages
 	ctx    context.Context            // the command's context; when it ends, open questions end too
-	person *questioner                // nil = there is no terminal
+	person *questioner                // nil = the user is not asked, because there is no terminal or because of --decline
 	errOut io.Writer
 	bar    *terminal.ProgressBar
 

@@ -106,7 +106,8 @@ func pairs(flag, separator string, words []string) ([]config.Variable, error) {
 	return list, nil
 }
 
-// addEntry adds the entry to the file and waits until the running gateway has applied the change.
+// addEntry adds the entry to the file and waits until the running gateway has applied the change. If the server fails
+// to start, afterFailedAdd decides about the entry.
 func addEntry(cmd *cobra.Command, path string, e config.Entry, gateway *rolloutFlags) error {
 	f, err := configfile.Open(path, true)
 	if err != nil {

@@ -53,7 +53,7 @@ changes in the meantime, is not touched.`,
 	return cmd
 }
 
-// clientNamed returns the client with that ID. The hint of its error lists the known clients.
+// clientNamed returns the client with the given ID. The hint of its error lists the known clients.
 func clientNamed(id string) (desktop.Client, error) {
 	client, ok := desktop.ByID(id)
 	if !ok {

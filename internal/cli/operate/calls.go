@@ -131,7 +131,7 @@ func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.Finishe
 	return list, nil
 }
 
-// callHead holds the column headers. With --follow, a column is as wide as its header.
+// callHead holds the column headers. With --follow, a column is at least as wide as its header.
 var callHead = []string{"WHEN    ", "CLIENT                ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
 
 func callCells(f status.FinishedCall) []string {

@@ -1,3 +1,3 @@
-// Package operate contains the commands that inspect and control a running gateway through its admin socket: status, logs, calls,
-// restart, drain and tui.
+// Package operate contains the commands that inspect and control a running gateway through its admin socket: status,
+// health, logs, calls, restart, drain and tui.
 package operate

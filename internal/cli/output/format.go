@@ -28,7 +28,7 @@ func (f *Format) AddFlag(cmd *cobra.Command) {
 	cmd.Flags().VarP(f, "output", "o", "output format: table, json or yaml")
 }
 
-// String, Set and Type implement pflag.Value.
+// String returns the name of the format. String, Set and Type implement pflag.Value.
 func (f *Format) String() string { return string(*f) }
 
 // Type names the flag's value in the help.

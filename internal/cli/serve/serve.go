@@ -159,7 +159,7 @@ type serveLogs struct {
 	log    *slog.Logger
 	level  *slog.LevelVar // minimum level; a reload changes it
 	events *status.Events // for the terminal UI and the admin socket
-	lines  *terminalLog   // output on a terminal; nil = stderr is not a terminal
+	lines  *terminalLog   // output on a terminal; nil = stderr is not a terminal, or log.format is not text
 }
 
 func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveLogs {

@@ -29,8 +29,8 @@ const (
 var volatile = pattern.Lazy(`[0-9:.TZ-]*[0-9]{2}:[0-9]{2}(:[0-9]{2})?[0-9:.TZ-]*|([0-9.]+(µs|ms|s|m|h))+`)
 
 // terminalLog is a slog.Handler that prints the log of serve on a terminal: a line for each server that becomes ready,
-// each fault once, reloads and the shutdown. "goblin-actor logs" shows the rest. With log.level debug, it prints the
-// same log as to a pipe.
+// faults, reloads and the shutdown. A fault that occurs again is only printed at its tenth, hundredth, … occurrence.
+// "goblin-actor logs" shows the rest. With log.level debug, it prints the same log as to a pipe.
 type terminalLog struct {
 	*terminalLines
 	text  slog.Handler // the log for pipes

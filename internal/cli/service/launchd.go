@@ -106,7 +106,7 @@ func escapeXML(text string) string {
 	return b.String()
 }
 
-// enable does nothing: launchd starts every agent in its directory at login.
+// enable only returns a remark: launchd starts every agent in its directory at login.
 func (launchd) enable(context.Context, definition, string) ([]string, error) {
 	return []string{"macOS ends agents when you log out, and starts them again when you log in"}, nil
 }

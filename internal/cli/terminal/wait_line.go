@@ -12,7 +12,7 @@ const waitingAfter = 2 * time.Second
 
 // WaitLine shows on a terminal which servers a command waits for. Elsewhere it prints nothing.
 type WaitLine struct {
-	w     io.Writer // nil = no terminal
+	w     io.Writer // nil = the line is not shown
 	shown string
 }
 
