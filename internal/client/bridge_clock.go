@@ -56,7 +56,8 @@ func (s *bridgeState) leave() {
 	s.do(bridgeEnd{})
 }
 
-// expire answers requests that have waited too long for a gateway.
+// expire refuses requests that have waited too long for a gateway, and drops notifications that have. If initialize has
+// waited too long, that applies to all waiting messages.
 func (s *bridgeState) expire() {
 	if s.phase == bridgeReady {
 		return

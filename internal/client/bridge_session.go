@@ -54,7 +54,7 @@ func (s *bridgeState) lost(why error) {
 	s.dropOwn()
 }
 
-// dropOwn removes the bridge's own requests of a lost session. They are repeated for the next one.
+// dropOwn removes the bridge's own requests of a lost session. All but a ping are repeated for the next one.
 func (s *bridgeState) dropOwn() {
 	s.drop(func(i bridgeItem) bool { return i.kind == bridgeAgain })
 	for _, ticket := range sorted(s.away) {
@@ -74,7 +74,7 @@ func (s *bridgeState) probe() {
 	s.send(s.gen, bridgeItem{kind: bridgePing, frame: s.own(protocol.MethodPing, nil)})
 }
 
-// greetedBy forwards the response to the client's initialize.
+// greetedBy forwards the response to the client's initialize. After an error, the client may send initialize again.
 func (s *bridgeState) greetedBy(f protocol.Frame) {
 	s.tell(f.Raw)
 	if s.greeted = f.Kind == protocol.KindResult; !s.greeted {
@@ -99,9 +99,10 @@ func versionOf(f protocol.Frame) string {
 	return result.ProtocolVersion
 }
 
-// rejoined restores the client's state in a new session: initialized, log level, subscriptions. It notifies the client
-// that every list may have changed. If the version differs from that of the first session, rejoined ends the bridge.
-// MCP 2025-11-25, basic/lifecycle.
+// rejoined handles the response to the initialize of a new session. If the client has sent notifications/initialized,
+// it restores the state of the session (initialized, log level, subscriptions) and notifies the client that every list
+// may have changed. If the version differs from that of the first session, it ends the bridge. If initialize failed, it
+// abandons the session. MCP 2025-11-25, basic/lifecycle.
 func (s *bridgeState) rejoined(f protocol.Frame) {
 	if f.Kind != protocol.KindResult {
 		s.lost(errors.New("the gateway rejected initialize: " + string(f.ErrorBytes())))

@@ -102,7 +102,7 @@ func (c *Client) ended(e upstream.Ended) {
 	c.settle(e.Ticket, outcome{err: fmt.Errorf("%s: %w", c.where, err)})
 }
 
-// settle completes the request with that ticket. Later calls for the same ticket do nothing.
+// settle completes the request or notification with that ticket. Later calls for the same ticket do nothing.
 func (c *Client) settle(ticket uint64, o outcome) {
 	c.mu.Lock()
 	p := c.pending[ticket]

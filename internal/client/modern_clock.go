@@ -46,7 +46,7 @@ func (s *modernState) tick() {
 	s.pump()
 }
 
-// leave answers open requests and ends the bridge.
+// leave refuses open requests, except subscriptions/listen, and ends the bridge.
 func (s *modernState) leave() {
 	for _, i := range slices.Concat(s.queue, s.later, s.lookup.waiting) {
 		if i.frame.Kind == protocol.KindRequest && !i.listen {

@@ -23,7 +23,7 @@ type headerLookup struct {
 	pages   int                           // pages of the list requested so far; 0 if no request is in progress
 }
 
-// learn stores the bindings of the tools in a result of tools/list. It ignores other messages.
+// learn reads the result of tools/list.
 func (l *headerLookup) learn(request, answer protocol.Frame) {
 	if request.Method != protocol.MethodToolsList || answer.Kind != protocol.KindResult || !bytes.Contains(answer.Raw, []byte("x-mcp-header")) {
 		return
@@ -47,8 +47,8 @@ func (l *headerLookup) over() []modernItem {
 	return waiting
 }
 
-// lookUp holds a call that was refused because of its headers, until the bridge has read the list of tools. It does
-// so once for each call, and reports whether it holds this one.
+// lookUp holds a call that was refused because of its headers, until the bridge has read the list of tools. It does so
+// once for each call, and returns false if it does not hold the call.
 func (s *modernState) lookUp(i *modernItem, f protocol.Frame) bool {
 	e := &RPCError{}
 	if i.frame.Method != protocol.MethodToolsCall || i.refetch || json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.HeaderMismatch) {

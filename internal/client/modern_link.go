@@ -119,7 +119,7 @@ func (s *modernState) up() {
 	}
 }
 
-// down pauses sending, because the gateway does not respond.
+// down pauses sending, because the gateway does not respond or is shutting down.
 func (s *modernState) down(err error) {
 	if s.phase == bridgeDown {
 		return

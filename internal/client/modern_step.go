@@ -15,7 +15,7 @@ const modernMaxAway = 4096
 // modernItem is a message to the gateway, waiting or sent.
 type modernItem struct {
 	frame   protocol.Frame
-	until   time.Time // deadline for sending it; zero for none
+	until   time.Time // deadline for sending it, zero for none; in later: when to send it again
 	refetch bool      // its headers have been looked up
 	listen  bool      // subscriptions/listen
 	acked   bool      // listen: the client has received the acknowledgment
@@ -30,7 +30,7 @@ type modernState struct {
 	out     []any     // effects of the step
 	retryAt time.Time // down: when to send waiting messages
 	pause   time.Duration
-	since   time.Time // ready: when the gateway first responded after being unreachable
+	since   time.Time // ready: when the gateway first responded, or first responded again after being unreachable
 	lost    bool      // the gateway has been unreachable
 	why     string    // why the gateway was unreachable
 	leaving time.Time // deadline after the client closed its input; zero before that
@@ -104,7 +104,8 @@ func (s *modernState) enqueue(i modernItem) {
 	s.size += len(i.frame.Raw)
 }
 
-// wait inserts a message at the front of the queue.
+// wait inserts a message at the front of the queue. If it has no deadline, it gets one, unless it is
+// subscriptions/listen.
 func (s *modernState) wait(i *modernItem) {
 	if i.until.IsZero() && !i.listen {
 		i.until = s.now.Add(bridgeHold)

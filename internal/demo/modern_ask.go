@@ -119,8 +119,8 @@ func (q question) fits(answer json.RawMessage) bool {
 	return protocol.InputKindOf(params, q.method, rawjson.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
 }
 
-// ask returns the result with the open questions. It omits requestState if there is nothing to keep, unless the tool
-// is stateful.
+// ask returns the result with the open questions. It omits requestState if there is nothing to keep, unless the tool is
+// stateful or the request had one.
 func (c *Call) ask(asks *inputRequired) (any, error) {
 	requests, err := inputRequests(asks.open)
 	if err != nil {

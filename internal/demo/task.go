@@ -17,7 +17,7 @@ const (
 	extensionTasks = "io.modelcontextprotocol/tasks"
 	needsTasks     = `{"extensions":{"` + extensionTasks + `":{}}}`
 
-	taskLife = 10 * time.Minute // a task is kept this long after its creation
+	taskLife = 10 * time.Minute // a task is kept for at least this long after its creation
 	taskPoll = 200 * time.Millisecond
 	maxTasks = 1024
 )
@@ -80,7 +80,7 @@ func (c *Call) Background(required bool, work Handler) (any, error) {
 	return created, nil
 }
 
-// addTask removes expired tasks and adds a task. It returns false if there are too many tasks.
+// addTask removes expired tasks and adds a task. It returns false if there are too many.
 func (s *Server) addTask(t *task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,8 @@ func (t *task) settle(status string, outcome map[string]any) {
 	}
 }
 
-// wait asks the client questions and returns when at least one answer has arrived.
+// wait asks the client questions and returns when at least one answer has arrived. It returns an error if ctx ends or
+// the task is over.
 func (t *task) wait(ctx context.Context, open []question) error {
 	if _, err := inputRequests(open); err != nil {
 		return err

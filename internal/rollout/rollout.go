@@ -26,6 +26,7 @@ type Change struct {
 }
 
 // Resolve looks up in the file under which name the gateway lists the server, and whether it starts on its first call.
+// It changes nothing if the server is not to run, or is not found.
 func (c *Change) Resolve(path string) {
 	cfg, _ := config.Outline(path)
 	if cfg == nil || !c.Runs {
@@ -37,7 +38,8 @@ func (c *Change) Resolve(path string) {
 	}
 }
 
-// AwaitCatalog waits until the catalog has another version than before, at most publishLimit.
+// AwaitCatalog waits until the catalog has another version than before, at most publishLimit. It returns nil even if
+// the version has not changed by then.
 func AwaitCatalog(ctx context.Context, source status.Source, before uint64) error {
 	for began := time.Now(); time.Since(began) < publishLimit; {
 		s, err := source.Status(ctx)
@@ -58,7 +60,8 @@ func AwaitCatalog(ctx context.Context, source status.Source, before uint64) erro
 
 // Await polls the status until the change has taken effect or failed, at most limit. It returns the server as it is
 // then, or nil if there is none. For a server that should not run, limit is at most leavingLimit, and nil means that
-// the server is gone or disabled. It calls progress with each server that is still starting.
+// the server is gone or disabled. Before each further poll, it calls progress with the server, if it is to run and is
+// listed, and the time waited.
 func (c Change) Await(ctx context.Context, source status.Source, limit time.Duration, progress func(*status.Server, time.Duration)) (*status.Server, error) {
 	began := time.Now()
 	if !c.Runs {
@@ -98,9 +101,9 @@ func (c Change) Await(ctx context.Context, source status.Source, limit time.Dura
 	}
 }
 
-// find returns the server of that name, or else the member of a group that has it. A removed server that is still
-// draining
-// may share the name of its successor, so find prefers a server that is neither draining nor stopped.
+// find returns the server of that name. A removed server that is still draining may share the name of its successor, so
+// the first one that is not draining or stopped is preferred. If there is no server of that name, find returns the
+// member of a group with that name.
 func find(s *status.Snapshot, name string) *status.Server {
 	var found *status.Server
 	for i := range s.Servers {
@@ -146,7 +149,7 @@ const (
 	Started                   // it is ready, or lazy and idle
 	Starting                  // it has neither started nor failed yet
 	NeedsLogin                // it waits for a login
-	Failed                    // its start failed
+	Failed                    // any other state: for example, its start failed or it is disabled
 )
 
 // OutcomeOf returns the outcome for a server that Await returned.
