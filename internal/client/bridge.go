@@ -28,11 +28,12 @@ const (
 // unchanged in both directions, except that a request of the gateway gets a new id if the client still has one with the
 // same id.
 //
-// The client's first message selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session. Its
-// subscriptions/listen streams are reopened after a restart.
+// The client's first request selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session.
+// Its subscriptions/listen streams are reopened after a restart.
 //
-// Bridge blocks until the client closes in (running calls then have five seconds), ctx ends, or writing to out fails. It does not close in and
-// out, and does not wait for a blocked Read.
+// Bridge blocks until the client closes in (running calls then have five seconds), ctx ends, writing to out fails, or a
+// restarted gateway negotiates a different protocol version. It does not close in and out, and does not wait for a
+// blocked Read.
 func Bridge(ctx context.Context, address, project, key string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	u, err := EndpointOf(address, project)
 	if err != nil {
@@ -172,7 +173,8 @@ func (b *bridge) step(ctx context.Context) (over bool, err error) {
 	return b.execute()
 }
 
-// choose selects the logic by the client's first message. A client whose server/discover failed may still send initialize.
+// choose selects the logic by the client's first request. A client whose server/discover failed may still send
+// initialize.
 func (b *bridge) choose(f *protocol.Frame) {
 	if f.Raw == nil || f.Kind != protocol.KindRequest {
 		return
@@ -195,7 +197,7 @@ func (b *bridge) choose(f *protocol.Frame) {
 	}
 }
 
-// logPhase logs a change of phase.
+// logPhase logs that the gateway is connected, or that the connection is lost.
 func (b *bridge) logPhase(was bridgePhase) {
 	switch is, version, why := b.state.standing(); {
 	case is == was:
@@ -264,7 +266,8 @@ func (b *bridge) openLink(gen uint64) {
 // errBridgeOver is returned to links after the bridge has ended.
 var errBridgeOver = errors.New("the bridge has ended")
 
-// read reads the client's lines, and splits batches (MCP 2025-03-26).
+// read reads the client's lines, and splits batches (MCP 2025-03-26). A read error or a line longer than bridgeMaxLine
+// counts as the end of the input.
 func (b *bridge) read(in io.Reader) {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 0, 64<<10), bridgeMaxLine)
@@ -302,7 +305,7 @@ func (b *bridge) hand(l bridgeLine) {
 	}
 }
 
-// writeLines writes until write is closed.
+// writeLines writes until write is closed or writing fails, which it reports on stuck.
 func (b *bridge) writeLines(out io.Writer) {
 	var line []byte
 	for frame := range b.write {

@@ -61,7 +61,7 @@ type Client struct {
 // pending is a sent request or notification. done receives exactly one outcome.
 type pending struct {
 	done  chan outcome // capacity 1
-	note  bool         // a notification, which is done when it is accepted
+	note  bool         // a notification or response, which is done when it is accepted
 	steps *steps       // progress; nil if the caller passed no callback
 }
 
@@ -77,7 +77,8 @@ type Progress struct {
 	Message string  `json:"message"`
 }
 
-// Dial connects to the gateway at addr (see ParseAddress) and initializes a session. The error wraps ErrUnreachable if there is no gateway.
+// Dial connects to the gateway at addr (see ParseAddress) and initializes a session. The error wraps ErrUnreachable if
+// there is no gateway or addr is not an MCP endpoint.
 func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	u, err := EndpointOf(addr, o.Project)
 	if err != nil {

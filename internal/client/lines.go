@@ -22,7 +22,7 @@ type lines struct {
 	mu     sync.Mutex
 	queue  []upstream.Outgoing
 	more   chan struct{} // capacity 1: wakes the writer
-	closed bool          // Close was called or reading has ended
+	closed bool          // Close was called, reading has ended, or writing has failed
 	err    error         // why the link ended; nil after Close
 }
 

@@ -14,7 +14,7 @@ import (
 // maxPages is the maximum number of pages in a list.
 const maxPages = 10_000
 
-// List returns the items of all pages.
+// List returns the items of all pages. More than maxPages pages are an error.
 func (c *Client) List(ctx context.Context, kind protocol.ItemKind) ([]protocol.Item, error) {
 	var items []protocol.Item
 	var cursor []byte // the raw JSON string

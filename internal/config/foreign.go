@@ -243,8 +243,8 @@ func (d *decoder) warnIgnored() {
 	d.warn(first.line, first.column, "", "ignored keys of another program: "+strings.Join(names, ", "), "")
 }
 
-// freeName returns a free name derived from a taken one. ok is false except in another program's file, because users can rename servers in
-// their own file.
+// freeName returns a free name derived from a taken one, for another program's file. ok is false if it finds none, and
+// always for the user's own file, in which the server can be renamed.
 func (d *decoder) freeName(name string, first map[string]member) (free string, ok bool) {
 	if !d.foreign || len(name)+3 > maxNameLength {
 		return name, false

@@ -178,7 +178,7 @@ func (s *Server) SameConnection(next *Server) bool {
 }
 
 // SameReplica reports whether the connection of replica i of was stays valid as replica j of next. A different number
-// of replicas does not matter.
+// of replicas does not matter. Without addresses, i and j must be equal.
 func SameReplica(was *Server, i int, next *Server, j int) bool {
 	a, b := *was, *next
 	switch {

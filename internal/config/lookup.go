@@ -105,7 +105,7 @@ func fit(value string) (string, error) {
 	return value, nil
 }
 
-// readSecretFile reads a file that other users must not be able to read.
+// readSecretFile reads a regular file. It returns an error if every user can read the file.
 func readSecretFile(path string) (string, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would block
 		return "", errors.New("not a regular file")

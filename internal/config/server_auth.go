@@ -23,7 +23,8 @@ func (s *Server) LaneOf(principal string) string {
 	return principal
 }
 
-// SameLogin reports whether a login to s is also valid for next: same address, same auth settings.
+// SameLogin reports whether a login to s is also valid for next: both log in, with the same first address and the same
+// auth settings.
 func (s *Server) SameLogin(next *Server) bool {
 	return s.LogsIn() && next.LogsIn() && s.URLs[0] == next.URLs[0] && reflect.DeepEqual(s.Auth, next.Auth)
 }

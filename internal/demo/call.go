@@ -32,8 +32,8 @@ type Call struct {
 	task     *task                      // the task that the call continues in; nil = none
 }
 
-// Bind decodes the arguments into v, a pointer to a struct. Unknown fields and type mismatches are errors that name
-// the argument.
+// Bind decodes the arguments into v, a pointer to a struct. Unknown fields and type mismatches are errors that name the
+// argument. Without arguments, v stays unchanged.
 func (c *Call) Bind(v any) error {
 	if len(c.Arguments) == 0 || string(c.Arguments) == "null" {
 		return nil

@@ -33,8 +33,7 @@ func (f *front) openEvents(stream *downstream.EventStream) {
 	})
 }
 
-// redirect makes the answer to a message go to the stream of its session. If there is no such stream, it refuses the
-// message
+// redirect sends the answer to a message to the stream of its session. If there is no stream, it refuses the message
 // and returns false.
 func (f *front) redirect(x *downstream.Exchange) bool {
 	f.mu.Lock()

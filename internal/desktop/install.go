@@ -41,8 +41,9 @@ func othersThan(o Ours) []string {
 	return []string{"url", "serverUrl", "headers"}
 }
 
-// Install returns text, the client's file, with the gateway's entry under name. An existing entry keeps its other keys, such as env. Install
-// returns ErrSame if nothing changes. Other errors are *SyntaxError or wrap ErrByHand.
+// Install returns text, the client's file, with the gateway's entry under name. An existing entry keeps its other keys,
+// such as env, except those of othersThan. Install returns ErrSame if nothing changes. Other errors are *SyntaxError or
+// wrap ErrByHand.
 func (c Client) Install(text, name string, o Ours) (string, error) {
 	text = orEmpty(text)
 	path := []string{c.key, name}
@@ -87,7 +88,8 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 	return edited, verify(text, edited, path, want)
 }
 
-// Remove returns text, the client's file, without the entry called name. dir is Found.Dir. Errors are like those of Install.
+// Remove returns text, the client's file, without the entry called name. dir is Found.Dir. Errors are *SyntaxError or
+// wrap ErrByHand.
 func (c Client) Remove(text, name, dir string) (string, error) {
 	path := []string{c.key, name}
 	if dir != "" {

@@ -49,7 +49,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// variable converts ${inner}. ok is false if it is literal text.
+// variable converts ${inner}. ok is false if it is literal text, or if only the client can resolve it; then the server
+// is marked as Skipped.
 func (t *translator) variable(inner string) (ours string, ok bool) {
 	kind, name, named := strings.Cut(inner, ":")
 	switch {
@@ -119,8 +120,9 @@ func variableName(s string) string {
 	return name
 }
 
-// Refer replaces every value of env and headers that has no reference with one, so that no secret is written to a configuration. It returns the
-// variables that must be set. taken maps the variables in use to their values; Refer adds to it.
+// Refer replaces every value of env and headers that is not empty and has no reference with one, so that no secret is
+// written to a configuration. It returns the variables that must be set. taken maps the variables in use to their
+// values; Refer adds to it.
 func Refer(e *config.Entry, taken map[string]string) []string {
 	var names []string
 	refer := func(list []config.Variable, nameOf func(string) string) {
