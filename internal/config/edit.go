@@ -65,8 +65,9 @@ func Names(text string) []string {
 
 // AddServer adds a server at the end of mcpServers in text, the configuration called name, and returns the result.
 //
-// Edits do not change any other byte, including comments, order and line endings. Their errors are *InvalidError or wrap ErrByHand,
-// ErrNoServer, ErrTaken or ErrSame. They read only the environment and envFiles, and write nothing.
+// Edits do not change any other byte, including comments, order and line endings. Their errors are *InvalidError or
+// wrap ErrByHand, ErrNoServer, ErrTaken or ErrSame. They read only the environment, envFiles and the files of ${file:…}
+// references, and write nothing.
 func AddServer(name, text string, e Entry) (string, error) {
 	for _, taken := range Names(text) {
 		if Slug(taken) == e.Name {

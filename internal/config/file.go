@@ -129,8 +129,9 @@ func (f *File) CheckWritable() error {
 
 // Replace atomically replaces the file with text, in the file's encoding and mode (0600 for a new file). Symbolic links
 // are followed. A file with several hard links is overwritten in place, so that all of them see the new text; if that
-// fails halfway, the error names a file with the complete text. With keep, the old content is saved next to the file,
-// under the returned name. If the file has changed since OpenFile, the error wraps ErrChanged. Errors are *FileError.
+// fails halfway, the Hint of the error names a file with the complete text. With keep, the old content is saved next to
+// the file, under the returned name. If the file has changed since OpenFile, the error wraps ErrChanged. Errors are
+// *FileError.
 func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	if err := f.unchanged(); err != nil {
 		return "", err

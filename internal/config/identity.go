@@ -66,7 +66,8 @@ func (d *decoder) rejectEmpty(n *node, at place) {
 	}
 }
 
-// checkRole reports settings of a role that are invalid or have no effect.
+// checkRole reports settings of a role that are invalid or have no effect. It replaces the names of projects with their
+// slugs.
 func (d *decoder) checkRole(r *Role, c *Config) {
 	at := join("policy.roles", r.Written)
 	for key, text := range map[string]string{"rate": r.Rate, "toolRate": r.ToolRate} {
@@ -102,7 +103,8 @@ func (d *decoder) checkRole(r *Role, c *Config) {
 	}
 }
 
-// checkPolicy checks roles, and reports bindings without effect or with an unknown role.
+// checkPolicy checks roles, and reports bindings without effect or with an unknown role. It replaces the names of roles
+// in bindings with their slugs.
 func (d *decoder) checkPolicy(c *Config) {
 	var names []string
 	for i := range c.Policy.Roles {

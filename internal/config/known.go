@@ -17,8 +17,9 @@ var plainVariables = pattern.Lazy(`^(?:HOME|USERPROFILE|USER|LOGNAME|USERNAME|HO
 // plainVariables matches the variable's name.
 var secretPlaces = pattern.Lazy(`^mcpServers\.\*\.(?:env\.|headers\.|auth\.clientSecret$)`)
 
-// noteSecrets records the secrets among resolved values. Values from files, the keyring and commands are always
-// secret. A variable's value is secret if it is used at a secret place, or if its name or form suggests a secret.
+// noteSecrets records the secrets among resolved values. Values from files, the keyring and commands are always secret.
+// A variable's value is secret if it is used at a secret place, or if its name or form suggests a secret. Values
+// shorter than secret.Shortest are not recorded.
 func (d *decoder) noteSecrets(values []resolved, at place) {
 	for _, v := range values {
 		switch {

@@ -22,7 +22,8 @@ func (d *decoder) projects(to *[]Project, n *node, at place) {
 	})
 }
 
-// checkProjects reports unknown and repeated servers, empty lists, and labels that no server has.
+// checkProjects reports unknown and repeated servers, empty servers or labels, and labels that no server has. It
+// replaces the names of servers with their slugs.
 func (d *decoder) checkProjects(c *Config) {
 	var names []string
 	for _, s := range c.Servers {

@@ -29,8 +29,9 @@ const (
 	colorHint   = `a name like green or default, or "#rrggbb" in quotes, because # starts a comment`
 )
 
-// SkinPath returns the file of skin name. A name with a path separator or a YAML extension is a path. Other names are files in
-// $XDG_CONFIG_HOME/goblin-actor/skins (by default in ~/.config). It returns "" if that directory is unknown.
+// SkinPath returns the file of skin name. A name with a path separator or a YAML extension is a path. Any other name
+// stands for the file NAME.yaml in $XDG_CONFIG_HOME/goblin-actor/skins (by default in ~/.config). It returns "" if that
+// directory is unknown.
 func SkinPath(name string, getenv func(string) string) string {
 	if strings.ContainsAny(name, `/\`) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" {
 		return name

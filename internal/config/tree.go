@@ -344,7 +344,8 @@ func (b *treeBuilder) tagged(n *node, a *ast.TagNode, path string, depth int) *n
 	return value
 }
 
-// join appends a key to a path. It quotes keys that contain punctuation.
+// join appends a key to a path. It shortens long keys, and quotes keys that are empty or contain punctuation or white
+// space.
 func join(path, key string) string {
 	key = clip(key)
 	if key == "" || strings.ContainsAny(key, ". []\"\t\n") {
