@@ -26,7 +26,7 @@ type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
 
-	path  string // path of the log; "" = the files were given as arguments
+	path  string // path of the log; "" = several files were given as arguments
 	files []string
 	trust audit.Trust
 	from  string // source of the key, for the output; "" = the log itself
@@ -77,7 +77,7 @@ func (v *auditVerifier) absent() error {
 }
 
 // readMarks sets the mark of the log. It uses the mark in the state file, or that of the running gateway if it is newer
-// and has the same key, or if the state file has none. Files given as arguments have no mark.
+// and has the same key, or if the state file has none. Several files given as arguments have no mark.
 func (v *auditVerifier) readMarks(ctx context.Context) {
 	if v.path == "" {
 		return

@@ -49,7 +49,7 @@ func (f *keyFlags) add(cmd *cobra.Command) {
 type keyFile struct {
 	path    string
 	cfg     *config.Config // nil = the key file was given with --file, or there is no configuration
-	lacking bool           // the configuration does not set auth.keys
+	lacking bool           // the configuration does not set auth.keys, or there is none
 }
 
 // find returns the key file. The configuration may have errors; for example, the key file that it names may not exist

@@ -46,7 +46,7 @@ func (g localLogin) Logout(ctx context.Context, w login.Request) error {
 }
 
 // startForLogin starts a gateway in this process with only the named server and with the state file. The returned
-// function stops it.
+// function stops it. If a running gateway uses the configuration, startForLogin returns an error.
 func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
 	cfg, err := configfile.Load(f.config, errOut)
 	if err != nil {

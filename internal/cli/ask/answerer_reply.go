@@ -152,8 +152,8 @@ func (a *answerer) nextSaid() (string, bool) {
 	return a.say[a.said-1], true
 }
 
-// listRoots returns the roots of --root. Without that flag it returns the current directory if a user or another flag
-// answers requests, otherwise none. It reports on stderr what was sent.
+// listRoots returns the roots of --root. Without that flag and --decline, it returns the current directory if a user or
+// another flag answers requests. Otherwise it returns none. It reports on stderr what was sent.
 func (a *answerer) listRoots() (json.RawMessage, error) {
 	list := a.roots
 	if len(list) == 0 && !a.decline && (a.person != nil || a.yes || len(a.given)+len(a.say) > 0) {

@@ -62,7 +62,7 @@ func clientNamed(id string) (desktop.Client, error) {
 	return client, nil
 }
 
-// install adds the entry to the client's file.
+// install adds the entry to the client's file, or with --print only prints it.
 func install(cmd *cobra.Command, id string, o installOptions) error {
 	client, err := clientNamed(id)
 	if err != nil {

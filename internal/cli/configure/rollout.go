@@ -51,8 +51,8 @@ func (f *rolloutFlags) save(cmd *cobra.Command, file *config.File, text, done st
 }
 
 // follow makes the gateways that run with the file reload it, waits until the change has taken effect, and prints the
-// result. The file stays edited in any case. An error means that a gateway did not apply the change, or that the server
-// is not running.
+// result. With --wait 0 it does nothing. The file stays edited in any case. An error means that a gateway did not apply
+// the change, or that the server is not running.
 func (f *rolloutFlags) follow(cmd *cobra.Command, path string, c rollout.Change) error {
 	f.out, f.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.wait <= 0 {
@@ -216,7 +216,7 @@ func (f *rolloutFlags) noteHidden(server *status.Server) {
 	}
 }
 
-// hintAtPrefix suggests omitting the prefix of a server if a tool's public name contains it twice.
+// hintAtPrefix suggests omitting the prefix of a server if the public names of most of its tools contain it twice.
 func (f *rolloutFlags) hintAtPrefix(ctx context.Context, g *target.Gateway, server string) {
 	items, err := g.Source.Items(ctx, 0)
 	if err != nil {

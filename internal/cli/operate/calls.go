@@ -155,7 +155,7 @@ func took(seconds float64) string {
 	return d.Round(time.Second).String()
 }
 
-// one prints a call in fixed columns, for --follow.
+// one prints a call for --follow. A table has fixed columns.
 func (c *callPrinter) one(f status.FinishedCall) error {
 	if c.format != output.Table {
 		raw, err := json.Marshal(f)
@@ -179,7 +179,7 @@ func (c *callPrinter) one(f status.FinishedCall) error {
 	return err
 }
 
-// all prints the finished calls and the running ones.
+// all prints the finished calls and, unless failed is set, the running ones.
 func (c *callPrinter) all(ctx context.Context, seen calls) error {
 	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 	defer cancel()
