@@ -45,7 +45,8 @@ func narrow(head []string, rows [][]string, width int) {
 	}
 }
 
-// RenderTable appends a table to out, with a header and columns padded to their widest cell.
+// RenderTable appends a table to out, with a header and columns padded to their widest cell. It omits columns that are
+// empty in every row.
 func RenderTable(out *strings.Builder, p terminal.Palette, head []string, rows [][]string) {
 	width := make([]int, len(head))
 	for _, row := range rows {

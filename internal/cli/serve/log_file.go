@@ -71,7 +71,8 @@ func (l *logFile) rotate() error {
 	return errors.Join(err, l.open())
 }
 
-// toLogFile runs a command with path in place of stderr, and prints its error there too.
+// toLogFile runs a command with the file at path in place of stderr, also for the error that the command returns. If
+// path is empty, it only runs the command.
 func toLogFile(cmd *cobra.Command, path string, run func() error) error {
 	if path == "" {
 		return run()
