@@ -43,8 +43,8 @@ func (f *Finding) Unwrap() error { return f.cause }
 
 // Report holds the findings about a file, in file order.
 type Report struct {
-	Faults   []*Finding // errors; with any of them the file is invalid and there is no Config
-	Warnings []*Finding // warnings; the Config is valid
+	Faults   []*Finding // errors; with any of them the file is invalid, and Load and Parse return no Config
+	Warnings []*Finding // warnings, which do not make the file invalid
 
 	origins map[string]origin // by path, for Show
 }

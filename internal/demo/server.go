@@ -22,8 +22,9 @@ const (
 	defaultPageSize  = 100  // items per page
 )
 
-// Server is an MCP server with its items and sessions. Create it with New and add its items
-// before serving; resources may also change later. It is safe for concurrent use.
+// Server is an MCP server with its items and sessions. Create it with New. Templates must be added before serving;
+// tools, prompts and resources may also change later. While it is served, all methods except AddTemplate may be called
+// concurrently.
 type Server struct {
 	Name, Version string
 	Instructions  string
@@ -197,7 +198,7 @@ func (s *Server) SetResource(r Resource) {
 	s.changed(protocol.NotificationResourcesListChanged)
 }
 
-// RemoveResource removes a resource and notifies all clients.
+// RemoveResource removes a resource and, if it existed, notifies all clients.
 func (s *Server) RemoveResource(uri string) {
 	s.mu.Lock()
 	_, known := s.resources[uri]
