@@ -18,8 +18,9 @@ const DefaultAddress = "127.0.0.1:8730"
 // ErrSocketPath is returned by ParseAddress for the path of an admin socket, which does not serve MCP.
 var ErrSocketPath = errors.New("is the path of an admin socket; use the gateway's URL or port")
 
-// EndpointOf is like ParseAddress, but returns the endpoint of a project ("" for all servers). The project is part of the path, so that a
-// gateway without it responds 404. An address that already names a project or a server is an error.
+// EndpointOf is like ParseAddress, but returns the endpoint of a project ("" for all servers). The project is part of
+// the path, so that a gateway without it responds 404. If project is not "", an address that already names a project or
+// a server is an error.
 func EndpointOf(addr, project string) (*url.URL, error) {
 	u, err := ParseAddress(addr)
 	if err != nil || project == "" {

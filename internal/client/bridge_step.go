@@ -75,7 +75,7 @@ type bridgeState struct {
 
 	hello     protocol.Frame            // the client's initialize
 	patience  time.Time                 // deadline for its response
-	greeted   bool                      // its response has been received
+	greeted   bool                      // its result has been received
 	version   string                    // negotiated version
 	announced protocol.Frame            // the client's notifications/initialized; Raw is nil until then
 	subs      map[string]protocol.Frame // the client's subscribe requests, by raw uri

@@ -34,8 +34,8 @@ func CheckFiles(cfg *config.Config) error {
 	return nil
 }
 
-// MetricsVisible reports whether any principal may see /metrics. With a policy, a role must permit it, which is easily
-// forgotten until a scrape fails.
+// MetricsVisible reports whether any principal may see /metrics. It returns true if the keys cannot be read. With a
+// policy, a role must permit it, which is easily forgotten until a scrape fails.
 func MetricsVisible(cfg *config.Config) bool {
 	p := policy.Compile(cfg.Policy)
 	if !cfg.Auth.On() {
