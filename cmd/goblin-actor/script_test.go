@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/*.txtar with the real program. Besides testscript's own commands there are
 //
 //	daemon VAR args…   starts goblin-actor with args in the background. $VAR is the URL in its first line of stdout, and
-//	                   $VAR_PORT the port. Waits for gateways. At the end the program gets SIGTERM and must exit with 0.
+//	                   $VAR_PORT the port. For serve, it waits until the gateway is ready. At the end the program gets
+//	                   SIGTERM and must exit with 0.
 //	ended VAR          waits until the program that daemon VAR started has ended by itself; the exit code must be 0
 //	forge VAR          serves the test server forge over HTTP; its URL is $VAR
 //	interrupt args…    runs goblin-actor and interrupts it after its first line; requires exit code 130. With ! it must not
