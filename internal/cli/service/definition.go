@@ -84,7 +84,7 @@ func configuration(flag string) (string, error) {
 // checkName returns an error if name cannot be the name of a service.
 func checkName(name string) error {
 	if name == "" || len(name) > maxName || config.Slug(name) != name {
-		return command.UsageError("use lower-case letters, digits and -", "--name %q is not valid", name)
+		return command.UsageError("use lower-case letters, digits and -", "the value of --name is not valid") // not shown, because it may be a secret by mistake
 	}
 	return nil
 }
