@@ -1,6 +1,8 @@
 package client
 
 import (
+	"time"
+
 	"encoding/json"
 
 	"goblin-actor/protocol"
@@ -17,7 +19,7 @@ func (s *modernState) notified(i *modernItem, f protocol.Frame) {
 		s.mayHaveChanged(i.frame)
 		return
 	}
-	i.acked = true
+	i.acked, i.until = true, time.Time{} // if the stream ends, it is opened again however long the gateway is away
 	s.tell(f.Raw)
 }
 

@@ -104,6 +104,7 @@ func TestModernClientSurvivesRestart(t *testing.T) {
 	m.want("OpenUp{1}", "Speak{1 2026-07-28}", "send #1 subscriptions/listen", "send #2 tools/call now")
 	m.hear(1, false, `"method":"notifications/subscriptions/acknowledged","params":{}`)
 	m.want(`tell "method":"notifications/subscriptions/acknowledged"`)
+	m.after(time.Hour)
 	m.hear(1, true, `"id":1,"result":{"resultType":"complete"}`) // the gateway drains
 	m.link(1, upstream.Ended{Ticket: 2, Err: errors.New("reset")})
 	m.want(`tell "id":2,"error":{"code":-31003`)
