@@ -27,8 +27,11 @@ type subscriptions struct {
 	waiting   int                            // updates that wait for a stream
 }
 
-// len returns the number of subscriptions that the client has or wants.
-func (u *subscriptions) len() int { return len(u.active) + len(u.pending) + len(u.reserving) }
+// full reports whether the client may not subscribe to r now. A resource counts once, however many requests for it are pending.
+func (u *subscriptions) full(r clientsubs.Resource) bool {
+	_, known := u.active[r]
+	return len(u.pending) >= clientsubs.MaxSubscriptions || !known && len(u.active)+len(u.reserving) >= clientsubs.MaxSubscriptions
+}
 
 // resources returns the resources that the client is subscribed to, in ascending order.
 func (u *subscriptions) resources() []clientsubs.Resource {
@@ -56,10 +59,10 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		out, _ = s.lookup(x, fault, denied, out)
 		return out
 	}
-	if s.subs.len() >= clientsubs.MaxSubscriptions {
+	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
+	if s.subs.full(r) {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
-	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	sub, known := s.subs.active[r]
 	if !known && s.missingReservations(r) > 0 {
 		return s.reserve(x, r, out)

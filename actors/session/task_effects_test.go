@@ -229,6 +229,34 @@ func TestSubscriptionsAreLimited(t *testing.T) {
 	}
 }
 
+// A resource whose subscribe is pending counts once, and a client may subscribe again to a resource at the limit.
+func TestPendingSubscriptionsCountOnce(t *testing.T) {
+	const subscribe = `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///r"}}`
+	for _, c := range []struct {
+		name      string
+		resources int
+		first     string // the first resource
+	}{
+		{"others", clientsubs.MaxSubscriptions - 1, "0"},
+		{"the same", clientsubs.MaxSubscriptions, "file:///r"},
+	} {
+		k := opened(t, 0)
+		for i := range c.resources {
+			uri := fmt.Sprint(i)
+			if i == 0 {
+				uri = c.first
+			}
+			put(&k.s.subs.active, clientsubs.Resource{Server: "one", URI: uri}, &clientsubs.Subscription{})
+			if i > 0 {
+				put(&k.s.subs.pending, uint64(i+100), subscribing{})
+			}
+		}
+		if got := k.step(k.from(subscribe)); got != "subscribing" {
+			t.Errorf("%s: %q, want subscribing", c.name, got)
+		}
+	}
+}
+
 // Without authentication, subscriptions are not counted, so nothing is returned to the gateway.
 func TestNothingToRelease(t *testing.T) {
 	k := opened(t, 0)
