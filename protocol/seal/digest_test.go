@@ -13,8 +13,8 @@ import (
 func TestDigest(t *testing.T) {
 	name := []byte(`"n"`)
 	of := func(arguments string) [32]byte { return Digest("tools/call", name, []byte(arguments)) }
-	// All requests in a line have the same digest. Requests in different lines have different digests.
-	lines := [][]string{
+	// Arguments in the same group have the same digest. Those in different groups have different digests.
+	groups := [][]string{
 		{`{}`, ` { } `},
 		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, "{\n\t\"b\" : 2 ,\r\n \"\\u0061\" : 1 }"},
 		{`{"a":1.0,"b":2}`}, {`{"a":"1","b":2}`}, {`{"a":1e0,"b":2}`},
@@ -25,17 +25,17 @@ func TestDigest(t *testing.T) {
 		{`{"x":{"b":[{"d":1,"c":2}],"a":3}}`, `{"x":{"a":3,"b":[{"c":2,"d":1}]}}`},
 	}
 	seen := map[[32]byte]string{}
-	for _, line := range lines {
-		first := of(line[0])
-		for _, other := range line[1:] {
+	for _, group := range groups {
+		first := of(group[0])
+		for _, other := range group[1:] {
 			if of(other) != first {
-				t.Errorf("%s and %s have different digests", line[0], other)
+				t.Errorf("%s and %s have different digests", group[0], other)
 			}
 		}
 		if before, ok := seen[first]; ok {
-			t.Errorf("%s and %s have the same digest", before, line[0])
+			t.Errorf("%s and %s have the same digest", before, group[0])
 		}
-		seen[first] = line[0]
+		seen[first] = group[0]
 	}
 	if Digest("tools/call", name, nil) != of(`{}`) {
 		t.Error("no arguments are not {}")

@@ -15,7 +15,7 @@ import (
 // Sizes in bytes.
 const (
 	MaxInner = 64 << 10  // maximum size of a server's own requestState, including quotes
-	MaxText  = 112 << 10 // maximum size of a text that Open accepts; larger than any result of Seal
+	MaxText  = 116 << 10 // maximum size of a text that Open accepts; no result of Seal is larger
 
 	maxName  = 4 << 10 // maximum size of each string in a State
 	version  = 2

@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 	large := testState()
 	large.Inner = bytes.Repeat([]byte("x"), MaxInner)
 	large.Principal = strings.Repeat("p", maxName)
-	large.Node, large.Server, large.Method = large.Principal, large.Principal, large.Principal
+	large.Node, large.Server, large.Method, large.Project = large.Principal, large.Principal, large.Principal, large.Principal
 	for i, v := range append(states, large) {
 		got, err := s.Open(mustSeal(t, s, v), testNow)
 		if err != nil || !same(got, v) {
