@@ -120,7 +120,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// If the policy denies call_tool itself, its calls are denied whatever they name. A policy that only reports them does so, too.
+// If the policy denies call_tool itself, each of its calls is denied, whatever tool it names. In report mode, each such call is
+// reported.
 func TestDeniedByTheToolThatCalls(t *testing.T) {
 	for _, params := range []string{`{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, `{"name":"gateway_call_tool","arguments":{"name":"files_none"}}`} {
 		for _, mode := range []string{"enforce", "report"} {

@@ -88,7 +88,7 @@ func TestSomeListed(t *testing.T) {
 	}
 }
 
-// A server that does not offer a list that it has declared is ready, and the list is empty.
+// A server that declares a list but answers it with "Method not found" becomes ready without another attempt.
 func TestListNotThere(t *testing.T) {
 	o := syncing(t)
 	o.step(o.frame(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}`))

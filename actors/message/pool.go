@@ -303,7 +303,7 @@ const (
 	Handshaking   Phase = "handshaking"   // initialize was sent
 	Syncing       Phase = "syncing"       // the lists are being fetched
 	Ready         Phase = "ready"         // calls are sent to the server
-	Waiting       Phase = "waiting"       // the last attempt failed; the next one is scheduled
+	Waiting       Phase = "waiting"       // the last attempt failed or the connection was lost; the next attempt is scheduled
 	Draining      Phase = "draining"      // accepts no new calls; running ones may finish
 	Stopped       Phase = "stopped"       // permanently
 	Disabled      Phase = "disabled"      // by configuration

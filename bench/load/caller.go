@@ -96,7 +96,7 @@ func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	switch {
 	case f != nil && f.Kind == protocol.KindError:
 		var said struct{ Message string }
-		_ = json.Unmarshal(f.ErrorBytes(), &said) // without a message, the name suffices
+		_ = json.Unmarshal(f.ErrorBytes(), &said) // the message is optional, because what already names the error
 		return nil, fmt.Errorf("%s: %.200s", what, said.Message)
 	case what != "":
 		return nil, fmt.Errorf("%s: %.300q", what, body)

@@ -16,8 +16,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// serve serves one HTTP/1.1 connection. It supports only what the gateway and the load generator send. On any other
-// input it closes the connection.
+// serve serves one HTTP/1.1 connection. It supports only what the gateway and the load generator send. It answers
+// other methods with 405 and invalid bodies with 400, and closes the connection if it cannot read the request.
 func (s *rawServer) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)

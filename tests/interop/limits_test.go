@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// limit is a feature that a peer lacks, whichever peer it talks to.
+// limit is a reason, other than the gateway, why a conversation fails: a peer lacks a feature, or the specification rules it out.
 type limit struct {
 	key     string // letter in the matrix
 	applies func(c caller, f *fixture, talk string) bool

@@ -29,7 +29,7 @@ reported as a fault if it grows faster than linearly: if the cost per unit more 
 	flags.StringVar(&o.Behind, "behind", process.ServerKinds[0], "servers behind the gateway: "+strings.Join(process.ServerKinds, ", "))
 	flags.StringVar(&o.Clients, "clients", process.Eras[0], "era of the clients: "+strings.Join(process.Eras, ", "))
 	flags.IntVar(&o.Most, "most", 0, "skip sizes above this one (default none)")
-	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "time of calls per size")
+	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long to send calls at each size")
 	return newMeasure(cmd, func() error { return o.Default().Validate() },
 		func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error) {
 			o.Program, o.Commit, o.Command = program, commit, command

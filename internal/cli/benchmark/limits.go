@@ -68,7 +68,7 @@ thousand times.`,
 	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
 	flags.StringVar(&f.Args, "args", "", "the arguments of --tool, as a JSON object")
 	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
-	flags.StringSliceVar(&f.Eras, "era", nil, "eras of the clients: legacy, modern; with raw servers also legacy-modern and modern-legacy (default legacy,modern)")
+	flags.StringSliceVar(&f.Eras, "era", nil, "eras to measure: legacy, modern; with raw servers also pairs CLIENT-SERVER, such as legacy-modern (default legacy,modern)")
 	flags.StringSliceVar(&f.Transports, "transport", nil, "transports of raw servers: http, stdio (default http,stdio)")
 	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "maxConcurrent of raw servers, one measurement each (default 64)")
 	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(limits.Raises, ", ")+"; all except clients and rate need raw servers")

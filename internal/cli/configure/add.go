@@ -29,8 +29,8 @@ there is no configuration, the command creates ./goblin.yaml and, next to it, a 
 A gateway that runs with this file starts the server at once. The command waits and prints the result. If the server does
 not start, the command asks whether to keep the entry; use --keep or --keep=false to decide without being asked.
 
-Values are stored as you write them. Write ${TOKEN} in single quotes: the gateway then replaces it when it starts the server,
-and the secret is not stored in the file.`,
+Values are stored as you write them. Put ${TOKEN} in single quotes, so that your shell does not expand it. The gateway replaces it
+when it loads the configuration, so the secret is not stored in the file.`,
 		Example: `  goblin-actor add files -- npx -y @modelcontextprotocol/server-filesystem /srv/notes
   goblin-actor add issues https://example.org/mcp --header 'Authorization: Bearer ${ISSUES_TOKEN}'`,
 		Args: command.Args(2, -1, "a name, and a URL or a command after --"),
