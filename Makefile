@@ -190,7 +190,7 @@ reproducible: $(TOOLS)/goreleaser ## build the release twice, in different direc
 PUBLISHED ?= bin/published
 publish-as: ## copy the module to PUBLISHED (bin/published) under the module path MODULE, such as github.com/you/goblin-actor, and build and test it there
 	@test -n "$(MODULE)" || { echo "no module path given; run make publish-as MODULE=github.com/you/goblin-actor"; exit 2; }
-	rm -rf $(PUBLISHED)
+	rm -rf bin/published # another directory must be empty: it may be a repository
 	go run ./contrib/release/publish $(MODULE) $(PUBLISHED)
 	cd $(PUBLISHED) && go build ./... && go vet ./... && go test -timeout 1h ./...
 

@@ -113,7 +113,7 @@ func (e *Ended) ErrorType() string {
 	return e.Outcome.String()
 }
 
-// boundedError returns an error.type as a label: a server can invent codes, so only those of JSON-RPC and MCP are told apart.
+// boundedError returns the label for an error.type. Servers can invent codes, so only those of JSON-RPC and MCP have their own labels.
 func boundedError(class string) string {
 	if class == "" || class[0] > '9' { // not a number; strconv allocates its errors
 		return class

@@ -31,8 +31,8 @@ func testGone(t *testing.T, what string, pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// testState returns the state letter of a process on Linux, and "" elsewhere or if there is no such process. For testGone, a zombie
-// has ended: if it is an orphan, reaping it is the task of the machine's init.
+// testState returns the state letter of a process on Linux, and "" elsewhere or if there is no such process. testGone
+// treats a zombie as ended, because the machine's init has to reap orphans.
 func testState(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
