@@ -24,13 +24,27 @@ type FinishedCall struct {
 	Number  uint64    `json:"number"` // increasing, in the order in which calls end
 	Session string    `json:"session"`
 	Client  string    `json:"client,omitempty"` // name and version
-	Server  string    `json:"server"`
+	Server  string    `json:"server"`           // empty = no server: the item is unknown
 	Method  string    `json:"method"`
 	Item    string    `json:"item,omitempty"`   // name or URI as the server defines it
 	Public  string    `json:"public,omitempty"` // the public name; empty = unknown
 	Outcome string    `json:"outcome"`          // label of goblin_calls_total
 	Began   time.Time `json:"began"`
 	Seconds float64   `json:"seconds"` // time from arrival to answer
+
+	Who     string `json:"who,omitempty"`     // name of the principal; empty = no authentication
+	Backend string `json:"backend,omitempty"` // connection that carried the call, as <replica>.<incarnation>; empty = none, or unknown
+	Version string `json:"version,omitempty"` // protocol version of the client
+	Peer    string `json:"peer,omitempty"`    // protocol version of the server on that connection
+	Code    string `json:"code,omitempty"`    // name of the gateway's error, or number of the server's; empty = a result
+	Error   string `json:"error,omitempty"`   // the first bytes of the error's text
+	In      int64  `json:"in,omitempty"`      // bytes of the request
+	Out     int64  `json:"out,omitempty"`     // bytes of the answer
+
+	Taken    time.Time `json:"taken,omitzero"`    // when the call left the queue for Backend
+	Written  time.Time `json:"written,omitzero"`  // when the request reached the server
+	Asked    time.Time `json:"asked,omitzero"`    // when the server first sent a request to the client
+	Answered time.Time `json:"answered,omitzero"` // when the server's answer arrived
 }
 
 // Failed reports whether the caller got an error, or a result with isError.
@@ -131,7 +145,10 @@ func (s *ServerMetrics) finishedAfter(after uint64, out []FinishedCall) []Finish
 	for _, ring := range []*callRing{&s.finished.newest, &s.finished.failed} {
 		for _, c := range ring.calls {
 			if c.number > after {
-				out = append(out, FinishedCall{c.number, c.Session, c.Client, s.name, c.Method.String(), c.Item, c.Public, c.Outcome.String(), c.Began, c.Took.Seconds()})
+				out = append(out, FinishedCall{
+					Number: c.number, Session: c.Session, Client: c.Client, Server: s.name, Method: c.Method.String(), Item: c.Item, Public: c.Public,
+					Outcome: c.Outcome.String(), Began: c.Began, Seconds: c.Took.Seconds(),
+				})
 			}
 		}
 	}

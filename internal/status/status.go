@@ -98,6 +98,11 @@ type Server struct {
 	Settled     bool      `json:"settled"`              // every replica has been ready or has failed, so /readyz does not wait for the server
 	FailedFirst bool      `json:"failedFirst"`          // the first attempt failed
 	CachedSince time.Time `json:"cachedSince,omitzero"` // the items are from this time; zero = they are current
+
+	LastError      string    `json:"lastError,omitempty"`      // why the server was last unavailable; kept until it has been ready for 10 minutes
+	LastErrorAt    time.Time `json:"lastErrorAt,omitzero"`     // when the newest attempt failed or the connection was lost
+	LastErrorTries int       `json:"lastErrorTries,omitempty"` // number of failures since the server was last ready for 10 minutes
+	QueueWaits     string    `json:"queueWaits,omitempty"`     // what the queued calls wait for, in plain words
 }
 
 // Backend is the state of one connection to a server.
@@ -115,7 +120,11 @@ type Backend struct {
 	NextAttempt time.Time `json:"nextAttempt,omitzero"`
 	Since       time.Time `json:"since"`
 	InFlight    int       `json:"inFlight"`
+	For         string    `json:"for,omitempty"`   // what the connection carries, and for which clients, in plain words
+	Tries       int       `json:"tries,omitempty"` // failed attempts in a row
 	Noise       int       `json:"noise,omitempty"` // lines on stdout that were not messages
+	FirstNoise  string    `json:"firstNoise,omitempty"`
+	LastNoise   string    `json:"lastNoise,omitempty"`
 	Stderr      []string  `json:"stderr,omitempty"`
 }
 
@@ -146,6 +155,12 @@ type Call struct {
 	State    string    `json:"state"`            // queued | written | parked
 	Began    time.Time `json:"began"`
 	Deadline time.Time `json:"deadline,omitzero"`
+
+	In       int64     `json:"in,omitempty"`       // bytes of the request
+	Taken    time.Time `json:"taken,omitzero"`     // when the call left the queue
+	Written  time.Time `json:"written,omitzero"`   // when the request reached the server
+	Asked    time.Time `json:"asked,omitzero"`     // when the server first sent a request to the client
+	WaitsFor string    `json:"waitsFor,omitempty"` // what must happen next, in plain words: a free slot, the server, an answer of the user
 }
 
 // Subscription is a client's subscription to a resource.
