@@ -12,6 +12,7 @@ type Picture struct {
 	Items            *status.Items // never nil
 	Events           []status.Event
 	Metrics          string // fetched only while the metrics view is visible
+	past
 
 	Lost  error     // why the gateway does not respond, or nil; if set, the other fields are from its last response
 	Since time.Time // when it stopped responding

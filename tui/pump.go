@@ -109,6 +109,9 @@ func (p *pump) fetch(ctx context.Context, last, next *Picture) (err error) {
 	}
 	next.Events = append(next.Events[:len(next.Events):len(next.Events)], news...)
 	next.Events = next.Events[max(0, len(next.Events)-maxLog):]
+	if err := fetchPast(ctx, p.source, last, next); err != nil {
+		return err
+	}
 	if p.metrics() {
 		next.Metrics, err = p.source.Metrics(ctx)
 	}

@@ -1,0 +1,69 @@
+package tui
+
+import (
+	"context"
+	"slices"
+
+	"goblin-actor/internal/status"
+)
+
+// Limits of the past that the console keeps.
+const (
+	maxFinished = 2000 // finished calls
+	maxFailures = 512  // failed ones of them, so that successful calls do not displace them
+	maxLines    = 4000 // lines that servers wrote
+)
+
+// past is what the console knows about the recent past. It is immutable; Picture embeds it.
+type past struct {
+	Finished []status.FinishedCall // ordered by number
+	Failures []status.FinishedCall // the failed calls, ordered by number
+	Lines    []status.Event        // lines that the servers wrote themselves, ordered by number
+
+	line uint64 // number of the last line received, also of lines that Lines omits
+}
+
+// fetchPast adds what has happened since last. A restarted gateway has a new past.
+func fetchPast(ctx context.Context, source status.Source, last, next *Picture) error {
+	if !next.Started.Equal(last.Started) {
+		next.past = past{}
+	}
+	finished, err := source.Finished(ctx, "", lastNumber(next.Finished))
+	if err != nil {
+		return err
+	}
+	lines, err := source.Lines(ctx, "", next.line)
+	if err != nil {
+		return err
+	}
+	next.past = next.past.with(finished, lines)
+	return nil
+}
+
+// lastNumber returns the number of the last call, or 0.
+func lastNumber(calls []status.FinishedCall) uint64 {
+	if len(calls) == 0 {
+		return 0
+	}
+	return calls[len(calls)-1].Number
+}
+
+// with returns the past with newer calls and lines.
+func (p past) with(finished []status.FinishedCall, lines []status.Event) past {
+	if len(finished) > 0 {
+		p.Finished = appended(p.Finished, finished, maxFinished)
+		p.Failures = appended(p.Failures, slices.DeleteFunc(slices.Clone(finished), func(c status.FinishedCall) bool { return !c.Failed() }), maxFailures)
+	}
+	if len(lines) > 0 {
+		p.line = lines[len(lines)-1].Number
+		own := slices.DeleteFunc(slices.Clone(lines), func(e status.Event) bool { return e.Level != status.LevelStderr && e.Level != status.LevelLogged })
+		p.Lines = appended(p.Lines, own, maxLines)
+	}
+	return p
+}
+
+// appended returns the last limit elements of a and b. It does not modify the memory of a, which older Pictures share.
+func appended[T any](a, b []T, limit int) []T {
+	all := append(a[:len(a):len(a)], b...)
+	return all[max(0, len(all)-limit):]
+}
