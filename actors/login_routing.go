@@ -136,8 +136,8 @@ type rememberToken struct {
 
 // loginsFor returns the function with which pools log in to servers.
 func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
-	if g.Logins != nil {
-		return g.Logins
+	if g.Options.Logins != nil {
+		return g.Options.Logins
 	}
 	return g.logins.openLogin(self.Reference(), g.Secrets, g.recordUnawaited, g.Log)
 }

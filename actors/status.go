@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/monitor"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
@@ -115,6 +116,11 @@ func short(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:status.MaxItemRaw], "") + "…"
+}
+
+// Logins returns the logins that servers need or have. It blocks until the token actors have answered, at most 0.5 s, or until ctx ends.
+func (g *Gateway) Logins(ctx context.Context) ([]status.Login, error) {
+	return monitor.Logins(ctx, g.system), nil
 }
 
 // Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server or

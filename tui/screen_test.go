@@ -208,6 +208,12 @@ func (*fixed) Finished(context.Context, string, uint64) ([]status.FinishedCall, 
 	return nil, nil
 }
 
+func (*fixed) Users(context.Context, string) (status.Users, error) { return status.Users{}, nil }
+
+func (*fixed) Logins(context.Context) ([]status.Login, error) { return nil, nil }
+
+func (*fixed) Denials(context.Context) ([]status.Denial, error) { return nil, nil }
+
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 
 func (f *fixed) Act(_ context.Context, a status.Action) error {

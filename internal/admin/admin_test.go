@@ -36,6 +36,8 @@ func (f fixedStatus) Items(context.Context, uint64) (*status.Items, error) {
 	return &status.Items{}, f.err
 }
 
+func (f fixedStatus) Logins(context.Context) ([]status.Login, error) { return nil, f.err }
+
 func (f fixedStatus) Act(context.Context, status.Action) error { return f.err }
 
 func (f fixedStatus) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }

@@ -7,6 +7,7 @@
 //	/eventz?want=catalog                   changes of the catalog, with the same parameters; ?after=now skips the stored ones
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
+//	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}

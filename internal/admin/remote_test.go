@@ -35,6 +35,10 @@ func (*gateway) Items(_ context.Context, known uint64) (*status.Items, error) {
 	return &status.Items{Version: 7, Tools: []status.Item{{Public: "files_read", Size: -1}}}, nil
 }
 
+func (*gateway) Logins(context.Context) ([]status.Login, error) {
+	return []status.Login{{Server: "github", Whose: "ada", State: "needs-login"}}, nil
+}
+
 func (g *gateway) Act(_ context.Context, a status.Action) error {
 	g.acted = append(g.acted, a)
 	if a.Verb == status.Reload {
@@ -78,6 +82,10 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	same("Lines", func(s status.Source) (any, error) { return s.Lines(ctx, "", 0) })
 	same("Lines of a server", func(s status.Source) (any, error) { return s.Lines(ctx, "files", 1) })
 	local.Counters.Server("files").Ended(status.Ended{Session: "a", Method: protocol.MethodToolsCall, Item: "x", Began: time.Unix(1, 0).UTC(), Took: time.Second})
+	same("Users", func(s status.Source) (any, error) { return s.Users(ctx, "lo") })
+	same("Users, none", func(s status.Source) (any, error) { return s.Users(ctx, "a&b") })
+	same("Logins", func(s status.Source) (any, error) { return s.Logins(ctx) })
+	same("Denials", func(s status.Source) (any, error) { return s.Denials(ctx) })
 	same("Finished", func(s status.Source) (any, error) { return s.Finished(ctx, "files", 0) })
 	for i := range 3 {
 		got, err := far.Events(ctx, uint64(i))

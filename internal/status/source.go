@@ -25,6 +25,15 @@ type Source interface {
 	// Finished returns finished calls: see Metrics.Finished.
 	Finished(ctx context.Context, server string, after uint64) ([]FinishedCall, error)
 
+	// Users returns the principals whose names contain name: see Local.Users.
+	Users(ctx context.Context, name string) (Users, error)
+
+	// Logins returns the logins at servers: see Local.Logins.
+	Logins(ctx context.Context) ([]Login, error)
+
+	// Denials returns refused requests: see Local.Denials.
+	Denials(ctx context.Context) ([]Denial, error)
+
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
@@ -92,6 +101,7 @@ type Gateway interface {
 	Status(ctx context.Context) (*Snapshot, error)
 	Items(ctx context.Context, known uint64) (*Items, error)
 	Act(ctx context.Context, a Action) error
+	Logins(ctx context.Context) ([]Login, error)
 }
 
 // Local is the Source for a gateway in this process.
@@ -102,12 +112,13 @@ type Local struct {
 	Log      *Events         // nil = not stored
 	Changes  *CatalogChanges // nil = not stored
 	Drain    func()          // drains the gateway and ends the process; nil = not supported
+	Keys     func() []User   // the users with keys and what they use; nil = clients are not authenticated
 
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error
 
-	// Known returns a text without known secrets. It is applied to the results of Status, Items, Finished, Metrics and
-	// Shown; Log has a Known of its own. nil = unchanged.
+	// Known returns a text without known secrets. It is applied to the results of Status, Items, Finished, Users,
+	// Logins, Denials, Metrics and Shown; Log has a Known of its own. nil = unchanged.
 	Known func(text string) string
 }
 

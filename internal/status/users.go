@@ -1,0 +1,98 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxUsers limits Users.Users, because a key file may have thousands of keys.
+const MaxUsers = 1000
+
+// Users are the principals that may use the gateway. Where clients are not authenticated, they are one user, local.
+type Users struct {
+	Total int    `json:"total"` // number of users that match, including those left out of Users
+	Users []User `json:"users"` // at most MaxUsers: those with a Reason first, then those used last
+}
+
+// User is a principal and its use of the gateway. Counts begin with the gateway.
+type User struct {
+	Name     string   `json:"name"`            // of its key; "local" = clients that are not authenticated
+	Roles    []string `json:"roles,omitempty"` // nil = there is no policy, or the policy gives it none
+	Sessions int      `json:"sessions"`
+	Running  int      `json:"running"` // calls in flight
+	Streams  int      `json:"streams"` // open streams of its sessions
+
+	Calls             uint64  `json:"calls"`   // finished calls
+	Failed            uint64  `json:"failed"`  // calls of Calls whose outcome is not ok
+	Refused           uint64  `json:"refused"` // requests that were refused before they became calls
+	RefusedLastMinute int     `json:"refusedLastMinute"`
+	CallsPerSecond    float64 `json:"callsPerSecond"` // over the last 10 seconds
+
+	RateLeft int `json:"rateLeft"` // requests that its rate permits at once; -1 = it has no rate
+	RateOf   int `json:"rateOf"`   // requests that its rate permits at once after a pause; -1 = it has no rate
+
+	Expires time.Time `json:"expires,omitzero"` // of its key; zero = never
+	Last    time.Time `json:"last,omitzero"`    // last call or refusal; zero = none
+	Reason  string    `json:"reason,omitempty"` // why its requests are refused; empty = they are not
+}
+
+// localUser is User.Name of clients that are not authenticated.
+const localUser = "local"
+
+// Users returns the users whose names contain name; "" = all.
+func (l Local) Users(ctx context.Context, name string) (Users, error) {
+	s, err := l.Gateway.Status(ctx)
+	if err != nil {
+		return Users{}, err
+	}
+	var all []User
+	if l.Keys != nil {
+		all = l.Keys()
+	}
+	all = withLocal(all, s)
+	all = slices.DeleteFunc(all, func(u User) bool { return !strings.Contains(u.Name, name) })
+	addOpen(all, s)
+	slices.SortFunc(all, compareUsers)
+	users := Users{Total: len(all), Users: all[:min(len(all), MaxUsers)]}
+	return without(users, l.Known), nil
+}
+
+// withLocal adds the user local if all lacks it and it has sessions, or if there is no other user.
+func withLocal(all []User, s *Snapshot) []User {
+	if slices.ContainsFunc(all, func(u User) bool { return u.Name == localUser }) {
+		return all
+	}
+	used := slices.ContainsFunc(s.Sessions, func(s Session) bool { return s.Who == "" }) || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Who == "" })
+	if len(all) == 0 || used {
+		all = append(all, User{Name: localUser, RateLeft: -1, RateOf: -1})
+	}
+	return all
+}
+
+// addOpen sets the counts of what is open now.
+func addOpen(all []User, s *Snapshot) {
+	byName := make(map[string]*User, len(all))
+	for i := range all {
+		byName[all[i].Name] = &all[i]
+	}
+	for i := range s.Sessions {
+		if u := byName[cmp.Or(s.Sessions[i].Who, localUser)]; u != nil {
+			u.Sessions++
+			u.Streams += s.Sessions[i].Streams
+		}
+	}
+	for i := range s.Calls {
+		if u := byName[cmp.Or(s.Calls[i].Who, localUser)]; u != nil {
+			u.Running++
+		}
+	}
+}
+
+// compareUsers orders users by what a person has to look at first.
+func compareUsers(a, b User) int {
+	active := func(u *User) int { return min(1, u.Sessions+u.Running) }
+	return cmp.Or(cmp.Compare(min(1, len(b.Reason)), min(1, len(a.Reason))), cmp.Compare(active(&b), active(&a)), b.Last.Compare(a.Last), cmp.Compare(a.Name, b.Name))
+}
