@@ -75,7 +75,7 @@ func (s *modernState) client(f protocol.Frame) {
 	switch f.Kind {
 	case protocol.KindRequest:
 		id := string(f.IDBytes())
-		if _, twice := s.byID[id]; twice || slices.ContainsFunc(slices.Concat(s.queue, s.later), requests(id)) {
+		if _, twice := s.byID[id]; twice || slices.ContainsFunc(slices.Concat(s.queue, s.later, s.lookup.waiting), requests(id)) {
 			s.refuse(f, protocol.InvalidRequest, "the id is already in use", false)
 			return
 		}
@@ -124,6 +124,7 @@ func (s *modernState) cancelled(f protocol.Frame) {
 	id := string(p.RequestID.Of(f.Raw))
 	s.drop(requests(id))
 	s.later = slices.DeleteFunc(s.later, requests(id))
+	s.lookup.waiting = slices.DeleteFunc(s.lookup.waiting, requests(id))
 	if ticket, ok := s.byID[id]; ok {
 		s.settle(ticket)
 		s.do(bridgeCancel{s.gen, ticket})

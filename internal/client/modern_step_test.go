@@ -164,6 +164,22 @@ func TestModernHeaderLookup(t *testing.T) {
 	m.want(`tell "id":1,"error"`)
 }
 
+// While the bridge looks up headers for a call, the call can be canceled, and its id is in use.
+func TestModernHeaderLookupCanceled(t *testing.T) {
+	m := newModernTalk(t)
+	m.say("1", "tools/call", `,"name":"where","arguments":{"region":"eu"}`)
+	m.hear(1, true, `"id":1,"error":{"code":-32001,"message":"m","data":{"code":"HEADER_MISMATCH"}}`)
+	m.effects()
+	m.say("1", "tools/list", "")
+	m.want(`tell "id":1,"error":{"code":-32600`)
+	m.client(m.frame(`"method":"notifications/cancelled","params":{"requestId":1}`))
+	m.hear(3, true, `"id":"goblin-bridge-2","result":{"tools":[]}`)
+	m.want()
+	if !m.idle() {
+		t.Error("the bridge still waits for a response")
+	}
+}
+
 // After a client has closed its input, it gets pending responses. Open streams do not delay the end.
 func TestModernClientLeaves(t *testing.T) {
 	m := newModernTalk(t)

@@ -92,10 +92,12 @@ func TestRefer(t *testing.T) {
 	b := config.Entry{Name: "b-1", Env: vars("KEY", "other")}
 	c := config.Entry{Name: "c", Env: vars("KEY", "hunter2"), Headers: vars("Authorization", "Bearer hunter2", "X-Key", "hunter2")}
 	var got [][]string
-	for _, e := range []*config.Entry{&a, &b, &c} {
+	d := config.Entry{Name: "d", Env: vars("D_X", "1"), Headers: vars("X", "2")}
+	f := config.Entry{Name: "d", Headers: vars("X", "3")}
+	for _, e := range []*config.Entry{&a, &b, &c, &d, &f} {
 		got = append(got, Refer(e, taken))
 	}
-	want := [][]string{{"KEY", "lower"}, {"B_1_KEY"}, {"KEY", "C_AUTHORIZATION", "C_X_KEY"}}
+	want := [][]string{{"KEY", "lower"}, {"B_1_KEY"}, {"KEY", "C_AUTHORIZATION", "C_X_KEY"}, {"D_X", "D_X_2"}, {"D_X_3"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -137,9 +137,7 @@ func Refer(e *config.Entry, taken map[string]string) []string {
 				scheme += " "
 			}
 			name := nameOf(v.Name)
-			if other, used := taken[name]; used && other != secret {
-				name = variableName(e.Name + "_" + v.Name)
-			}
+			name = freeName(name, variableName(e.Name+"_"+v.Name), secret, taken)
 			taken[name] = secret
 			list[i].Value = scheme + "${" + name + "}"
 			names = append(names, name)
@@ -148,6 +146,19 @@ func Refer(e *config.Entry, taken map[string]string) []string {
 	refer(e.Env, keepName)
 	refer(e.Headers, func(s string) string { return variableName(e.Name + "_" + s) })
 	return names
+}
+
+// freeName returns name if no other value is stored under it, otherwise longer, if necessary with a number.
+func freeName(name, longer, value string, taken map[string]string) string {
+	for n := 2; ; n++ {
+		if other, used := taken[name]; !used || other == value {
+			return name
+		}
+		name = longer
+		if n > 2 {
+			name = fmt.Sprintf("%s_%d", longer, n-1)
+		}
+	}
 }
 
 // keepName returns s if it is a valid variable name, and otherwise converts it.

@@ -90,9 +90,12 @@ func (a *answerer) readFile(path string) error {
 		return fmt.Errorf("--answer: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, maxArguments))
+	raw, err := io.ReadAll(io.LimitReader(f, maxArguments+1))
 	if err != nil {
 		return fmt.Errorf("--answer: %w", err)
+	}
+	if len(raw) > maxArguments {
+		return fmt.Errorf("--answer: %s has more than %d bytes", path, maxArguments)
 	}
 	if err := decode.Own(raw, "--answer @"+path, &a.fields); err != nil {
 		return command.UsageError(`write a JSON object such as {"name": "Ugg", "age": 7}`, "%w", err)

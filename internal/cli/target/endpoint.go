@@ -28,12 +28,12 @@ import (
 // ConnectVariable is the environment variable used if --connect is missing.
 const ConnectVariable = "GOBLIN_CONNECT"
 
-// WhichHelp describes this order in the help of commands.
+// WhichHelp describes this order in the help of client commands.
 const WhichHelp = " (default: $" + ConnectVariable + ", else the only gateway running here, else " + client.DefaultAddress + ")"
 
 // ConnectFlag adds --connect to a command that uses the admin socket.
 func ConnectFlag(cmd *cobra.Command, connect *string) {
-	cmd.Flags().StringVar(connect, "connect", "", "running gateway: port, loopback address or admin socket"+WhichHelp)
+	cmd.Flags().StringVar(connect, "connect", "", "running gateway: port, loopback address or admin socket (default: $"+ConnectVariable+", else the only gateway running here)")
 }
 
 // named returns the gateway that the flag or the variable names, and the name of that flag or variable. It returns ""
