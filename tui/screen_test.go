@@ -216,6 +216,11 @@ func (*fixed) Denials(context.Context) ([]status.Denial, error) { return nil, ni
 
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 
+func (f *fixed) Follow(ctx context.Context, _ status.FollowOptions, _ func(status.Notice) error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 func (f *fixed) Act(_ context.Context, a status.Action) error {
 	if f.acted != nil {
 		f.acted <- a

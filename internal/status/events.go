@@ -52,6 +52,13 @@ func (e *Events) After(after uint64) []Event {
 	return out
 }
 
+// newest returns the numbers of the last event and of the last line.
+func (e *Events) newest() (event, line uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last, e.lines
+}
+
 func (e *Events) add(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

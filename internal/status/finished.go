@@ -103,9 +103,9 @@ func (s *ServerMetrics) Ended(e Ended) {
 		s.all.observer.CallEnded(s.name, e)
 	}
 	e.Item, e.Public, e.Trace = cutItem(e.Item), cutItem(e.Public), nil
-	call := kept{s.all.ended.Add(1), e}
 	s.finished.mu.Lock()
 	defer s.finished.mu.Unlock()
+	call := kept{s.all.ended.Add(1), e} // with the lock, so that Finished misses no call
 	s.finished.newest.add(call, maxFinished)
 	if e.Outcome != OutcomeOK {
 		s.finished.failed.add(call, maxFailed)
@@ -123,6 +123,7 @@ func cutItem(s string) string {
 // Finished returns stored calls with a number above after, ordered by number, of one server or, with "", of all
 // servers.
 func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
+	last := m.ended.Load() // the calls up to this number are stored, or will be before their server is unlocked
 	m.mu.RLock()
 	servers := make([]*ServerMetrics, 0, len(m.servers))
 	for name, s := range m.servers {
@@ -135,6 +136,7 @@ func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
 	for _, s := range servers {
 		out = s.finishedAfter(after, out)
 	}
+	out = slices.DeleteFunc(out, func(f FinishedCall) bool { return f.Number > last }) // calls with lower numbers may have been missed
 	slices.SortFunc(out, func(a, b FinishedCall) int { return cmp.Compare(a.Number, b.Number) })
 	return slices.CompactFunc(out, func(a, b FinishedCall) bool { return a.Number == b.Number }) // a failed call may be in both rings
 }

@@ -37,6 +37,10 @@ type Source interface {
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
+	// Follow reports the state and what happens to tell, one Notice at a time, until ctx ends or tell returns an error, and returns that. It
+	// reconnects to a gateway that is gone as often as necessary; only if the first connection fails, it returns its error.
+	Follow(ctx context.Context, o FollowOptions, tell func(Notice) error) error
+
 	// Act starts an operator's action. It returns once the action has started or, for Reload, once it has ended.
 	Act(ctx context.Context, a Action) error
 }
@@ -111,6 +115,7 @@ type Local struct {
 	Counters *Metrics
 	Log      *Events         // nil = not stored
 	Changes  *CatalogChanges // nil = not stored
+	Streams  *Streams        // shared by all streams; nil = each stream takes surveys of its own
 	Drain    func()          // drains the gateway and ends the process; nil = not supported
 	Keys     func() []User   // the users with keys and what they use; nil = clients are not authenticated
 
@@ -149,6 +154,7 @@ func (l Local) Shown(page []byte) []byte {
 
 // Act implements Source.
 func (l Local) Act(ctx context.Context, a Action) error {
+	defer l.Streams.hurry()
 	switch {
 	case a.Verb == Drain && l.Drain != nil:
 		l.Drain()

@@ -1,0 +1,281 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	followStep  = 100 * time.Millisecond // a stream reports at most once in this time, so at most ten times a second
+	followSlow  = 10 * time.Second       // a reader that takes longer gets a new picture
+	followBatch = 256                    // maximum number of entries in a Notice
+)
+
+// Follow implements Source.
+func (l Local) Follow(ctx context.Context, o FollowOptions, tell func(Notice) error) error {
+	f, err := l.following(o, tell)
+	if err != nil {
+		return err
+	}
+	if err := f.streams.enter(); err != nil {
+		return err
+	}
+	defer f.streams.leave()
+	if err := f.tellHello(); err != nil {
+		return err
+	}
+	tick := time.NewTicker(followStep)
+	defer tick.Stop()
+	for {
+		surveyed, err := f.round()
+		if err != nil {
+			return err
+		}
+		if f.base != nil {
+			surveyed = nil // the next round is soon enough
+		}
+		select {
+		case <-surveyed:
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// following is one stream. It belongs to the goroutine of Follow.
+type following struct {
+	local   Local
+	streams *Streams
+	tell    func(Notice) error
+	want    map[Want]bool
+	server  string
+	every   time.Duration
+
+	at   Cursor
+	base *Snapshot // the last one that was reported; nil = the next one is a new picture
+	told time.Time // when base was reported
+	lost bool      // the gateway does not respond, which was reported
+}
+
+func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, error) {
+	f := &following{local: l, streams: l.Streams, tell: tell, server: o.Server, every: max(o.Every, followStep), want: map[Want]bool{}}
+	for _, want := range o.Want {
+		switch want {
+		case WantState, WantCalls, WantSessions, WantActors, WantFinished, WantLog, WantLines, WantCatalog:
+			f.want[want] = true
+		default:
+			return nil, fmt.Errorf("%w: %q", ErrUnknownWant, want)
+		}
+	}
+	if len(f.want) == 0 {
+		return nil, ErrUnknownWant
+	}
+	if f.streams == nil {
+		f.streams = NewStreams("")
+	}
+	boot := f.streams.hello.Boot
+	switch {
+	case o.Last != "":
+		last, err := ParseCursor(o.Last)
+		if err != nil {
+			return nil, err
+		}
+		if last.Boot == "" || last.Boot == boot {
+			f.at = last
+		}
+	case o.New:
+		f.at.Finished = l.Counters.ended.Load()
+		if l.Log != nil {
+			f.at.Log, f.at.Lines = l.Log.newest()
+		}
+		if l.Changes != nil {
+			f.at.Catalog = l.Changes.Last()
+		}
+	}
+	f.at.Boot = boot
+	return f, nil
+}
+
+func (f *following) notify(n Notice) error {
+	n.ID = f.at.String()
+	return f.tell(n)
+}
+
+func (f *following) tellHello() error {
+	hello := f.streams.hello
+	return f.notify(Notice{Hello: &hello, Back: f.lost})
+}
+
+// round reports everything that is new. surveyed is closed at the end of the survey in progress; nil = none.
+func (f *following) round() (surveyed <-chan struct{}, err error) {
+	for _, report := range []func() error{f.finished, f.log, f.lines, f.catalog} {
+		if err := report(); err != nil {
+			return nil, err
+		}
+	}
+	if !f.want[WantState] && !f.want[WantCalls] && !f.want[WantSessions] && !f.want[WantActors] {
+		return nil, nil
+	}
+	return f.state()
+}
+
+// state reports the newest Snapshot if it differs from the last one.
+func (f *following) state() (surveyed <-chan struct{}, err error) {
+	newest, surveyed, failed := f.streams.look(f.local.Status)
+	now := time.Now()
+	switch {
+	case failed != nil && !f.lost:
+		f.lost, f.base = true, nil
+		return surveyed, f.notify(Notice{Lost: failed})
+	case failed != nil:
+		return nil, nil // the next round is soon enough
+	case newest == nil || newest == f.base || f.base != nil && now.Sub(f.told) < f.every:
+		return surveyed, nil
+	}
+	if f.lost {
+		if err := f.tellHello(); err != nil {
+			return nil, err
+		}
+		f.lost = false
+	}
+	n := Notice{Snapshot: f.only(newest)}
+	if f.base != nil {
+		if n.Delta = f.onlyDelta(f.streams.between(f.base, newest)); n.Delta == nil {
+			f.base, f.told = newest, now
+			return surveyed, nil
+		}
+	}
+	f.base, f.told = newest, now
+	err = f.notify(n)
+	if time.Since(now) > followSlow {
+		f.base = nil
+	}
+	return surveyed, err
+}
+
+// only returns the wanted part of a Snapshot.
+func (f *following) only(s *Snapshot) *Snapshot {
+	part := *s
+	if !f.want[WantState] {
+		part.Servers, part.Backends = []Server{}, []Backend{}
+	}
+	if !f.want[WantCalls] {
+		part.Calls = []Call{}
+	}
+	if !f.want[WantSessions] {
+		part.Sessions, part.Subscriptions = []Session{}, nil
+	}
+	if !f.want[WantActors] {
+		part.Actors = []Actor{}
+	}
+	return &part
+}
+
+// onlyDelta returns the wanted part of a Delta, or nil if nothing is left.
+func (f *following) onlyDelta(d *Delta) *Delta {
+	if d == nil {
+		return nil
+	}
+	part := *d
+	if !f.want[WantState] {
+		part.Servers, part.Backends = nil, nil
+	}
+	if !f.want[WantCalls] {
+		part.Calls = nil
+	}
+	if !f.want[WantSessions] {
+		part.Sessions, part.Subscriptions = nil, nil
+	}
+	if !f.want[WantActors] {
+		part.Actors = nil
+	}
+	if part == (Delta{Now: part.Now}) {
+		return nil
+	}
+	return &part
+}
+
+// finished reports calls that have ended, in a burst the failed and the newest of them.
+func (f *following) finished() error {
+	if !f.want[WantFinished] {
+		return nil
+	}
+	list, err := f.local.Finished(context.Background(), f.server, f.at.Finished)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	missed := missedBefore(f.at.Finished, list[len(list)-1].Number, len(list))
+	if f.server != "" || f.at.Finished == 0 {
+		missed = 0 // unknown, or from before the stream
+	}
+	return inBatches(list, missed, func(batch []FinishedCall, missed uint64) error {
+		f.at.Finished = batch[len(batch)-1].Number
+		return f.notify(Notice{Finished: batch, Missed: missed})
+	})
+}
+
+func (f *following) log() error {
+	if !f.want[WantLog] || f.local.Log == nil {
+		return nil
+	}
+	list := f.local.Log.After(f.at.Log)
+	if len(list) == 0 {
+		return nil
+	}
+	missed := missedBefore(f.at.Log, list[len(list)-1].Number, len(list))
+	return inBatches(list, missed, func(batch []Event, missed uint64) error {
+		f.at.Log = batch[len(batch)-1].Number
+		return f.notify(Notice{Log: batch, Missed: missed})
+	})
+}
+
+func (f *following) lines() error {
+	if !f.want[WantLines] || f.local.Log == nil {
+		return nil
+	}
+	list := f.local.Log.Lines(f.server, f.at.Lines)
+	if len(list) == 0 {
+		return nil
+	}
+	missed := missedBefore(f.at.Lines, list[len(list)-1].Number, len(list))
+	if f.server != "" || f.at.Lines == 0 {
+		missed = 0 // unknown, or from before the stream
+	}
+	return inBatches(list, missed, func(batch []Event, missed uint64) error {
+		f.at.Lines = batch[len(batch)-1].Number
+		return f.notify(Notice{Lines: batch, Missed: missed})
+	})
+}
+
+func (f *following) catalog() error {
+	if !f.want[WantCatalog] || f.local.Changes == nil {
+		return nil
+	}
+	list, _ := f.local.Changes.After(f.at.Catalog)
+	if len(list) == 0 {
+		return nil
+	}
+	list = without(list, f.local.Known)
+	missed := missedBefore(f.at.Catalog, list[len(list)-1].Number, len(list))
+	return inBatches(list, missed, func(batch []CatalogChange, missed uint64) error {
+		f.at.Catalog = batch[len(batch)-1].Number
+		return f.notify(Notice{Catalog: batch, Missed: missed})
+	})
+}
+
+// missedBefore returns how many of the entries after one number and up to another are not in a list with n of them.
+func missedBefore(after, last uint64, n int) uint64 { return last - after - uint64(n) }
+
+// inBatches passes a list on in parts of at most followBatch entries.
+func inBatches[T any](list []T, missed uint64, tell func(batch []T, missed uint64) error) error {
+	for batch := range slices.Chunk(list, followBatch) {
+		if err := tell(batch, missed); err != nil {
+			return err
+		}
+		missed = 0
+	}
+	return nil
+}
