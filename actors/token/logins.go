@@ -88,13 +88,6 @@ func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// restarted records that no request is in progress after a restart.
-func (l *logins) restarted() {
-	for _, p := range l.pending {
-		p.redeeming = false
-	}
-}
-
 // redeeming yields the pending logins for which a token request is in progress.
 func (l *logins) redeeming(yield func(number uint64, login *oauth.Login) bool) {
 	for number, p := range l.pending {
