@@ -9,7 +9,7 @@ import (
 type ItemUsage struct {
 	Kind     string    `json:"kind"` // tool | prompt | resource | template
 	Server   string    `json:"server"`
-	Original string    `json:"original"`         // name, URI or template text as the server defines it; OtherItems = all others of the kind
+	Original string    `json:"original"`         // name, URI or template text as the server defines it; RestOfItems = all others of the kind
 	Public   string    `json:"public,omitempty"` // the public name in the newest call; empty = unknown
 	Calls    uint64    `json:"calls"`
 	Failed   uint64    `json:"failed,omitempty"`  // of these, calls whose outcome is not ok
@@ -18,8 +18,8 @@ type ItemUsage struct {
 	Last     time.Time `json:"last,omitzero"`     // end of the newest call
 }
 
-// OtherItems is the Original of calls of items that are not counted separately.
-const OtherItems = "_OTHER"
+// RestOfItems is the Original of calls of items that are not counted separately.
+const RestOfItems = "_OTHER"
 
 // Process describes the process of the gateway.
 type Process struct {
