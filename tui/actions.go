@@ -1,14 +1,10 @@
 package tui
 
 import (
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/gdamore/tcell/v2"
-
-	"goblin-actor/internal/status"
 )
 
 // action binds a key to a function. The hint bar, the help, dispatch and docs/tui.md are all derived from the table
@@ -31,7 +27,7 @@ type hint uint8
 const (
 	unhinted hint = iota
 	hintView      // in the hint bar: actions on this view
-	hintLast      // in the last line while it is free: help, back and quit
+	hintLast      // at the end of the bar: help and quit
 )
 
 // actions lists all keys of browse mode. It is filled by init, because the actions refer to it.
@@ -40,83 +36,36 @@ var actions []action
 func init() {
 	actions = []action{
 		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server only; tab completes, `:quit` quits", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
-		{key: "/", label: "filter", help: "show only rows that contain this text, with matches highlighted; `/mime:text/` searches one column, `/!text` shows the other rows. Enter keeps the filter, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
+		{key: "/", label: "filter", help: "show only rows that contain this text, with matches highlighted; `/mime:text/` searches one column, `/outcome:!ok` shows the rows without it, `/total>100ms` compares, several conditions are separated by spaces, `/!text` shows the other rows. Enter keeps the filter, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
 		{key: "0–9", label: "views", help: "go to a view: " + digitViews(), is: isDigit, do: (*App).digit},
-		{key: "enter", label: "open", help: "go deeper: from an overview row to its view, from a server to its backends, from a backend to its server's calls, from a session to its calls; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
+		{key: "enter", label: "open", help: "go deeper: from a server to its page, from a session to its calls, from a call to its page; fold or unfold a group; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
+		{key: "esc", label: "up", help: "close the panel; otherwise clear the filter; otherwise go one level up", is: keys(tcell.KeyEscape), do: (*App).back, disabled: noBack},
+		{key: "q", label: "up", help: "as `esc`; in the overview, quit, after confirmation if that stops the gateway", is: char('q'), do: (*App).leave, hint: hintLast, labelNow: leaveLabel},
+		{key: "[ ]", label: "history", help: "go back and forward through the views that were visible", is: anyOf(char('['), char(']')), do: func(a *App, e *tcell.EventKey) { a.leap(direction(e)) }, disabled: noHistory},
+		{key: "-", label: "last", help: "return to the previous view", is: char('-'), do: (*App).lastView, disabled: noBefore},
+		{key: "tab", label: "next panel", help: "go to the next panel of the overview, or the next tab of a server's page; shift+tab: to the previous one", is: keys(tcell.KeyTab, tcell.KeyBacktab), do: func(a *App, e *tcell.EventKey) { a.nextPart(direction(e)) }, disabled: noParts},
 		{key: "d", label: "describe", help: "open or close the side panel with the selected row's details", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: hintView},
-		{key: "l", label: "logs", help: "show the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
+		{key: "f", label: "full", help: "show the selected row's details on the full screen", is: char('f'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.json, a.panelTop = modeFull, false, 0 }, disabled: needsRow},
+		{key: "y", label: "json", help: "show the selected row's details as JSON on the full screen", is: char('y'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.json, a.panelTop = modeFull, true, 0 }, disabled: needsRow},
+		{key: "c", label: "copy", help: "copy the selected row: then `c` its name, `r` the row, `j` its details as JSON", is: char('c'), do: func(a *App, _ *tcell.EventKey) { a.mode = modeCopy }, disabled: needsRow, hint: hintView},
+		{key: "l", label: "log", help: "show the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
 		{key: "s", label: "server", help: "show only the row's server; again: show all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},
+		{key: "space", label: "pause", help: "pause: the screen stands still, while the console keeps receiving; again: continue", is: char(' '), do: (*App).pause, hint: hintView, labelNow: pauseLabel},
+		{key: "v", label: "level", help: "in logs, the lowest level shown: info, warn, error, debug", is: char('v'), do: func(a *App, _ *tcell.EventKey) { a.view().table.nextLevel() }, disabled: noLevels, hint: hintView},
+		{key: "w", label: "wrap", help: "in logs, wrap long lines; again: cut them", is: char('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.wraps = !t.wraps }, disabled: noLevels, hint: hintView},
 		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, or cancel the call, after confirmation", is: ctrl('d'), do: (*App).danger, dangerous: true, disabled: noDanger, hint: hintView, labelNow: dangerLabel},
-		{key: "?", label: "help", help: "list all keys", is: char('?'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.helpTop = modeHelp, 0 }, hint: hintLast},
-		{key: "ctrl-c", label: "quit", help: "quit; the gateway keeps running unless it was started with `serve --tui`", is: ctrl('c'), do: func(a *App, _ *tcell.EventKey) { a.quit() }, hint: hintLast, labelNow: quitLabel},
-		{key: "esc", label: "back", help: "close the panel; otherwise clear the filter; otherwise go back", is: keys(tcell.KeyEscape), do: (*App).back, disabled: noBack, hint: hintLast},
-		{key: "-", label: "last", help: "return to the previous view", is: char('-'), do: (*App).lastView, disabled: noBefore, hint: hintLast},
-		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: show all", is: ctrl('z'), do: (*App).faults, hint: hintLast, labelNow: faultsLabel},
+		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: show all", is: ctrl('z'), do: (*App).faults, labelNow: faultsLabel},
+		{key: "ctrl-w", label: "all columns", help: "show all columns and, in metrics, also the Go runtime's; again: those that matter most", is: ctrl('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.all = !t.all; t.apply() }},
 		{key: "shift+letter", label: "sort", help: "sort by a column; again: reverse the order; a third time: restore it. `?` shows the letters", is: isSort, do: (*App).sortBy},
 		{key: "↑ ↓ j k", label: "move", help: "select the row above or below", is: anyOf(keys(tcell.KeyUp, tcell.KeyDown), char('k'), char('j')), do: (*App).moveLine},
 		{key: "pgup pgdn", label: "page", help: "move a screen up or down", is: keys(tcell.KeyPgUp, tcell.KeyPgDn), do: (*App).movePage},
-		{key: "home end", label: "ends", help: "select the first or the last row", is: keys(tcell.KeyHome, tcell.KeyEnd), do: (*App).moveEnd},
+		{key: "home end", label: "ends", help: "select the first or the last row; at the end of logs, follow new lines", is: keys(tcell.KeyHome, tcell.KeyEnd), do: (*App).moveEnd},
 		{key: "← →", label: "columns", help: "scroll to columns left or right of the screen", is: keys(tcell.KeyLeft, tcell.KeyRight), do: (*App).moveSide},
-		{key: "[ ]", label: "panel", help: "scroll the side panel", is: anyOf(char('['), char(']')), do: (*App).scrollPanel},
+		{key: "{ }", label: "panel", help: "scroll the side panel", is: anyOf(char('{'), char('}')), do: (*App).scrollPanel},
+		{key: "?", label: "help", help: "list all keys", is: char('?'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.helpTop = modeHelp, 0 }, hint: hintLast},
 		{key: "ctrl-l", label: "redraw", help: "redraw the screen", is: ctrl('l'), do: func(a *App, _ *tcell.EventKey) { a.redraw() }},
+		{key: "ctrl-c", label: "quit", help: "quit at once; the gateway keeps running unless it was started with `serve --tui`", is: ctrl('c'), do: func(a *App, _ *tcell.EventKey) { a.quit() }},
 	}
-}
-
-func narrowLabel(a *App) string {
-	if a.view().server != "" {
-		return "all servers"
-	}
-	return "this server"
-}
-
-func dangerLabel(a *App) string { return string(a.view().kind.Danger) }
-
-func faultsLabel(a *App) string {
-	if a.view().table.onlyFaults {
-		return "all"
-	}
-	return "faults"
-}
-
-func quitLabel(a *App) string {
-	if a.ends {
-		return "quit and stop the gateway"
-	}
-	return "quit"
-}
-
-func char(r rune) func(*tcell.EventKey) bool {
-	return func(e *tcell.EventKey) bool { return e.Key() == tcell.KeyRune && e.Rune() == r }
-}
-
-// keys matches any of several named keys.
-func keys(all ...tcell.Key) func(*tcell.EventKey) bool {
-	return func(e *tcell.EventKey) bool { return slices.Contains(all, e.Key()) }
-}
-
-// ctrl matches control plus a letter. Some terminals send the control character, others the letter with a modifier.
-func ctrl(letter rune) func(*tcell.EventKey) bool {
-	return keys(tcell.KeyCtrlA+tcell.Key(letter-'a'), tcell.Key(letter-'a'+1))
-}
-
-// anyOf matches if any of the given matchers does.
-func anyOf(all ...func(*tcell.EventKey) bool) func(*tcell.EventKey) bool {
-	return func(e *tcell.EventKey) bool {
-		return slices.ContainsFunc(all, func(is func(*tcell.EventKey) bool) bool { return is(e) })
-	}
-}
-
-// direction returns -1 for keys that move up or left, and 1 for all others.
-func direction(e *tcell.EventKey) int {
-	switch e.Key() {
-	case tcell.KeyUp, tcell.KeyPgUp, tcell.KeyHome, tcell.KeyLeft:
-		return -1
-	case tcell.KeyRune:
-		if e.Rune() == 'k' || e.Rune() == '[' {
-			return -1
-		}
-	}
-	return 1
 }
 
 // byDigit holds the view that each digit key opens.
@@ -131,60 +80,6 @@ func digitViews() string {
 	return strings.Join(parts, ", ")
 }
 
-func isDigit(e *tcell.EventKey) bool {
-	return e.Key() == tcell.KeyRune && e.Rune() >= '0' && e.Rune() <= '9'
-}
-
-func isSort(e *tcell.EventKey) bool {
-	return e.Key() == tcell.KeyRune && unicode.IsUpper(e.Rune()) && e.Rune() < unicode.MaxASCII
-}
-
-func needsRow(a *App) string {
-	if a.view().table.row() == nil {
-		return "no row is selected"
-	}
-	return ""
-}
-
-// noBack returns why esc does nothing, or "" if it does something.
-func noBack(a *App) string {
-	if a.panel || a.view().table.query != "" || len(a.trail) > 1 {
-		return ""
-	}
-	return "this is the first view; press ctrl-c to quit"
-}
-
-func noBefore(a *App) string {
-	if a.before == nil {
-		return "there is no previous view"
-	}
-	return ""
-}
-
-func needsServer(a *App) string {
-	if r := a.view().table.row(); a.view().server == "" && (r == nil || r.Server == "") {
-		return "this row has no server"
-	}
-	return ""
-}
-
-func noDanger(a *App) string {
-	if why := needsRow(a); why != "" {
-		return why
-	}
-	r := a.view().table.row()
-	switch a.view().kind.Danger {
-	case status.Restart:
-		return ""
-	case status.Cancel:
-		if r.Call == "" {
-			return "this gateway does not report the call's id"
-		}
-		return ""
-	}
-	return "nothing to restart or cancel here"
-}
-
 // Keys returns the key bindings and the sort letters as Markdown tables.
 func Keys() string {
 	var b strings.Builder
@@ -193,9 +88,9 @@ func Keys() string {
 		b.WriteString("| `" + a.key + "` | " + a.help + " |\n")
 	}
 	b.WriteString("\n| view | shift+letter sorts by |\n|---|---|\n")
-	for _, k := range kinds {
+	for _, k := range allKinds() {
 		if letters := sortLetters(k); letters != "" {
-			b.WriteString("| `:" + k.Name + "` | " + letters + " |\n")
+			b.WriteString("| " + k.Name + " | " + letters + " |\n")
 		}
 	}
 	return b.String()

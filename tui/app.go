@@ -12,10 +12,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-const (
-	flashTime = 6 * time.Second
-	maxTrail  = 50 // maximum number of views in the trail
-)
+// flashTime is how long a message stays in the last line.
+const flashTime = 6 * time.Second
 
 // Options configures a console. The zero value suits a terminal.
 type Options struct {
@@ -36,12 +34,35 @@ const (
 	modeFilter  mode = "filter"  // typing after /
 	modeConfirm mode = "confirm" // confirming a dangerous action
 	modeHelp    mode = "help"
+	modeFull    mode = "full" // the selected row's details on the full screen
+	modeCopy    mode = "copy" // choosing what to copy
 )
 
 // App is the console. Only the screen's goroutine accesses its state.
 type App struct {
 	*tview.Box // the whole screen: App is the root primitive and draws everything
+	machinery
 
+	palette Palette
+	ends    bool // quitting stops the gateway
+	now     func() time.Time
+
+	picture *Picture
+	root    *view    // the overview
+	history history  // the views that were visible
+	before  *view    // the previous view, for the key -; nil = none
+	paused  *Picture // the newest Picture while the screen is paused; nil = not paused
+
+	pausedAt time.Time
+	prompting
+	details
+	flash       string
+	flashHealth Health
+	flashed     time.Time
+}
+
+// machinery is what runs the console.
+type machinery struct {
 	screen *tview.Application
 	source status.Source
 	pump   *pump
@@ -52,29 +73,27 @@ type App struct {
 	onFirstDraw func()      // called once, at the first Draw; nil afterwards
 	unhook      func() bool // stops watching the caller's context
 
-	palette Palette
-	ends    bool // quitting stops the gateway
-	now     func() time.Time
+	outcomes    chan outcome // results of actions; shown with the next Picture
+	showMetrics chan bool    // capacity 1: the latest value of metrics, which the pump reads
+	metrics     bool         // the metrics view is visible
+	clipboard   func(text string) error
+	terminal    tcell.Screen // the screen of the last Draw
+}
 
-	picture *Picture
-	trail   []*view // the last one is visible; esc goes back through them
-	before  *view   // the previous view, for the key -; nil = none
-
+// prompting is the state of the last line while it asks for something.
+type prompting struct {
 	mode    mode
 	input   *tview.InputField
-	confirm string        // the question of modeConfirm
-	act     status.Action // executed on "yes"
+	confirm string // the question of modeConfirm
+	onYes   func() // called on "yes"
+}
 
+// details is the state of the side panel, the full screen and the help.
+type details struct {
 	panel    bool // the side panel is open
+	json     bool // the full screen shows JSON
 	panelTop int
 	helpTop  int
-
-	outcomes    chan outcome // results of actions; shown with the next Picture
-	flash       string
-	flashHealth Health
-	flashed     time.Time
-	showMetrics chan bool // capacity 1: the latest value of metrics, which the pump reads
-	metrics     bool      // the metrics view is visible
 }
 
 // outcome is the result of an action.
@@ -103,8 +122,9 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 }
 
 func newApp(ctx context.Context, source status.Source, o Options) *App {
-	a := &App{Box: tview.NewBox(), screen: tview.NewApplication(), source: source, done: make(chan struct{}),
-		now: o.Now, ends: o.Ends, picture: noPicture(), mode: modeBrowse, showMetrics: make(chan bool, 1), outcomes: make(chan outcome, 16)}
+	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
+		machinery: machinery{screen: tview.NewApplication(), source: source, done: make(chan struct{}), showMetrics: make(chan bool, 1), outcomes: make(chan outcome, 16)}}
+	a.clipboard = a.toClipboard
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now
@@ -116,11 +136,13 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a.pump = &pump{source: source, now: a.now, hurry: make(chan struct{}, 1), metrics: a.wantsMetrics(),
 		show: func(p *Picture) { a.screen.QueueUpdateDraw(func() { a.take(p) }) }}
 	a.newInput()
-	kind := kindOf(o.View)
-	if kind == nil {
-		kind = overviewKind
+	a.history.add(a.home())
+	if kind := kindOf(o.View); kind != nil && kind != overviewKind {
+		v := newView(kind, "", "")
+		v.up = a.above(v)
+		a.history = history{views: []*view{v}}
+		a.shown()
 	}
-	a.trail = []*view{newView(kind, "", "")}
 	a.screen.SetInputCapture(func(e *tcell.EventKey) *tcell.EventKey {
 		if ctrl('c')(e) { // tview's own handler would leave the pump blocked on a stopped screen
 			a.quit()
@@ -157,24 +179,23 @@ func (a *App) take(p *Picture) {
 		}
 		break
 	}
+	if a.paused != nil {
+		a.paused = p
+		return
+	}
 	a.picture = p
 	a.view().show(p, a.now())
 }
 
-// view returns the visible view.
-func (a *App) view() *view { return a.trail[len(a.trail)-1] }
-
-// open goes to a view and adds it to the trail. Opening the visible view again changes nothing.
-func (a *App) open(v *view) {
-	if now := a.view(); now.kind == v.kind && now.server == v.server && now.session == v.session {
+// pause stops the screen, or shows the newest Picture again.
+func (a *App) pause(*tcell.EventKey) {
+	if a.paused == nil {
+		a.paused, a.pausedAt = a.picture, a.now()
 		return
 	}
-	a.before = a.view()
-	a.trail = append(a.trail, v)
-	if len(a.trail) > maxTrail {
-		a.trail = append(a.trail[:1:1], a.trail[2:]...)
-	}
-	a.shown()
+	p := a.paused
+	a.paused = nil
+	a.take(p)
 }
 
 // shown updates the console after the visible view has changed.
@@ -182,6 +203,9 @@ func (a *App) shown() {
 	a.panel = false
 	a.view().last = nil
 	a.view().show(a.picture, a.now())
+	if v := a.view(); !v.panels[v.focus].visible() {
+		v.selectPanel(0)
+	}
 	if metrics := a.view().kind == metricsKind; metrics != a.metrics {
 		a.metrics = metrics
 		select {

@@ -22,6 +22,10 @@ func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 			a.answered(e)
 		case modeHelp:
 			a.helpKey(e)
+		case modeFull:
+			a.fullKey(e)
+		case modeCopy:
+			a.copyKey(e)
 		default:
 			a.dispatch(e)
 		}
@@ -30,6 +34,7 @@ func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 
 // dispatch looks the key up in actions and runs its action.
 func (a *App) dispatch(e *tcell.EventKey) {
+	a.view().touch(a.now())
 	for i := range actions {
 		act := &actions[i]
 		if !act.is(e) {
@@ -45,7 +50,7 @@ func (a *App) dispatch(e *tcell.EventKey) {
 		return
 	}
 	if e.Key() == tcell.KeyRune {
-		a.notify(fmt.Sprintf("%s: unknown key; press ? for a list of keys, ctrl-c to quit", plain(string(e.Rune()))), Warn)
+		a.notify(fmt.Sprintf("%s: unknown key; press ? for a list of keys, q to go up", plain(string(e.Rune()))), Warn)
 	}
 }
 
@@ -64,21 +69,41 @@ func (a *App) helpKey(e *tcell.EventKey) {
 	}
 }
 
-// enter opens the view that the selected row leads to, or the panel if there is none.
-func (a *App) enter(*tcell.EventKey) {
-	v, r := a.view(), a.view().table.row()
-	to := kindOf(cmp.Or(r.Goto, v.kind.Enter))
+// fullKey handles a key on the full screen.
+func (a *App) fullKey(e *tcell.EventKey) {
 	switch {
-	case to == nil:
-		a.describe()
-	case v.kind == sessionsKind:
-		a.open(newView(to, "", r.Session))
+	case e.Key() == tcell.KeyDown, e.Key() == tcell.KeyUp, char('j')(e), char('k')(e), char('{')(e), char('}')(e):
+		a.panelTop = max(0, a.panelTop+direction(e))
+	case e.Key() == tcell.KeyPgDn, e.Key() == tcell.KeyPgUp:
+		a.panelTop = max(0, a.panelTop+10*direction(e))
+	case char('c')(e):
+		a.mode = modeCopy
+	case char('y')(e):
+		a.json = !a.json
 	default:
-		a.open(newView(to, cmp.Or(r.Server, v.server), ""))
+		a.mode, a.json = modeBrowse, false
 	}
 }
 
-// back closes the panel, clears the filter, or returns to the previous view in the trail.
+// enter opens the view that the selected row leads to, folds a group, or opens the panel.
+func (a *App) enter(*tcell.EventKey) {
+	v, r := a.view(), a.view().table.row()
+	to := kindOf(cmp.Or(r.Goto, v.part().Enter))
+	switch {
+	case r.Branch.Group && v.table.isTree():
+		v.table.fold(r)
+	case to == nil:
+		a.describe()
+	case to == callKind:
+		a.deeper(to, scope{server: r.Server, call: r.ID})
+	case v.part() == sessionsKind:
+		a.deeper(to, scope{session: r.Session})
+	default:
+		a.deeper(to, scope{server: cmp.Or(r.Server, v.server)})
+	}
+}
+
+// back closes the panel, clears the filter, or goes one level up.
 func (a *App) back(*tcell.EventKey) {
 	v := a.view()
 	switch {
@@ -86,11 +111,26 @@ func (a *App) back(*tcell.EventKey) {
 		a.panel = false
 	case v.table.query != "":
 		v.setFilter("")
-	case len(a.trail) > 1:
-		a.before = v
-		a.trail = a.trail[:len(a.trail)-1]
-		a.shown()
+	case v.up != nil:
+		a.open(v.up)
 	}
+}
+
+// leave is back. In the overview, it quits.
+func (a *App) leave(e *tcell.EventKey) {
+	switch {
+	case noBack(a) == "":
+		a.back(e)
+	case a.ends:
+		a.ask("quitting also stops the gateway; quit? y/n", a.quit)
+	default:
+		a.quit()
+	}
+}
+
+// ask asks for confirmation.
+func (a *App) ask(question string, onYes func()) {
+	a.mode, a.confirm, a.onYes = modeConfirm, question, onYes
 }
 
 func (a *App) digit(e *tcell.EventKey) { a.open(newView(byDigit[e.Rune()-'0'], "", "")) }
@@ -100,6 +140,7 @@ func (a *App) lastView(*tcell.EventKey) { a.open(a.before) }
 func (a *App) describe() {
 	a.panel = !a.panel
 	a.panelTop = 0
+	a.view().table.chosen = true // the details stay those of this row
 }
 
 func (a *App) logs(*tcell.EventKey) {
@@ -107,18 +148,24 @@ func (a *App) logs(*tcell.EventKey) {
 	if r := a.view().table.row(); r != nil && r.Server != "" {
 		server = r.Server
 	}
-	a.open(newView(logsKind, server, ""))
+	a.deeper(logsKind, scope{server: server})
 }
 
 // narrow toggles between the selected row's server and all servers.
 func (a *App) narrow(*tcell.EventKey) {
 	v := a.view()
+	if v == a.home() {
+		a.deeper(backendsKind, scope{server: v.table.row().Server})
+		return
+	}
 	if v.server != "" {
 		v.server = ""
 	} else {
 		v.server = v.table.row().Server
 	}
 	v.narrow()
+	v.up = nil
+	v.up = a.above(v)
 	v.table.apply()
 }
 
@@ -130,9 +177,9 @@ func (a *App) faults(*tcell.EventKey) {
 
 func (a *App) sortBy(e *tcell.EventKey) {
 	v := a.view()
-	i := slices.IndexFunc(v.kind.Columns, func(c Column) bool { return c.Sort == e.Rune() })
+	i := slices.IndexFunc(v.part().Columns, func(c Column) bool { return c.Sort == e.Rune() })
 	if i < 0 {
-		a.notify(fmt.Sprintf("shift+%c: no such column; %s", e.Rune(), cmp.Or(sortLetters(v.kind), "this view cannot be sorted")), Warn)
+		a.notify(fmt.Sprintf("shift+%c: no such column; %s", e.Rune(), cmp.Or(sortLetters(v.part()), "this view cannot be sorted")), Warn)
 		return
 	}
 	v.table.sort(i)
@@ -162,16 +209,27 @@ func (a *App) scrollPanel(e *tcell.EventKey) { a.panelTop = max(0, a.panelTop+di
 // danger asks for confirmation of an action that cannot be undone.
 func (a *App) danger(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
-	a.act = status.Action{Verb: v.kind.Danger}
-	switch v.kind.Danger {
+	act := status.Action{Verb: v.part().Danger}
+	question := ""
+	switch act.Verb {
 	case status.Restart:
-		a.act.Server = r.Server
-		a.confirm = fmt.Sprintf("restart server %s? y/n", plain(r.Server))
+		act.Server = r.Server
+		question = fmt.Sprintf("restart server %s? %sy/n", plain(r.Server), a.runningAt(r.Server))
 	case status.Cancel:
-		a.act.Call = r.Call
-		a.confirm = fmt.Sprintf("cancel this call of %s to %s? y/n", r.Cells[0].Text, plain(r.Server))
+		act.Call = r.Call
+		question = fmt.Sprintf("cancel the call %s of %s? y/n", callItem(r.ID), plain(r.Server))
 	}
-	a.mode = modeConfirm
+	a.ask(question, func() { a.perform(act) })
+}
+
+// runningAt returns how many calls a restart affects, or "".
+func (a *App) runningAt(server string) string {
+	for i := range a.picture.Servers {
+		if s := &a.picture.Servers[i]; s.Name == server && s.InFlight > 0 {
+			return plural(s.InFlight, "call") + " running there may finish; "
+		}
+	}
+	return ""
 }
 
 // answered handles the answer to the confirmation. Every key except y means no.
@@ -181,7 +239,11 @@ func (a *App) answered(e *tcell.EventKey) {
 		a.notify("canceled", Plain)
 		return
 	}
-	act := a.act
+	a.onYes()
+}
+
+// perform starts an action. Its result is shown with a later Picture.
+func (a *App) perform(act status.Action) {
 	go func() {
 		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
 		defer cancel()

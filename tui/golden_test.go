@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gdamore/tcell/v2"
 )
 
 // TestScreens compares the screens of all views after some keys with golden files, on terminals of two sizes.
@@ -13,14 +15,21 @@ import (
 func TestScreens(t *testing.T) {
 	cases := []struct{ name, keys string }{
 		{"overview", ""},
+		{"overview-failures", "<tab><down>"},
 		{"servers", ":servers<enter>"},
-		{"servers-describe", ":servers<enter><down><down>d"},
+		{"servers-describe", ":servers<enter>d"},
 		{"servers-confirm", ":servers<enter><down><ctrl-d>"},
 		{"backends", ":backends<enter>"},
-		{"backends-of-github", ":servers<enter><down><enter>"},
+		{"server", "<enter>"},
+		{"server-calls", ":servers github<enter><enter><tab>"},
 		{"sessions", ":sessions<enter>"},
-		{"calls", ":calls<enter>"},
+		{"calls", "6"},
+		{"calls-failed", "6/outcome:!ok total>1ms<enter>"},
 		{"calls-of-a-session", ":sessions<enter><enter>"},
+		{"call", "6/read_file<enter><enter>"},
+		{"call-running", "6<enter>"},
+		{"call-details", "6f"},
+		{"call-json", "6y"},
 		{"tools", ":tools<enter>"},
 		{"tools-of-github", ":tools github<enter>"},
 		{"tools-filter", ":tools<enter>/issue"},
@@ -36,26 +45,60 @@ func TestScreens(t *testing.T) {
 		{"resources-subscribed", "4/subs:<enter>"},
 		{"templates", ":templates<enter>"},
 		{"subscriptions", ":subscriptions<enter>"},
+		{"subscriptions-flat", ":subscriptions<enter>/graph<enter>"},
 		{"actors", ":actors<enter>"},
+		{"actors-by-depth", "8D"},
 		{"actors-faults", ":actors<enter><ctrl-z>"},
 		{"logs", ":logs<enter>"},
-		{"logs-of-issues", ":servers<enter><down><down>l"},
+		{"logs-wrap", ":logs<enter>vwG"},
+		{"logs-of-issues", ":servers<enter>l"},
+		{"projects", ":projects<enter>"},
 		{"metrics", ":metrics<enter>"},
 		{"help", "?"},
 		{"command", ":res<tab>"},
 		{"no-such-view", ":nothing<enter>"},
+		{"paused", "6 "},
+		{"copy", "6c"},
 	}
 	for _, c := range cases {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
-			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
-			t.Run(name, func(t *testing.T) {
-				s := newTestConsole(t, size[0], size[1], Options{})
-				s.press(c.keys)
-				got := strings.Join(s.draw(), "\n") + "\n\n" + s.styles()
-				golden(t, filepath.Join("testdata", name+".txt"), got)
-			})
+			goldenScreen(t, c.name, c.keys, size, Options{}, samplePicture())
 		}
 	}
+}
+
+// goldenScreen compares the screen after some keys with a golden file.
+func goldenScreen(t *testing.T, name, keys string, size [2]int, o Options, p *Picture) {
+	t.Helper()
+	name = fmt.Sprintf("%s-%dx%d", name, size[0], size[1])
+	t.Run(name, func(t *testing.T) {
+		s := newTestConsole(t, size[0], size[1], o)
+		s.app.take(p)
+		s.press(keys)
+		got := strings.Join(s.draw(), "\n") + "\n\n" + s.styles()
+		golden(t, filepath.Join("testdata", name+".txt"), got)
+	})
+}
+
+// TestScreenSizes compares each view on a tiny and on a huge terminal, without colors, without data, and while the
+// gateway does not respond.
+func TestScreenSizes(t *testing.T) {
+	empty := noPicture()
+	empty.Now, empty.Started, empty.Ready = noon, noon, true
+	lost := *samplePicture()
+	lost.Lost, lost.Since = errGone, noon.Add(-5*time.Second)
+	mono := Options{Palette: "mono"}
+	for _, k := range kinds {
+		keys := ":" + k.Name + "<enter>"
+		goldenScreen(t, "tiny-"+k.Name, keys, [2]int{20, 5}, Options{}, samplePicture())
+		goldenScreen(t, "huge-"+k.Name, keys, [2]int{300, 100}, Options{}, samplePicture())
+		goldenScreen(t, "mono-"+k.Name, keys, [2]int{120, 40}, mono, samplePicture())
+		goldenScreen(t, "empty-"+k.Name, keys, [2]int{80, 24}, Options{}, empty)
+	}
+	goldenScreen(t, "lost-overview", "", [2]int{120, 40}, Options{}, &lost)
+	goldenScreen(t, "lost-calls", "6", [2]int{80, 24}, Options{}, &lost)
+	goldenScreen(t, "line", "", [2]int{40, 4}, Options{}, samplePicture())
+	goldenScreen(t, "line-lost", "", [2]int{19, 1}, Options{}, &lost)
 }
 
 // S1.60: each digit opens its view. 1 to 5 open servers, tools, prompts, resources and the log.
@@ -63,6 +106,9 @@ func TestDigits(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	for digit, view := range []string{"overview", "servers", "tools", "prompts", "resources", "logs", "calls", "sessions", "actors", "metrics"} {
 		s.press(fmt.Sprint(digit))
+		if digit == 0 {
+			view = "servers"
+		}
 		s.has("─ " + view + "[")
 	}
 }
@@ -72,9 +118,12 @@ func TestBeforeTheFirstAnswer(t *testing.T) {
 	for _, k := range kinds {
 		s := newTestConsole(t, 80, 24, Options{View: k.Name})
 		s.app.picture = noPicture()
-		s.app.trail = []*view{newView(k, "", "")}
-		s.has(k.Name + "[0]")
-		s.press("<enter><down>d<ctrl-d>ls<ctrl-z><esc>?")
+		s.app.root = nil
+		s.app.history = history{}
+		s.app.history.add(s.app.home())
+		s.app.open(newView(k, "", ""))
+		s.has("waiting for the gateway's first response")
+		s.press("<enter><down>d<ctrl-d>ls<ctrl-z><esc><tab>fycj vw[]{}q?")
 		s.draw()
 	}
 }
@@ -87,7 +136,8 @@ func TestLostGateway(t *testing.T) {
 	s.app.take(&p)
 	s.has("no answer for 5.0s")
 	s.has("connection refused")
-	s.has("3 ready, 1 waiting")
+	s.has("✗ lost")
+	s.has("issues  waiting 7s")
 	s.app.take(samplePicture())
 	s.has("the gateway is responding again")
 	s.now = s.now.Add(flashTime)
@@ -104,7 +154,7 @@ func TestNoColors(t *testing.T) {
 	for y := range h {
 		for x := range w {
 			_, style, _ := s.screen.Get(x, y)
-			if fg, bg, _ := style.Decompose(); fg != 0 || bg != 0 {
+			if fg, bg, _ := style.Decompose(); fg != tcell.ColorDefault || bg != tcell.ColorDefault {
 				t.Fatalf("color at %d,%d", x, y)
 			}
 		}

@@ -42,6 +42,9 @@ func nastyPicture(pick func() string) *Picture {
 		item := status.Item{Server: pick(), Public: pick() + id, Original: pick(), Name: pick(), Title: pick(), Description: pick(), MIMEType: pick(), Size: -1, Raw: pick()}
 		items.Tools, items.Prompts = append(items.Tools, item), append(items.Prompts, item)
 		items.Resources, items.Templates = append(items.Resources, item), append(items.Templates, item)
+		p.Finished = append(p.Finished, status.FinishedCall{Number: uint64(i + 1), Session: pick(), Client: pick(), Server: pick(), Method: pick(), Item: pick(), Public: pick(), Outcome: pick(), Code: pick(), Error: pick(), Who: pick(), Backend: pick()})
+		p.Failures = p.Finished
+		p.Lines = append(p.Lines, status.Event{Number: uint64(i + 1), Level: status.LevelStderr, Message: pick(), Server: pick()})
 		p.Events = append(p.Events, status.Event{Number: uint64(i + 1), Level: pick(), Message: pick(), Server: pick(), Fields: pick()})
 	}
 	return p
@@ -52,11 +55,13 @@ func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func() string { return nasty[rng.IntN(len(nasty))] }
 	script := []string{"<down>", "<up>", "<end>", "<home>", "<pgdn>", "<pgup>", "<enter>", "<esc>", "d", "l", "s", "-", "?", "<ctrl-z>", "<ctrl-d>", "n", "N", "S", "R",
-		"<left>", "<right>", "[", "]", "/e<enter>", "/!\u202e<enter>", "/[red]<esc>", ":x<esc>"}
+		"<left>", "<right>", "[", "]", "{", "}", "q", "f", "y", "c", "cj", " ", "v", "w", "<tab>", "<backtab>", "<ctrl-w>", "6", "0", "/e<enter>", "/!\u202e<enter>", "/[red]<esc>", ":x<esc>"}
 	for _, k := range kinds {
 		script = append(script, ":"+k.Name+"<enter>")
 	}
 	s := newTestConsole(t, 80, 24, Options{})
+	s.app.clipboard = func(text string) error { safe(t, text); return nil }
+	s.app.machinery.done = make(chan struct{}) // q in the overview does not end the test
 	for round := range 300 {
 		if round%7 == 0 {
 			s.app.take(nastyPicture(pick))
@@ -68,6 +73,16 @@ func TestHostileText(t *testing.T) {
 		}
 		s.draw()
 		harmless(t, s, keys)
+	}
+}
+
+// safe checks a text that is copied.
+func safe(t *testing.T, text string) {
+	t.Helper()
+	for _, r := range text {
+		if r != '\n' && r != '\t' && (harmful(r) || unicode.IsControl(r)) {
+			t.Fatalf("copied %q", text)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ var palettes = map[string]Palette{
 			Bad: style(tcell.ColorRed).Bold(true), Quiet: style(tcell.ColorGray),
 		},
 		Head: style(tcell.ColorDefault).Bold(true), Title: style(tcell.ColorAqua).Bold(true), Frame: style(tcell.ColorGray),
-		Selected: style(tcell.ColorBlack).Background(tcell.ColorSilver), Match: style(tcell.ColorBlack).Background(tcell.ColorYellow),
+		Selected: style(tcell.ColorWhite).Background(tcell.Color236), Match: style(tcell.ColorBlack).Background(tcell.ColorYellow),
 		Key: style(tcell.ColorAqua).Bold(true), Hint: style(tcell.ColorGray),
 	},
 	"mono": {

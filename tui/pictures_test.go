@@ -16,11 +16,11 @@ func TestPictures(t *testing.T) {
 		name, keys string
 		w, h       int
 	}{
-		{"overview", "", 100, 18},
-		{"calls", ":calls<enter>", 120, 12},
-		{"servers", ":servers<enter><down><down>d", 120, 20},
+		{"overview", "", 120, 30},
+		{"calls", ":calls<enter>", 120, 22},
+		{"servers", ":servers<enter>d", 120, 20},
 		{"resources", ":resources<enter>/md<enter>d", 120, 24},
-		{"actors", ":actors<enter>D", 100, 14},
+		{"actors", ":actors<enter>", 100, 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newTestConsole(t, c.w, c.h, Options{})
@@ -43,7 +43,7 @@ const (
 
 var inks = map[tcell.Color]string{
 	tcell.ColorBlack: "#1e2430", tcell.ColorGreen: "#a3be8c", tcell.ColorYellow: "#ebcb8b", tcell.ColorRed: "#e06c75",
-	tcell.ColorGray: "#8d98ad", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb",
+	tcell.ColorGray: "#8d98ad", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb", tcell.ColorWhite: "#eceff4", tcell.Color236: "#303030",
 }
 
 // svg draws a screen. The text in the picture can be searched and copied.

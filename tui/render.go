@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,11 @@ type Column struct {
 	Right bool // right-aligned, for numbers
 	Flex  bool // shares the width that the other columns leave
 	Wide  bool // omitted on screens narrower than 100 columns
+	Min   int  // omitted in tables narrower than this
 	URI   bool // shortened in the middle if it is too long
+	Words bool // a filter for this column matches whole words only, because "ok" is also a part of "token"
+	Extra bool // shown only with all columns
+	Spare bool // omitted if no visible row has a text in it
 }
 
 // Cell is one value. Its text is safe to display, because one of the functions below created it.
@@ -32,11 +37,25 @@ type Row struct {
 	ID      string // identifies the row across Pictures
 	Cells   []Cell
 	Health  Health
+	Mark    Severity
 	Server  string // the row's server; "" = none
 	Session string // the row's session; "" = none
 	Call    string // status.Call.ID if the row is a call
+	Copy    string // what c copies, if it differs from ID
 	Goto    string // name of the kind that enter opens, if it differs from Kind.Enter
+	Rank    int    // of a log line: its level, see levels
+	Extra   bool   // shown only with all columns
 	Detail  func() []Field
+	Branch  Branch
+}
+
+// Branch is the place of a row in a tree. Rows of a tree are in depth-first order.
+type Branch struct {
+	Depth  int
+	Text   string // what the tree shows instead of the first cell, with the lines in front of it; "" = the cell
+	Group  bool   // enter folds and unfolds the rows below
+	Closed bool   // folded until the user unfolds it
+	Sum    bool   // stands for the rows below only, and is not shown in a flat list
 }
 
 // Field is a named text in the side panel. Text may have several lines and may contain anything.
@@ -45,20 +64,47 @@ type Field struct{ Name, Text string }
 // Kind defines what a view shows. Its functions are pure.
 type Kind struct {
 	Name    string
+	Title   string // title on the screen, if it differs from Name
 	Columns []Column
 	Rows    func(p *Picture) []Row
-	Same    func(a, b *Picture) bool // reports that both Pictures have equal rows; nil = compute the rows of every Picture
-	Enter   string                   // name of the kind that enter opens for the row; "" = the side panel
-	Danger  status.Verb              // the action of ctrl-d on a row; "" = none
-	Tail    bool                     // new rows are appended, and the view follows the end
+	RowsOf  func(p *Picture, of scope) []Row  // replaces Rows if the rows depend on the view's scope
+	Head    func(p *Picture, of scope) []line // lines above the table; nil = none
+	Panels  []*Kind                           // the view consists of these panels; the kind has no rows of its own
+	Same    func(a, b *Picture) bool          // reports that both Pictures have equal rows; nil = compute the rows of every Picture
+	Enter   string                            // name of the kind that enter opens for the row; "" = the side panel
+	Danger  status.Verb                       // the action of ctrl-d on a row; "" = none
+	Tail    bool                              // new rows are appended, and the view follows the end
+	Worst   bool                              // rows are listed by their severity
+	Levels  bool                              // rows have a Rank, which the view can filter
+	Bare    bool                              // a panel without column headers
+	More    func(rest []Row) string           // a panel's last line if rows do not fit; nil = none
+}
+
+// rows returns the rows of a kind in a scope.
+func (k *Kind) rows(p *Picture, of scope) []Row {
+	switch {
+	case k.RowsOf != nil:
+		return k.RowsOf(p, of)
+	case k.Rows != nil:
+		return k.Rows(p)
+	}
+	return nil
 }
 
 // kinds lists all views in their display order.
 var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, callsKind, toolsKind, promptsKind, resourcesKind,
-	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind}
+	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind}
+
+// pages lists the kinds that only enter opens.
+var pages = []*Kind{callKind}
+
+// allKinds returns all kinds of rows: the views, the panels of the overview, and the pages.
+func allKinds() []*Kind {
+	return slices.DeleteFunc(slices.Concat(overviewKind.Panels[1:], kinds, pages), func(k *Kind) bool { return k.Panels != nil })
+}
 
 func kindOf(name string) *Kind {
-	for _, k := range kinds {
+	for _, k := range slices.Concat(kinds, pages) {
 		if k.Name == name {
 			return k
 		}
@@ -102,17 +148,51 @@ func until(t, now time.Time) Cell {
 	return Cell{Text: span(d), Number: d.Seconds()}
 }
 
-// healthOf maps the state of a server or a backend to a Health (docs/actors.md: phases of a backend).
-func healthOf(state string) Health {
-	switch state {
-	case "ready":
-		return Good
-	case "waiting", "needs-login", "misconfigured", "stopped":
-		return Bad
-	case "connecting", "handshaking", "syncing", "draining":
-		return Warn
+// short formats a duration of a call: 0.4ms, 12ms, 3.1s.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(max(0, d.Seconds()*1000), 'f', 1, 64) + "ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	}
-	return Quiet // disabled, idle
+	return span(d)
+}
+
+// between returns a cell with the time from one stamp to another. It is a dash if one of them is missing.
+func between(from, to time.Time) Cell {
+	if from.IsZero() || to.IsZero() {
+		return none()
+	}
+	return took(to.Sub(from))
+}
+
+func took(d time.Duration) Cell { return Cell{Text: short(d), Number: d.Seconds()} }
+
+// none returns a cell for a value that does not apply.
+func none() Cell { return Cell{Text: "–", Health: Quiet, Number: -1} }
+
+// bytesCell returns a cell with a number of bytes.
+func bytesCell(n int64) Cell {
+	if n <= 0 {
+		return none()
+	}
+	return Cell{Text: briefSize(n), Number: float64(n)}
+}
+
+// briefSize formats a number of bytes in few columns: 412 B, 1.2K, 38M.
+func briefSize(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n)/1024, 0
+	for f >= 1000 && unit < 3 {
+		f, unit = f/1024, unit+1
+	}
+	if f < 10 {
+		return fmt.Sprintf("%.1f%c", f, "KMGT"[unit])
+	}
+	return fmt.Sprintf("%.0f%c", f, "KMGT"[unit])
 }
 
 func instant(t time.Time) string {

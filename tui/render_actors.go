@@ -1,37 +1,133 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"goblin-actor/internal/status"
 )
 
-// actorsKind shows the actors and their mailboxes.
+// actorsKind shows the actors and their mailboxes as a tree. More than maxBranches siblings of one kind are folded.
 var actorsKind = &Kind{
 	Name: "actors",
 	Columns: []Column{{Name: "ACTOR", Sort: 'N'}, {Name: "KIND", Sort: 'K', Wide: true}, {Name: "DEPTH", Sort: 'D', Right: true}, {Name: "HANDLED", Sort: 'H', Right: true},
 		{Name: "REFUSED", Sort: 'R', Right: true}, {Name: "PANICS", Sort: 'P', Right: true}, {Name: "RESTARTS", Sort: 'S', Right: true}, {Name: "LAST MESSAGE", Flex: true, Wide: true}},
-	Rows: func(p *Picture) []Row {
-		rows := make([]Row, len(p.Actors))
-		for i, a := range p.Actors {
-			rows[i] = actorRow(a)
+	Rows: actorRows,
+}
+
+// actorNode is an actor with those below it.
+type actorNode struct {
+	actor status.Actor
+	path  string // name of the actor, or of the actors that are missing between an actor and the one above it
+	below []*actorNode
+}
+
+// actorRows arranges the actors by their names: gateway/pool/files is below gateway/pool, or else below gateway.
+func actorRows(p *Picture) []Row {
+	all := slices.SortedFunc(slices.Values(p.Actors), func(a, b status.Actor) int {
+		return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/"))
+	})
+	root := &actorNode{}
+	path := []*actorNode{root}
+	for _, a := range all {
+		for len(path) > 1 && !strings.HasPrefix(a.Name, path[len(path)-1].path+"/") {
+			path = path[:len(path)-1]
 		}
-		return rows
-	},
+		up := path[len(path)-1]
+		n := &actorNode{actor: a, path: a.Name}
+		up.below = append(up.below, n)
+		path = append(path, n)
+	}
+	return root.rows(nil, "", 0)
+}
+
+// rows appends the rows below an actor.
+func (n *actorNode) rows(rows []Row, lines string, depth int) []Row {
+	kinds := map[string]int{}
+	for _, b := range n.below {
+		kinds[b.actor.Kind]++
+	}
+	summed := map[string]bool{}
+	for i, b := range n.below {
+		last := i == len(n.below)-1
+		in, level := lines, depth
+		if kind := b.actor.Kind; kinds[kind] > maxBranches {
+			last = !slices.ContainsFunc(n.below[i+1:], func(o *actorNode) bool { return o.actor.Kind != kind })
+			if !summed[kind] {
+				summed[kind] = true
+				rows = append(rows, n.sum(kind, joint(lines, last, depth), depth))
+			}
+			in, level = beneath(lines, last, depth), depth+1
+			last = !slices.ContainsFunc(n.below[i+1:], func(o *actorNode) bool { return o.actor.Kind == kind })
+		}
+		r := actorRow(b.actor)
+		name := strings.TrimPrefix(b.path, n.path+"/")
+		r.Branch = Branch{Depth: level, Group: len(b.below) > 0, Text: joint(in, last, level) + plain(name)}
+		rows = append(rows, r)
+		rows = b.rows(rows, beneath(in, last, level), level+1)
+	}
+	return rows
+}
+
+// joint returns the lines in front of a row of a tree.
+func joint(lines string, last bool, depth int) string {
+	switch {
+	case depth == 0:
+		return ""
+	case last:
+		return lines + "└─ "
+	}
+	return lines + "├─ "
+}
+
+// beneath returns the lines in front of the rows below that row.
+func beneath(lines string, last bool, depth int) string {
+	switch {
+	case depth == 0:
+		return ""
+	case last:
+		return lines + "   "
+	}
+	return lines + "│  "
+}
+
+// sum returns the row of all actors of a kind below n.
+func (n *actorNode) sum(kind, lines string, depth int) Row {
+	var total status.Actor
+	times := 0
+	for _, b := range n.below {
+		if a := b.actor; a.Kind == kind {
+			times++
+			total.Depth += a.Depth
+			total.Handled += a.Handled
+			total.Refused += a.Refused
+			total.Panics += a.Panics
+			total.Restarts += a.Restarts
+		}
+	}
+	total.Name, total.Kind = n.path+"/"+kind+" (sum)", kind
+	r := actorRow(total)
+	r.Branch = Branch{Depth: depth, Group: true, Closed: true, Sum: true, Text: fmt.Sprintf("%s%s ×%d", lines, plain(kind), times)}
+	return r
 }
 
 func actorRow(a status.Actor) Row {
-	health := Plain
+	mark := sevGood
 	switch {
 	case a.Panics > 0:
-		health = Bad
+		mark = sevFailed
 	case a.Restarts > 0 || a.Refused > 0:
-		health = Warn
+		mark = sevLimited
+	}
+	name := text(a.Name)
+	if mark != sevGood {
+		name.Health = mark.health()
 	}
 	return Row{
-		ID: a.Name, Health: health, Server: serverOfActor(a),
-		Cells: []Cell{colored(a.Name, health), text(a.Kind), count(a.Depth), count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(strings.TrimPrefix(a.Last, "message."))},
+		ID: a.Name, Health: mark.health(), Mark: mark, Server: serverOfActor(a),
+		Cells: []Cell{name, text(a.Kind), count(a.Depth), count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(strings.TrimPrefix(a.Last, "message."))},
 		Detail: func() []Field {
 			n := func(v uint64) string { return strconv.FormatUint(v, 10) }
 			return fields(Field{"actor", a.Name}, Field{"kind", a.Kind}, Field{"messages queued", strconv.Itoa(a.Depth)}, Field{"messages handled", n(a.Handled)},

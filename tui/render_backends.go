@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,12 +10,12 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// backendsKind shows the connections to servers.
+// backendsKind shows the connections to servers. For one server, it is the first tab of the server's page.
 var backendsKind = &Kind{
-	Name: "backends", Enter: "calls", Danger: status.Restart,
-	Columns: []Column{{Name: "BACKEND", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "SINCE", Sort: 'A', Right: true}, {Name: "VIA", Wide: true}, {Name: "PROTOCOL", Sort: 'P', Wide: true},
-		{Name: "PID", Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "TRIES", Sort: 'I', Right: true},
-		{Name: "STRAY", Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
+	Name: "backends", Enter: "calls", Danger: status.Restart, Worst: true, Head: serverHead,
+	Columns: []Column{{Name: "BACKEND", Sort: 'N'}, {Name: "FOR", Sort: 'F', Flex: true, Wide: true}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "SINCE", Sort: 'A', Right: true}, {Name: "VIA", Wide: true}, {Name: "SPEAKS", Sort: 'P', Wide: true},
+		{Name: "PID", Right: true, Wide: true, Spare: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "TRIES", Sort: 'I', Right: true},
+		{Name: "NEXT", Right: true, Spare: true}, {Name: "NOISE", Right: true, Wide: true}, {Name: "REASON", Flex: true, Spare: true}},
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Backends))
 		seen := map[string]int{}
@@ -31,7 +32,8 @@ var backendsKind = &Kind{
 }
 
 func backendRow(p *Picture, b status.Backend, name string) Row {
-	health := healthOf(b.State)
+	mark := severityOf(b.State)
+	health := mark.health()
 	next, pid := Cell{}, Cell{}
 	if b.NextAttempt.After(p.Now) {
 		next = until(b.NextAttempt, p.Now)
@@ -40,18 +42,33 @@ func backendRow(p *Picture, b status.Backend, name string) Row {
 		pid = Cell{Text: strconv.Itoa(b.PID), Number: float64(b.PID)}
 	}
 	return Row{
-		ID: name, Server: b.Server, Health: health,
-		Cells: []Cell{text(name), colored(b.State, health), ago(b.Since, p.Now), text(b.Transport), text(b.Protocol), pid,
-			count(b.InFlight), count(b.Incarnation), faults(b.Noise), next, colored(b.Reason, health)},
+		ID: name, Server: b.Server, Health: health, Mark: mark,
+		Cells: []Cell{text(name), text(forOf(b)), colored(b.State, health), ago(b.Since, p.Now), text(b.Transport), text(b.Protocol), pid,
+			count(b.InFlight), faults(b.Tries), next, faults(b.Noise), colored(b.Reason, health)},
 		Detail: func() []Field {
 			return fields(
-				Field{"server", b.Server}, Field{"replica", strconv.Itoa(b.Replica)}, Field{"state", b.State}, Field{"reason", b.Reason},
-				Field{"since", instant(b.Since)}, Field{"next attempt", instant(b.NextAttempt)}, Field{"transport", b.Transport},
+				Field{"server", b.Server}, Field{"replica", strconv.Itoa(b.Replica)}, Field{"carries", forOf(b)}, Field{"state", b.State}, Field{"reason", b.Reason},
+				Field{"since", instant(b.Since)}, Field{"next attempt", instant(b.NextAttempt)}, Field{"failed attempts in a row", unlessNone(b.Tries)}, Field{"transport", b.Transport},
 				Field{"protocol", b.Protocol}, Field{"pid", pid.Text},
 				Field{"connections made", strconv.FormatUint(b.Incarnation, 10)}, Field{"calls running", strconv.Itoa(b.InFlight)},
-				Field{"stray output", fmt.Sprintf("%s on stdout that were not messages", plural(b.Noise, "line"))},
+				Field{"stray output", fmt.Sprintf("%s on stdout that were not messages", plural(b.Noise, "line"))}, Field{"first stray line", b.FirstNoise}, Field{"last stray line", b.LastNoise},
 				Field{"stderr", strings.Join(slices.Compact(slices.Clone(b.Stderr)), "\n")},
 			)
 		},
 	}
+}
+
+// forOf returns what a connection carries.
+func forOf(b status.Backend) string {
+	if b.Catalog {
+		return cmp.Or(b.For, "lists, and every client")
+	}
+	return b.For
+}
+
+func unlessNone(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }

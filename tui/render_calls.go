@@ -2,7 +2,9 @@ package tui
 
 import (
 	"cmp"
-	"strconv"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"goblin-actor/internal/status"
@@ -11,52 +13,117 @@ import (
 // longCall is the age from which a call is highlighted.
 const longCall = 30 * time.Second
 
-// callsKind shows the calls in flight and what each is waiting for.
+// callsKind shows the calls in flight, longest first, then the finished calls, newest first.
 var callsKind = &Kind{
-	Name: "calls", Danger: status.Cancel,
-	Columns: []Column{{Name: "CLIENT", Sort: 'C'}, {Name: "SERVER", Sort: 'N'}, {Name: "METHOD", Sort: 'M', Wide: true}, {Name: "ITEM", Sort: 'I', Flex: true, URI: true},
-		{Name: "STATE", Sort: 'S'}, {Name: "WAITS FOR", Sort: 'W', Flex: true}, {Name: "AGE", Sort: 'A', Right: true}, {Name: "LEFT", Sort: 'L', Right: true}},
-	Rows: func(p *Picture) []Row {
-		rows := make([]Row, len(p.Calls))
-		for i, c := range p.Calls {
-			rows[i] = callRow(p, c, i)
-		}
-		return rows
-	},
+	Name: "calls", Enter: "call", Danger: status.Cancel,
+	Columns: []Column{{Name: "WHEN", Sort: 'A', Right: true}, {Name: "CLIENT", Sort: 'C'}, {Name: "WHO", Sort: 'U', Wide: true, Spare: true}, {Name: "SERVER", Sort: 'N', Words: true}, {Name: "ITEM", Sort: 'I', Flex: true, URI: true},
+		{Name: "OUTCOME", Sort: 'S', Flex: true, Words: true}, {Name: "QUEUE", Sort: 'Q', Right: true, Wide: true}, {Name: "REPLY", Sort: 'W', Right: true, Wide: true}, {Name: "TOTAL", Sort: 'T', Right: true},
+		{Name: "IN", Sort: 'B', Right: true, Wide: true}, {Name: "OUT", Sort: 'O', Right: true, Wide: true}, {Name: "LEFT", Sort: 'L', Right: true, Spare: true}},
+	Rows: callRows,
 }
 
-func callRow(p *Picture, c status.Call, i int) Row {
-	health, own := callHealth(c, p.Now), ""
-	if c.Public != "" {
-		own = c.Item
+func callRows(p *Picture) []Row {
+	rows := make([]Row, 0, len(p.Calls)+len(p.Finished))
+	for _, c := range longestFirst(p.Calls) {
+		rows = append(rows, callRow(p, c))
 	}
-	client := clientName(c.Who, cmp.Or(c.Client, p.client(c.Session), c.Session))
-	waits := waitsFor(c, client)
+	for i := len(p.Finished) - 1; i >= 0; i-- {
+		rows = append(rows, finishedRow(&p.Finished[i]))
+	}
+	return rows
+}
+
+// longestFirst returns the calls in flight in the order in which they began.
+func longestFirst(calls []status.Call) []status.Call {
+	return slices.SortedStableFunc(slices.Values(calls), func(a, b status.Call) int { return a.Began.Compare(b.Began) })
+}
+
+// callKey identifies a call while it runs and after it has ended.
+func callKey(session, item string, began time.Time) string {
+	return fmt.Sprintf("%s %d %s", session, began.UnixNano(), item)
+}
+
+// callItem returns the name of the item in a callKey.
+func callItem(key string) string {
+	parts := strings.SplitN(key, " ", 3)
+	return plain(parts[len(parts)-1])
+}
+
+func callRow(p *Picture, c status.Call) Row {
+	health := callHealth(c, p.Now)
 	left := until(c.Deadline, p.Now)
 	if c.State == "parked" {
 		left.Health = Warn
 	}
+	queue, server := none(), none()
+	if !c.Taken.IsZero() {
+		queue = between(c.Began, c.Taken)
+	} else if c.State == "queued" {
+		queue = between(c.Began, p.Now)
+	}
+	if !c.Written.IsZero() {
+		server = between(c.Written, p.Now)
+	}
+	age := ago(c.Began, p.Now)
 	return Row{
-		ID: cmp.Or(c.ID, strconv.Itoa(i)), Server: c.Server, Session: c.Session, Call: c.ID, Health: health,
-		Cells: []Cell{text(client), text(c.Server), text(c.Method), text(cmp.Or(c.Public, c.Item)), colored(c.State, health), text(waits), ago(c.Began, p.Now), left},
-		Detail: func() []Field {
-			return fields(
-				Field{"call", c.ID}, Field{"client", client}, Field{"session", c.Session}, Field{"server", c.Server}, Field{"method", c.Method},
-				Field{"item", cmp.Or(c.Public, c.Item)}, Field{"name at the server", own}, Field{"state", c.State}, Field{"waits for", waits}, Field{"began", instant(c.Began)}, Field{"deadline", instant(c.Deadline)},
-			)
-		},
+		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Call: c.ID, Health: health, Mark: sevBusy, Copy: c.ID,
+		Cells: []Cell{age, text(clientOf(p, c)), text(c.Who), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(stateOf(c), health), queue, server, took(p.Now.Sub(c.Began)),
+			bytesCell(c.In), none(), left},
+		Detail: func() []Field { return callFields(p, c) },
 	}
 }
 
-// waitsFor returns what a call is waiting for.
-func waitsFor(c status.Call, client string) string {
+// clientOf returns the name of the client of a call, or its session.
+func clientOf(p *Picture, c status.Call) string {
+	return cmp.Or(c.Client, p.client(c.Session), c.Session)
+}
+
+// ofClient names a client and its principal: "agent 2.1 of ci".
+func ofClient(who, client string) string {
+	if who == "" || client == "" {
+		return client + who
+	}
+	return client + " of " + who
+}
+
+// stateOf returns what a call in flight is doing.
+func stateOf(c status.Call) string {
 	switch c.State {
 	case "parked":
-		return "answer from " + client
-	case "queued":
-		return "a free slot at " + c.Server
+		return "parked"
+	case "written":
+		return "running"
 	}
-	return c.Server
+	return c.State
+}
+
+func callFields(p *Picture, c status.Call) []Field {
+	own := ""
+	if c.Public != "" {
+		own = c.Item
+	}
+	return fields(
+		Field{"item", cmp.Or(c.Public, c.Item)}, Field{"state", stateOf(c)}, Field{"why", waitsFor(c)}, Field{"client", clientOf(p, c)}, Field{"principal", c.Who},
+		Field{"session", c.Session}, Field{"server", c.Server}, Field{"name at the server", own}, Field{"method", c.Method}, Field{"call", c.ID},
+		Field{"began", instant(c.Began)}, Field{"deadline", instant(c.Deadline)}, Field{"request", size(max(c.In, -1))},
+	)
+}
+
+// waitsFor returns what a call in flight is waiting for, as a clause.
+func waitsFor(c status.Call) string {
+	switch {
+	case c.WaitsFor != "" && c.State == "parked":
+		return c.WaitsFor
+	case c.WaitsFor != "":
+		return "waits for " + c.WaitsFor
+	}
+	switch c.State {
+	case "parked":
+		return "waits for its client to answer"
+	case "queued":
+		return "waits for a free slot at " + c.Server
+	}
+	return "waits for the server"
 }
 
 func callHealth(c status.Call, now time.Time) Health {
@@ -65,4 +132,60 @@ func callHealth(c status.Call, now time.Time) Health {
 		return Warn
 	}
 	return Good
+}
+
+func finishedRow(c *status.FinishedCall) Row {
+	mark := markOf(c)
+	total := took(time.Duration(c.Seconds * 1e9))
+	return Row{
+		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Health: mark.health(), Mark: mark, Copy: cmp.Or(c.Public, c.Item),
+		Cells: []Cell{clock(endOf(c)), text(cmp.Or(c.Client, c.Session)), text(c.Who), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(outcomeOf(c), mark.health()),
+			between(c.Began, c.Taken), between(c.Written, c.Answered), total, bytesCell(c.In), bytesCell(c.Out), {Number: -1}},
+		Detail: func() []Field { return finishedFields(c) },
+	}
+}
+
+func endOf(c *status.FinishedCall) time.Time {
+	return c.Began.Add(time.Duration(c.Seconds * 1e9))
+}
+
+// clock returns a cell with the time of day.
+func clock(t time.Time) Cell {
+	return Cell{Text: t.Local().Format(time.TimeOnly), Number: -float64(t.UnixMilli())}
+}
+
+func markOf(c *status.FinishedCall) Severity {
+	switch {
+	case c.Outcome == status.OutcomeCancelled.String():
+		return sevIdle
+	case c.Failed():
+		return sevFailed
+	}
+	return sevGood
+}
+
+// outcomeOf returns how a call ended: "ok", the code of its error, or the outcome in words.
+func outcomeOf(c *status.FinishedCall) string {
+	return cmp.Or(c.Code, strings.ReplaceAll(c.Outcome, "_", " "))
+}
+
+func finishedFields(c *status.FinishedCall) []Field {
+	own := ""
+	if c.Public != "" {
+		own = c.Item
+	}
+	return fields(
+		Field{"item", cmp.Or(c.Public, c.Item)}, Field{"outcome", outcomeOf(c)}, Field{"error", c.Error}, Field{"client", c.Client}, Field{"principal", c.Who},
+		Field{"session", c.Session}, Field{"protocol of the client", c.Version}, Field{"server", cmp.Or(c.Server, "none: the item is unknown")}, Field{"connection", c.Backend},
+		Field{"protocol of the server", c.Peer}, Field{"name at the server", own}, Field{"method", c.Method},
+		Field{"began", instant(c.Began)}, Field{"took", short(time.Duration(c.Seconds * 1e9))}, Field{"request", unlessZero(c.In)}, Field{"answer", unlessZero(c.Out)},
+	)
+}
+
+// unlessZero formats a number of bytes, or returns "" if it is 0.
+func unlessZero(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return size(n)
 }

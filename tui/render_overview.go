@@ -1,152 +1,174 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"goblin-actor/internal/status"
 )
 
-// overviewKind is the first view: one row per kind and project, then one per problem.
+// overviewKind is the first view: the servers that need attention first, what failed last, the log's warnings, and the
+// calls that have waited longest.
 var overviewKind = &Kind{
-	Name:    "overview",
-	Columns: []Column{{Name: "WHAT"}, {Name: "COUNT", Right: true}, {Name: "HOW", Flex: true}},
-	Rows:    overviewRows,
+	Name:   "overview",
+	Panels: []*Kind{healthKind, failuresKind, warningsKind, waitsKind},
 }
 
-func overviewRows(p *Picture) []Row {
-	row := func(kind string, n int, how string, health Health) Row {
-		return Row{ID: kind, Goto: kind, Health: health, Cells: []Cell{text(kind), count(n), colored(how, health)}}
+// healthKind is the overview's panel of servers, with the gateway's own problems on top.
+var healthKind = &Kind{
+	Name: "servers", Title: "worst first", Enter: "backends", Danger: status.Restart, Worst: true,
+	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "QUEUE", Sort: 'Q', Right: true},
+		{Name: "WHY", Flex: true}},
+	Rows: func(p *Picture) []Row {
+		rows := gatewayFaults(p)
+		for i := range p.Servers {
+			s := &p.Servers[i]
+			r := serverBase(p, s)
+			r.Cells = []Cell{text(s.Name), colored(stateText(p, s), r.Health), count(s.InFlight), faults(s.Queued), colored(whyOf(s), r.Health)}
+			rows = append(rows, r)
+		}
+		return rows
+	},
+	More: func(rest []Row) string {
+		counts := map[string]int{}
+		for _, r := range rest {
+			state, _, _ := strings.Cut(r.Cells[1].Text, " ")
+			counts[state]++
+		}
+		return fmt.Sprintf("%d more: %s", len(rest), tally(counts))
+	},
+}
+
+// gatewayFaults returns rows for problems of the gateway itself, which a person must fix.
+func gatewayFaults(p *Picture) []Row {
+	var rows []Row
+	add := func(id, state, why string, detail ...Field) {
+		rows = append(rows, Row{ID: "gateway/" + id, Goto: "logs", Mark: sevAct, Health: Bad, Detail: func() []Field { return fields(detail...) },
+			Cells: []Cell{text(id), colored(state, Bad), {}, {}, colored(why, Bad)}})
 	}
-	serversHow, serversHealth := serversSummary(p)
-	callsHow, callsHealth := callsSummary(p)
-	actorsHow, actorsHealth := actorsSummary(p)
-	rows := []Row{
-		row("servers", len(p.Servers), serversHow, serversHealth),
-		row("backends", len(p.Backends), backendsSummary(p), Plain),
-		row("sessions", len(p.Sessions), sessionsSummary(p), Plain),
-		row("calls", len(p.Calls), callsHow, callsHealth),
-		row("tools", p.Catalog.Tools, fmt.Sprintf("catalog version %d", p.Catalog.Version), Plain),
-		row("prompts", p.Catalog.Prompts, "", Plain),
-		row("resources", p.Catalog.Resources, plural(len(p.Subscriptions), "subscription"), Plain),
-		row("templates", p.Catalog.Templates, "", Plain),
-	}
-	for _, project := range p.Projects {
-		how := fmt.Sprintf("%s of %s", plural(project.Tools, "tool"), strings.Join(project.Servers, ", "))
-		rows = append(rows, Row{ID: "project/" + project.Name, Goto: "sessions", Cells: []Cell{text("project " + project.Name), count(sessionsIn(p, project.Name)), text(how)},
-			Detail: func() []Field {
-				return fields(Field{"project", project.Name}, Field{"servers", strings.Join(project.Servers, ", ")}, Field{"tools", strconv.Itoa(project.Tools)},
-					Field{"prompts", strconv.Itoa(project.Prompts)}, Field{"resources", strconv.Itoa(project.Resources)}, Field{"templates", strconv.Itoa(project.Templates)})
-			}})
-	}
-	rows = append(rows,
-		row("actors", len(p.Actors), actorsHow, actorsHealth))
 	if f := p.ConfigFault; f != nil {
-		how := "rejected for " + span(p.Now.Sub(f.Since)) + ": " + f.Reason
-		rows = append(rows, Row{ID: "fault//configuration", Goto: "logs", Health: Bad, Cells: []Cell{colored("✗ configuration", Bad), {}, colored(how, Bad)},
-			Detail: func() []Field {
-				return fields(Field{"configuration", p.Config}, Field{"rejected since", instant(f.Since)}, Field{"reason", f.Reason})
-			}})
+		add("configuration", "rejected "+brief(p.Now.Sub(f.Since)), f.Reason, Field{"configuration", p.Config}, Field{"rejected since", instant(f.Since)}, Field{"reason", f.Reason})
 	}
-	for _, s := range p.Servers {
-		if healthOf(s.State) != Bad && !s.Fault {
-			if len(s.Warnings) > 0 {
-				rows = append(rows, Row{ID: "warning/" + s.Name, Goto: "backends", Server: s.Name, Health: Warn, Detail: detailOf(p, serversKind, s.Name),
-					Cells: []Cell{colored("! "+s.Name, Warn), {}, colored(s.State+": "+strings.Join(s.Warnings, "; "), Warn)}})
-			}
-			continue
+	if a := p.Audit; a != nil && (a.Fault != "" || a.Refusing) {
+		state := "fails"
+		if a.Refusing {
+			state = "refuses calls"
 		}
-		how := s.State
-		if s.NextAttempt.After(p.Now) {
-			how += ", retry in " + span(s.NextAttempt.Sub(p.Now))
-		}
-		rows = append(rows, Row{ID: "fault/" + s.Name, Goto: "backends", Server: s.Name, Health: Bad, Detail: detailOf(p, serversKind, s.Name),
-			Cells: []Cell{colored("✗ "+s.Name, Bad), {}, colored(how+": "+s.Reason, Bad)}})
+		add("audit log", state, a.Fault, Field{"audit log", a.File}, Field{"reason", a.Fault}, Field{"records dropped", fmt.Sprint(a.Dropped)})
 	}
 	return rows
 }
 
-// sessionsIn counts the sessions of a project.
-func sessionsIn(p *Picture, project string) (n int) {
-	for _, s := range p.Sessions {
-		if s.Project == project {
-			n++
+// failuresKind is the overview's panel of the calls that failed last.
+var failuresKind = &Kind{
+	Name: "last failures", Enter: "call", Bare: true,
+	Columns: []Column{{Name: "WHEN"}, {Name: "SERVER", Words: true}, {Name: "ITEM", Flex: true, URI: true}, {Name: "OUTCOME", Words: true}, {Name: "TOTAL", Right: true, Wide: true}, {Name: "ERROR", Flex: true, Min: 75}},
+	Same:    func(a, b *Picture) bool { return lastNumber(a.Failures) == lastNumber(b.Failures) },
+	Rows: func(p *Picture) []Row {
+		var rows []Row
+		for i := len(p.Failures) - 1; i >= 0; i-- {
+			c := &p.Failures[i]
+			if markOf(c) != sevFailed {
+				continue
+			}
+			r := finishedRow(c)
+			r.Mark = sevNone // all of them failed
+			r.Cells = []Cell{clock(endOf(c)), text(cmp.Or(c.Server, "–")), text(cmp.Or(c.Public, c.Item)), colored(outcomeOf(c), Bad), took(time.Duration(c.Seconds * 1e9)), text(c.Error)}
+			rows = append(rows, r)
 		}
-	}
-	return n
+		return rows
+	},
 }
 
-// detailOf returns a function for the details of another kind's row.
-func detailOf(p *Picture, kind *Kind, id string) func() []Field {
-	return func() []Field {
-		for _, r := range kind.Rows(p) {
-			if r.ID == id && r.Detail != nil {
-				return r.Detail()
+// warningsKind is the overview's panel of warnings and errors in the log. Equal ones are one row.
+var warningsKind = &Kind{
+	Name: "log: warnings", Enter: "logs", Bare: true,
+	Columns: []Column{{Name: "TIME"}, {Name: "SERVER", Words: true}, {Name: "WHAT", Flex: true}},
+	Same:    func(a, b *Picture) bool { return lastEvent(a.Events) == lastEvent(b.Events) },
+	Rows: func(p *Picture) []Row {
+		var rows []Row
+		times := map[string]int{} // by id
+		at := map[string]int{}    // index in rows
+		for i := len(p.Events) - 1; i >= 0; i-- {
+			e := &p.Events[i]
+			if rank, _ := rankOf(e.Level); rank < rankWarn {
+				continue
+			}
+			what := warningText(e)
+			id := e.Server + " " + what
+			if times[id]++; times[id] == 1 {
+				r := logRow(e, id, 1)
+				at[id] = len(rows)
+				r.Goto = "logs"
+				r.Cells = []Cell{{Text: e.Time.Local().Format(time.TimeOnly)}, text(e.Server), colored(what, r.Health)}
+				rows = append(rows, r)
 			}
 		}
-		return nil
-	}
-}
-
-func serversSummary(p *Picture) (string, Health) {
-	health := Good
-	states := map[string]int{}
-	for _, s := range p.Servers {
-		states[s.State]++
-		if h := healthOf(s.State); h == Bad || h == Warn && health == Good {
-			health = h
+		for id, n := range times {
+			if n > 1 {
+				cell := &rows[at[id]].Cells[2]
+				cell.Text = plain(fmt.Sprintf("×%d %s", n, cell.Text))
+			}
 		}
-	}
-	return tally(states), health
+		return rows
+	},
 }
 
-func backendsSummary(p *Picture) string {
-	states := map[string]int{}
-	for _, b := range p.Backends {
-		states[b.State]++
+// warningText returns the reason of a log line if it has one, otherwise its message and fields.
+func warningText(e *status.Event) string {
+	if _, reason, ok := strings.Cut(e.Fields, "reason="); ok && reason != "" {
+		reason, _, _ = strings.Cut(reason, " nextAttempt=") // differs from line to line
+		return reason
 	}
-	return tally(states)
+	return strings.TrimSpace(e.Message + "  " + e.Fields)
 }
 
-func sessionsSummary(p *Picture) string {
-	transports := map[string]int{}
-	for _, s := range p.Sessions {
-		transports[s.Transport]++
-	}
-	return tally(transports)
-}
+// minWait is the age from which a call in flight is listed in the overview.
+const minWait = time.Second
 
-func callsSummary(p *Picture) (string, Health) {
-	states := map[string]int{}
-	var oldest time.Duration
-	health := Plain
-	for _, c := range p.Calls {
-		states[c.State]++
-		oldest = max(oldest, p.Now.Sub(c.Began))
-		if callHealth(c, p.Now) == Warn {
-			health = Warn
+// waitsKind is the overview's panel of the calls that have waited longest.
+var waitsKind = &Kind{
+	Name: "waits longest", Enter: "call", Danger: status.Cancel, Bare: true,
+	Columns: []Column{{Name: "AGE", Right: true}, {Name: "SERVER", Words: true}, {Name: "ITEM", URI: true}, {Name: "WHY", Flex: true}},
+	Rows: func(p *Picture) []Row {
+		var rows []Row
+		for _, c := range longestFirst(p.Calls) {
+			if p.Now.Sub(c.Began) < minWait {
+				break
+			}
+			r := callRow(p, c)
+			why := "for " + ofClient(c.Who, clientOf(p, c)) + ": " + waitsFor(c)
+			if c.State == "parked" && !c.Deadline.IsZero() {
+				why += "; withdrawn in " + span(c.Deadline.Sub(p.Now))
+			}
+			r.Mark = sevNone
+			health := Plain
+			if r.Health == Warn {
+				health = Warn
+			}
+			r.Cells = []Cell{ago(c.Began, p.Now), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(why, health)}
+			rows = append(rows, r)
 		}
-	}
-	if len(p.Calls) == 0 {
-		return "", Plain
-	}
-	return tally(states) + "; the oldest for " + span(oldest), health
+		return rows
+	},
 }
 
-func actorsSummary(p *Picture) (string, Health) {
-	var depth int
-	var restarts, refused uint64
-	for _, a := range p.Actors {
-		depth += a.Depth
-		restarts += a.Restarts
-		refused += a.Refused
+// brief formats a duration with one unit: 7s, 6m, 3h, 2d.
+func brief(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
-	health := Plain
-	if restarts > 0 {
-		health = Warn
-	}
-	return fmt.Sprintf("%s queued, %d refused, %s", plural(depth, "message"), refused, plural(int(restarts), "restart")), health
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
 // tally formats counts by name, for example "3 ready, 1 waiting".

@@ -1,67 +1,102 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"goblin-actor/internal/status"
 )
 
-// serversKind shows the entries of mcpServers.
+// serversKind shows the entries of mcpServers, those that need attention first.
 var serversKind = &Kind{
-	Name: "servers", Enter: "backends", Danger: status.Restart,
-	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "READY", Right: true}, {Name: "RUN", Sort: 'R', Right: true},
+	Name: "servers", Title: "worst first", Enter: "backends", Danger: status.Restart, Worst: true,
+	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "READY", Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true},
 		{Name: "QUEUE", Sort: 'Q', Right: true}, {Name: "TOOLS", Sort: 'T', Right: true}, {Name: "PROM", Right: true, Wide: true},
-		{Name: "RES", Right: true, Wide: true}, {Name: "TEMPL", Right: true, Wide: true}, {Name: "SUBS", Sort: 'W', Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
+		{Name: "RES", Right: true, Wide: true}, {Name: "TEMPL", Right: true, Wide: true}, {Name: "SUBS", Sort: 'W', Right: true, Wide: true}, {Name: "WHY", Flex: true}},
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Servers))
-		for i, s := range p.Servers {
-			rows[i] = serverRow(p, s)
+		for i := range p.Servers {
+			rows[i] = serverRow(p, &p.Servers[i])
 		}
 		return rows
 	},
 }
 
-// reasonOf returns the server's reason as a list. The list is empty if there is no reason.
-func reasonOf(s status.Server) []string {
-	if s.Reason == "" {
-		return nil
-	}
-	return []string{s.Reason}
+func serverRow(p *Picture, s *status.Server) Row {
+	r := serverBase(p, s)
+	r.Cells = []Cell{text(s.Name), colored(stateText(p, s), r.Health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true},
+		count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), colored(whyOf(s), r.Health)}
+	return r
 }
 
-func serverRow(p *Picture, s status.Server) Row {
-	health := healthOf(s.State)
-	next := Cell{}
+// serverBase returns the row of a server without its cells.
+func serverBase(p *Picture, s *status.Server) Row {
+	mark := serverSeverity(p, s)
+	return Row{ID: s.Name, Server: s.Name, Mark: mark, Health: mark.health(), Detail: func() []Field { return serverFields(p, s) }}
+}
+
+// serverSeverity returns how urgently a server needs a person.
+func serverSeverity(_ *Picture, s *status.Server) Severity {
+	mark := severityOf(s.State)
+	switch {
+	case mark == sevBusy && s.Fault:
+		return sevFailed
+	case mark == sevGood && (len(s.Warnings) > 0 || s.Reason != "" || !s.CachedSince.IsZero()):
+		return sevLimited
+	}
+	return mark
+}
+
+// stateText returns a server's state and, if it is passing, the time until it is left or since it was entered.
+func stateText(p *Picture, s *status.Server) string {
 	if s.NextAttempt.After(p.Now) {
-		next = until(s.NextAttempt, p.Now)
+		return s.State + " " + brief(s.NextAttempt.Sub(p.Now))
 	}
-	reason := colored(s.Reason, health)
-	if len(s.Warnings) > 0 && health != Bad {
-		health = Warn
-		reason = colored(strings.Join(append(slices.Clone(s.Warnings), reasonOf(s)...), "; "), Warn)
+	if severityOf(s.State) == sevBusy {
+		for i := range p.Backends {
+			if b := &p.Backends[i]; b.Server == s.Name && b.State == s.State {
+				return s.State + " " + brief(p.Now.Sub(b.Since))
+			}
+		}
 	}
-	return Row{
-		ID: s.Name, Server: s.Name, Health: health,
-		Cells: []Cell{text(s.Name), colored(s.State, health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true},
-			count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), next, reason},
-		Detail: func() []Field {
-			return fields(
-				Field{"server", s.Name}, Field{"state", s.State}, Field{"reason", s.Reason}, Field{"warnings", strings.Join(s.Warnings, "; ")}, Field{"hint", s.Hint},
-				Field{"stderr", stderrOf(p, s.Name)}, Field{"next attempt", instant(s.NextAttempt)}, Field{"description", s.Description},
-				Field{"replicas", fmt.Sprintf("%d of %d ready", s.ReadyCount, s.Replicas)},
-				Field{"calls", fmt.Sprintf("%d running, %d queued", s.InFlight, s.Queued)},
-				Field{"offers", fmt.Sprintf("%s, %s, %s, %s", plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), plural(s.Templates, "template"))},
-				Field{"subscriptions", subscriptionsOf(s)},
-			)
-		},
+	return s.State
+}
+
+// whyOf returns what a server's row says about its state.
+func whyOf(s *status.Server) string {
+	all := slices.Clone(s.Warnings)
+	if s.Reason != "" {
+		all = append(all, s.Reason)
+	} else if s.LastError != "" && s.State != "ready" && s.State != "disabled" {
+		all = append(all, s.LastError)
 	}
+	if s.State == "needs-login" && len(all) == 0 {
+		all = append(all, s.Hint)
+	}
+	return strings.Join(all, "; ")
+}
+
+func serverFields(p *Picture, s *status.Server) []Field {
+	lastError := ""
+	if s.LastError != "" {
+		lastError = fmt.Sprintf("%s (%s, %s)", s.LastError, instant(s.LastErrorAt), plural(s.LastErrorTries, "failure"))
+	}
+	return fields(
+		Field{"server", s.Name}, Field{"state", s.State}, Field{"reason", s.Reason}, Field{"warnings", strings.Join(s.Warnings, "; ")}, Field{"hint", s.Hint},
+		Field{"last error", lastError}, Field{"stderr", stderrOf(p, s.Name)}, Field{"next attempt", instant(s.NextAttempt)}, Field{"description", s.Description},
+		Field{"replicas", fmt.Sprintf("%d of %d ready", s.ReadyCount, s.Replicas)},
+		Field{"calls", fmt.Sprintf("%d running, %d queued", s.InFlight, s.Queued)}, Field{"queued calls wait for", s.QueueWaits},
+		Field{"offers", fmt.Sprintf("%s, %s, %s, %s", plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), plural(s.Templates, "template"))},
+		Field{"items are from", instant(s.CachedSince)}, Field{"subscriptions", subscriptionsOf(s)},
+	)
 }
 
 // subscriptionsOf returns the number of clients' subscriptions and the number at the server. The numbers differ because
 // clients share subscriptions at the server.
-func subscriptionsOf(s status.Server) string {
+func subscriptionsOf(s *status.Server) string {
 	if s.Subscribers == 0 && s.Subscribed == 0 {
 		return ""
 	}
@@ -77,4 +112,40 @@ func stderrOf(p *Picture, server string) string {
 		}
 	}
 	return strings.Join(slices.Compact(all), "\n")
+}
+
+// serverHead returns the lines above the tabs of a server's page: its state, and its last error.
+func serverHead(p *Picture, of scope) []line {
+	at := slices.IndexFunc(p.Servers, func(s status.Server) bool { return s.Name == of.server })
+	if at < 0 {
+		return nil
+	}
+	s := &p.Servers[at]
+	mark := serverSeverity(p, s)
+	var first line
+	first.add(mark.health(), glyphs[mark]+" ")
+	first.title(s.Name)
+	first.add(mark.health(), " "+stateText(p, s))
+	first.add(Plain, fmt.Sprintf("  %s, %s %s %s, run %d, queue %d", plural(connections(p, s.Name), "connection"),
+		plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), s.InFlight, s.Queued))
+	out := []line{first}
+	if why := cmp.Or(whyOf(s), s.LastError); why != "" {
+		var l line
+		l.hint("last error ")
+		if !s.LastErrorAt.IsZero() {
+			l.add(Plain, s.LastErrorAt.Local().Format(time.TimeOnly)+", "+brief(p.Now.Sub(s.LastErrorAt))+" ago, "+plural(s.LastErrorTries, "failure")+": ")
+		}
+		l.add(mark.health(), why)
+		out = append(out, l)
+	}
+	return out
+}
+
+func connections(p *Picture, server string) (n int) {
+	for i := range p.Backends {
+		if p.Backends[i].Server == server {
+			n++
+		}
+	}
+	return n
 }

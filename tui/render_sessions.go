@@ -2,51 +2,92 @@ package tui
 
 import (
 	"strconv"
+	"time"
 
 	"goblin-actor/internal/status"
 )
 
+// recently is the time for which the sessions count finished calls.
+const recently = 10 * time.Minute
+
 // sessionsKind shows the connected clients.
 var sessionsKind = &Kind{
-	Name: "sessions", Enter: "calls",
-	Columns: []Column{{Name: "SESSION", Sort: 'N'}, {Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "PROTOCOL", Sort: 'P'}, {Name: "VIA", Sort: 'V'},
-		{Name: "RUN", Sort: 'R', Right: true}, {Name: "STREAMS", Right: true}, {Name: "AGE", Sort: 'A', Right: true}, {Name: "QUIET", Sort: 'Q', Right: true}},
+	Name: "sessions", Enter: "calls", Worst: true,
+	Columns: []Column{{Name: "SESSION", Sort: 'N'}, {Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "WHO", Sort: 'U', Spare: true}, {Name: "PROJECT", Sort: 'J', Wide: true, Spare: true}, {Name: "SPEAKS", Sort: 'P', Wide: true}, {Name: "VIA", Sort: 'V', Wide: true},
+		{Name: "10 MIN", Sort: 'T', Right: true}, {Name: "FAILED", Sort: 'F', Right: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "PARKED", Sort: 'K', Right: true}, {Name: "SUBS", Sort: 'W', Right: true},
+		{Name: "AGE", Sort: 'A', Right: true}, {Name: "QUIET", Sort: 'Q', Right: true}},
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Sessions))
 		seen := map[string]int{}
+		uses := usesOf(p)
 		for i, s := range p.Sessions {
 			id := s.ID
 			if seen[s.ID]++; seen[s.ID] > 1 { // subscription streams have no id of their own
 				id += "." + strconv.Itoa(seen[s.ID])
 			}
-			rows[i] = sessionRow(p, s, id)
+			rows[i] = sessionRow(p, s, id, uses[s.ID])
 		}
 		return rows
 	},
 }
 
-func sessionRow(p *Picture, s status.Session, id string) Row {
-	health := Good
-	if s.InFlight == 0 && s.Streams == 0 {
-		health = Quiet
+// use counts what a session does.
+type use struct{ finished, failed, parked, subscriptions int }
+
+func usesOf(p *Picture) map[string]use {
+	uses := map[string]use{}
+	change := func(session string, f func(*use)) {
+		u := uses[session]
+		f(&u)
+		uses[session] = u
+	}
+	for i := range p.Finished {
+		if c := &p.Finished[i]; p.Now.Sub(endOf(c)) < recently {
+			change(c.Session, func(u *use) {
+				u.finished++
+				if c.Failed() {
+					u.failed++
+				}
+			})
+		}
+	}
+	for i := range p.Calls {
+		if p.Calls[i].State == "parked" {
+			change(p.Calls[i].Session, func(u *use) { u.parked++ })
+		}
+	}
+	for i := range p.Subscriptions {
+		change(p.Subscriptions[i].Session, func(u *use) { u.subscriptions++ })
+	}
+	return uses
+}
+
+func sessionRow(p *Picture, s status.Session, id string, u use) Row {
+	mark := sevGood
+	switch {
+	case u.parked > 0:
+		mark = sevLimited
+	case s.InFlight == 0 && s.Streams == 0:
+		mark = sevIdle
+	}
+	parked, failed := count(u.parked), count(u.failed)
+	if u.parked > 0 {
+		parked.Health = Warn
+	}
+	if u.failed > 0 {
+		failed.Health = Warn
 	}
 	return Row{
-		ID: id, Session: s.ID, Health: health,
-		Cells: []Cell{text(id), text(clientName(s.Who, s.Client)), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
+		ID: id, Session: s.ID, Health: mark.health(), Mark: mark,
+		Cells: []Cell{text(id), text(s.Client), text(s.Who), text(s.Project), text(s.Protocol), text(s.Transport), count(u.finished), failed, count(s.InFlight), parked, count(u.subscriptions),
+			ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
 		Detail: func() []Field {
 			return fields(
 				Field{"session", s.ID + " (the first characters; the full id is secret)"}, Field{"client", s.Client}, Field{"principal", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
 				Field{"transport", s.Transport}, Field{"since", instant(s.Since)}, Field{"last request", instant(s.LastSeen)},
-				Field{"calls running", strconv.Itoa(s.InFlight)}, Field{"streams open", strconv.Itoa(s.Streams)},
+				Field{"calls running", strconv.Itoa(s.InFlight)}, Field{"calls in the last ten minutes", strconv.Itoa(u.finished) + ", " + strconv.Itoa(u.failed) + " failed"},
+				Field{"streams open", strconv.Itoa(s.Streams)}, Field{"subscriptions", strconv.Itoa(u.subscriptions)},
 			)
 		},
 	}
-}
-
-// via returns a client's transport, and its project if it has one.
-func via(s status.Session) string {
-	if s.Project == "" {
-		return s.Transport
-	}
-	return s.Transport + " in " + s.Project
 }

@@ -1,21 +1,65 @@
 package tui
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+	"strings"
 
-// subscriptionsKind shows which client has subscribed to which resource.
+	"goblin-actor/internal/status"
+)
+
+// maxBranches is how many rows of a group are shown unfolded at first.
+const maxBranches = 8
+
+// subscriptionsKind shows, for each resource, the subscription at its server and the clients that receive its updates.
 var subscriptionsKind = &Kind{
-	Name:    "subscriptions",
-	Columns: []Column{{Name: "URI", Sort: 'U', Flex: true, URI: true}, {Name: "SERVER", Sort: 'S'}, {Name: "CLIENT", Sort: 'C'}, {Name: "SESSION"}},
-	Rows: func(p *Picture) []Row {
-		rows := make([]Row, len(p.Subscriptions))
-		for i, s := range p.Subscriptions {
-			client := clientName(s.Who, cmp.Or(p.client(s.Session), s.Session))
-			rows[i] = Row{ID: s.Session + " " + s.URI, Server: s.Server, Session: s.Session,
-				Cells: []Cell{text(s.URI), text(s.Server), text(client), text(s.Session)},
-				Detail: func() []Field {
-					return fields(Field{"URI", s.URI}, Field{"server", s.Server}, Field{"URI at the server", s.OwnURI}, Field{"client", client}, Field{"session", s.Session})
-				}}
+	Name: "subscriptions",
+	Columns: []Column{{Name: "RESOURCE", Sort: 'U', Flex: true, URI: true}, {Name: "SERVER", Sort: 'S', Words: true}, {Name: "CLIENTS", Sort: 'W', Right: true},
+		{Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "SESSION", Wide: true}},
+	Rows: subscriptionRows,
+}
+
+func subscriptionRows(p *Picture) []Row {
+	all := slices.SortedStableFunc(slices.Values(p.Subscriptions), func(a, b status.Subscription) int {
+		return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.OwnURI, b.OwnURI))
+	})
+	var rows []Row
+	for len(all) > 0 {
+		n := slices.IndexFunc(all, func(s status.Subscription) bool { return s.Server != all[0].Server || s.OwnURI != all[0].OwnURI })
+		if n < 0 {
+			n = len(all)
 		}
-		return rows
-	},
+		rows = append(rows, resourceGroup(p, all[:n])...)
+		all = all[n:]
+	}
+	return rows
+}
+
+// resourceGroup returns the row of a resource and those of its clients.
+func resourceGroup(p *Picture, all []status.Subscription) []Row {
+	first := all[0]
+	clients := make([]string, len(all))
+	for i, s := range all {
+		clients[i] = clientName(s.Who, cmp.Or(p.client(s.Session), s.Session))
+	}
+	head := Row{ID: first.Server + " " + first.OwnURI, Server: first.Server, Mark: sevGood, Health: Good, Copy: first.URI,
+		Branch: Branch{Group: true, Closed: len(all) > maxBranches, Text: plain(first.OwnURI), Sum: true},
+		Cells:  []Cell{text(first.URI), text(first.Server), count(len(all)), text(""), text("")},
+		Detail: func() []Field {
+			return fields(Field{"URI", first.URI}, Field{"server", first.Server}, Field{"URI at the server", first.OwnURI}, Field{"clients", strings.Join(clients, "\n")})
+		}}
+	rows := []Row{head}
+	for i, s := range all {
+		lines := "├─ "
+		if i == len(all)-1 {
+			lines = "└─ "
+		}
+		rows = append(rows, Row{ID: s.Session + " " + s.URI, Server: s.Server, Session: s.Session, Copy: s.URI,
+			Branch: Branch{Depth: 1, Text: lines + plain(clients[i])},
+			Cells:  []Cell{text(s.URI), text(s.Server), {}, text(clients[i]), text(s.Session)},
+			Detail: func() []Field {
+				return fields(Field{"URI", s.URI}, Field{"server", s.Server}, Field{"URI at the server", s.OwnURI}, Field{"client", clients[i]}, Field{"session", s.Session})
+			}})
+	}
+	return rows
 }

@@ -121,10 +121,10 @@ func (s *stage) end() {
 func TestRun(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := run(t)
-	s.await("overview[10]")
+	s.await("servers[5] worst first")
 	s.typed(":servers")
 	s.key(tcell.KeyEnter, 0)
-	s.await("servers[5]")
+	s.await("› servers")
 	s.key(tcell.KeyCtrlD, 0)
 	s.await("y/n")
 	s.typed("n")
@@ -132,10 +132,10 @@ func TestRun(t *testing.T) {
 	s.key(tcell.KeyCtrlD, 0)
 	s.await("y/n")
 	s.typed("y")
-	if got, want := <-s.source.acted, (status.Action{Verb: status.Restart, Server: "files"}); got != want {
+	if got, want := <-s.source.acted, (status.Action{Verb: status.Restart, Server: "issues"}); got != want {
 		t.Errorf("action %+v, want %+v", got, want)
 	}
-	s.await("restart files: requested")
+	s.await("restart issues: requested")
 	s.typed(":metrics")
 	s.key(tcell.KeyEnter, 0)
 	s.await("goblin_in_flight")
@@ -148,7 +148,7 @@ func TestRun(t *testing.T) {
 		s.screen.PostEvent(tcell.NewEventResize(size[0], size[1]))
 	}
 	s.typed("-")
-	s.await("servers[5]")
+	s.await("› servers")
 	s.typed(":quit")
 	s.key(tcell.KeyEnter, 0)
 	s.end()

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"goblin-actor/internal/status"
@@ -15,17 +16,17 @@ func samplePicture() *Picture {
 		Servers: []status.Server{
 			{Name: "files", State: "ready", ReadyCount: 1, Replicas: 1, InFlight: 1, Tools: 3, Resources: 3, Templates: 1, Subscribed: 1, Subscribers: 1, Settled: true, Description: "The notes on this machine"},
 			{Name: "github", State: "ready", ReadyCount: 2, Replicas: 2, InFlight: 2, Queued: 1, Tools: 3, Prompts: 2, Templates: 1, Settled: true},
-			{Name: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Hint: "the gateway retries by itself; run goblin-actor doctor for the cause, or goblin-actor restart issues to retry now", Replicas: 1,
+			{Name: "issues", State: "waiting", LastError: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", LastErrorAt: ago(22 * time.Second), LastErrorTries: 9, Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Hint: "the gateway retries by itself; run goblin-actor doctor for the cause, or goblin-actor restart issues to retry now", Replicas: 1,
 				NextAttempt: noon.Add(7500 * time.Millisecond), Settled: true, FailedFirst: true},
 			{Name: "memory", State: "ready", ReadyCount: 1, Replicas: 1, Resources: 1, Subscribed: 1, Subscribers: 1, Settled: true},
 			{Name: "old", State: "disabled", Settled: true},
 		},
 		Backends: []status.Backend{
-			{Server: "files", State: "ready", Incarnation: 1, Protocol: "2025-11-25", Transport: "stdio", PID: 41233, Since: ago(3 * time.Hour), InFlight: 1, Noise: 2,
+			{Server: "files", State: "ready", Catalog: true, Incarnation: 1, FirstNoise: "Listening on port 3000", Protocol: "2025-11-25", Transport: "stdio", PID: 41233, Since: ago(3 * time.Hour), InFlight: 1, Noise: 2,
 				Stderr: []string{"Secure MCP Filesystem Server running on stdio"}},
-			{Server: "github", State: "ready", Incarnation: 1, Protocol: "2026-07-28", Transport: "http", Since: ago(3 * time.Hour), InFlight: 1},
-			{Server: "github", Replica: 1, State: "ready", Incarnation: 4, Protocol: "2026-07-28", Transport: "http", Since: ago(11 * time.Minute), InFlight: 1},
-			{Server: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Incarnation: 9, Transport: "stdio", Since: ago(22 * time.Second),
+			{Server: "github", State: "ready", Catalog: true, Incarnation: 1, Protocol: "2026-07-28", Transport: "http", Since: ago(3 * time.Hour), InFlight: 1},
+			{Server: "github", Replica: 1, State: "ready", For: "clients that answer sampling", Incarnation: 4, Protocol: "2026-07-28", Transport: "http", Since: ago(11 * time.Minute), InFlight: 1},
+			{Server: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Catalog: true, Incarnation: 9, Tries: 9, Transport: "stdio", Since: ago(22 * time.Second),
 				NextAttempt: noon.Add(7500 * time.Millisecond), Stderr: []string{"Error: ISSUES_TOKEN is not set", "Error: ISSUES_TOKEN is not set", "    at main (index.js:12)"}},
 			{Server: "memory", State: "ready", Incarnation: 1, Protocol: "2025-06-18", Transport: "stdio", PID: 41240, Since: ago(3 * time.Hour)},
 		},
@@ -35,9 +36,9 @@ func samplePicture() *Picture {
 			{ID: "listen", Client: "agent 2.1", Protocol: "2026-07-28", Transport: "http", Since: ago(70 * time.Second), LastSeen: ago(70 * time.Second), Streams: 1},
 		},
 		Calls: []status.Call{
-			{ID: "session/1ak3v7qd/17", Session: "1ak3v7qd", Server: "github", Method: "tools/call", Item: "create_issue", State: "parked", Began: ago(48 * time.Second), Deadline: noon.Add(252 * time.Second)},
+			{ID: "session/1ak3v7qd/17", Session: "1ak3v7qd", Server: "github", Method: "tools/call", Item: "create_issue", State: "parked", In: 84, Taken: ago(48 * time.Second), Written: ago(48 * time.Second), Asked: ago(47 * time.Second), WaitsFor: "its user has not answered a form of 3 fields", Began: ago(48 * time.Second), Deadline: noon.Add(252 * time.Second)},
 			{ID: "session/1ak3v7qd/18", Session: "1ak3v7qd", Server: "files", Method: "resources/read", Item: "file:///home/ada/notes/milk.md", State: "written", Began: ago(800 * time.Millisecond), Deadline: noon.Add(59 * time.Second)},
-			{ID: "desk/0/4", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "written", Began: ago(3 * time.Second), Deadline: noon.Add(57 * time.Second)},
+			{ID: "desk/0/4", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "written", Public: "github_search_code", Who: "ci", In: 1210, Taken: ago(2988 * time.Millisecond), Written: ago(2988 * time.Millisecond), WaitsFor: "the server", Began: ago(3 * time.Second), Deadline: noon.Add(57 * time.Second)},
 			{ID: "desk/1/2", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "queued", Began: ago(2 * time.Second)},
 		},
 		Subscriptions: []status.Subscription{
@@ -53,7 +54,46 @@ func samplePicture() *Picture {
 			{Name: "monitor", Kind: "monitor", Handled: 2044, Last: "monitor.surveyed"},
 		},
 	}
-	return &Picture{Snapshot: s, Items: sampleItems(), Events: sampleEvents(), Metrics: sampleMetrics}
+	return &Picture{Snapshot: s, Items: sampleItems(), Events: sampleEvents(), Metrics: sampleMetrics, past: past{}.with(sampleFinished(), sampleLines())}
+}
+
+// sampleFinished returns calls that have ended: most of them without errors.
+func sampleFinished() []status.FinishedCall {
+	at := func(s float64) time.Time { return noon.Add(-time.Duration(s * 1e9)) }
+	all := []status.FinishedCall{
+		{Session: "desk", Client: "agent 2.1", Server: "issues", Method: "tools/call", Item: "search", Public: "issues_search", Outcome: "unavailable", Code: "SERVER_UNAVAILABLE",
+			Error: "server issues is not available: process exited with code 1", Began: at(29), Seconds: .0001, In: 98, Out: 210},
+		{Session: "1ak3v7qd", Client: "editor 1.98.2", Server: "files", Method: "tools/call", Item: "write_file", Public: "files_write_file", Outcome: "tool_error", Error: "no space left on device",
+			Began: at(62), Taken: at(62), Written: at(62), Answered: at(61.997), Seconds: .003, Backend: "0.1", Version: "2025-11-25", Peer: "2025-11-25", In: 5210, Out: 412},
+		{Session: "desk", Client: "agent 2.1", Server: "", Method: "tools/call", Item: "files_red_file", Outcome: "failed", Code: "UNKNOWN_TOOL", Error: "unknown tool files_red_file; did you mean files_read_file?",
+			Began: at(70), Seconds: .0001, In: 77},
+		{Session: "1azz07pb", Client: "desktop 0.12", Server: "github", Method: "tools/call", Item: "list_issues", Public: "github_list_issues", Outcome: "cancelled", Code: "CANCELLED",
+			Began: at(190), Taken: at(190), Written: at(190), Seconds: 12.2, Backend: "1.4", In: 66},
+		{Session: "desk", Client: "agent 2.1", Server: "files", Method: "tools/call", Item: "read_file", Public: "files_read_file", Outcome: "ok",
+			Began: at(27.0482), Taken: at(27.037), Written: at(27.0365), Answered: at(27.0019), Seconds: .0482, Backend: "0.1", Version: "2026-07-28", Peer: "2025-11-25", In: 120, Out: 4198},
+	}
+	for i := range 6 {
+		began := at(20 - 3*float64(i))
+		all = append(all, status.FinishedCall{Session: "1ak3v7qd", Client: "editor 1.98.2", Server: "github", Method: "tools/call", Item: "search_code", Public: "github_search_code", Outcome: "ok",
+			Began: began, Taken: began, Written: began.Add(time.Millisecond), Answered: began.Add(31 * time.Millisecond), Seconds: .0314, Backend: "0.1", In: 140, Out: 9120})
+	}
+	slices.SortStableFunc(all, func(a, b status.FinishedCall) int { return endOf(&a).Compare(endOf(&b)) })
+	for i := range all {
+		all[i].Number = uint64(i + 1)
+	}
+	return all
+}
+
+// sampleLines returns lines that servers wrote.
+func sampleLines() []status.Event {
+	at := func(s float64) time.Time { return noon.Add(-time.Duration(s * 1e9)) }
+	return []status.Event{
+		{Number: 3, Time: at(11521), Level: status.LevelStderr, Message: "Secure MCP Filesystem Server running on stdio", Server: "files"},
+		{Number: 7, Time: at(23), Level: status.LevelStderr, Message: "Error: ISSUES_TOKEN is not set", Server: "issues"},
+		{Number: 8, Time: at(22.9), Level: status.LevelStderr, Message: "Error: ISSUES_TOKEN is not set", Server: "issues"},
+		{Number: 9, Time: at(22.8), Level: status.LevelStderr, Message: "    at main (index.js:12)", Server: "issues"},
+		{Number: 12, Time: at(4), Level: status.LevelLogged, Message: "warning: rate limit of the API nearly reached: 12 of 5000 requests left in this hour; searches are answered from the cache until 13:00", Server: "github"},
+	}
 }
 
 func sampleItems() *status.Items {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func (s *testConsole) press(script string) {
 
 var named = map[string]tcell.Key{"enter": tcell.KeyEnter, "esc": tcell.KeyEscape, "tab": tcell.KeyTab, "down": tcell.KeyDown, "up": tcell.KeyUp,
 	"end": tcell.KeyEnd, "home": tcell.KeyHome, "pgdn": tcell.KeyPgDn, "pgup": tcell.KeyPgUp, "left": tcell.KeyLeft, "right": tcell.KeyRight,
-	"ctrl-z": tcell.KeyCtrlZ, "ctrl-d": tcell.KeyCtrlD, "backspace": tcell.KeyBackspace2}
+	"backtab": tcell.KeyBacktab, "ctrl-w": tcell.KeyCtrlW, "ctrl-z": tcell.KeyCtrlZ, "ctrl-d": tcell.KeyCtrlD, "backspace": tcell.KeyBackspace2}
 
 // draw draws the console and returns the lines of the screen.
 func (s *testConsole) draw() []string {
@@ -110,17 +111,7 @@ func (s *testConsole) styles() string {
 		}
 		for x := range w {
 			text, style, _ := s.screen.Get(x, y)
-			what := ""
-			switch style {
-			case s.app.palette.Match:
-				what = "match"
-			case s.app.palette.Selected:
-				what = "selected"
-			case s.app.palette.Health[Bad]:
-				what = "bad"
-			case s.app.palette.Health[Warn]:
-				what = "warn"
-			}
+			what := s.styleName(style)
 			if what != run {
 				end(x)
 				run, from, word = what, x, ""
@@ -130,6 +121,26 @@ func (s *testConsole) styles() string {
 		end(w)
 	}
 	return b.String()
+}
+
+func (s *testConsole) styleName(style tcell.Style) string {
+	p := s.app.colors()
+	names := [...]string{Plain: "", Good: "good", Warn: "warn", Bad: "bad", Quiet: "quiet"}
+	switch style {
+	case p.Match:
+		return "match"
+	case p.Health[Plain], p.Frame, p.Hint, p.Key, p.Title, p.Head:
+		return ""
+	}
+	for h, name := range names {
+		if style == p.Health[h] {
+			return name
+		}
+		if style == p.selected(Health(h)) {
+			return strings.TrimSpace("selected " + name)
+		}
+	}
+	return ""
 }
 
 func (s *testConsole) has(want string) {
@@ -202,10 +213,12 @@ func (f *fixed) Events(_ context.Context, after uint64) ([]status.Event, error) 
 	return out, nil
 }
 
-func (*fixed) Lines(context.Context, string, uint64) ([]status.Event, error) { return nil, nil }
+func (f *fixed) Lines(_ context.Context, _ string, after uint64) ([]status.Event, error) {
+	return slices.DeleteFunc(slices.Clone(f.get().Lines), func(e status.Event) bool { return e.Number <= after }), nil
+}
 
-func (*fixed) Finished(context.Context, string, uint64) ([]status.FinishedCall, error) {
-	return nil, nil
+func (f *fixed) Finished(_ context.Context, _ string, after uint64) ([]status.FinishedCall, error) {
+	return slices.DeleteFunc(slices.Clone(f.get().Finished), func(c status.FinishedCall) bool { return c.Number <= after }), nil
 }
 
 func (*fixed) Users(context.Context, string) (status.Users, error) { return status.Users{}, nil }
@@ -216,7 +229,7 @@ func (*fixed) Denials(context.Context) ([]status.Denial, error) { return nil, ni
 
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 
-func (f *fixed) Follow(ctx context.Context, _ status.FollowOptions, _ func(status.Notice) error) error {
+func (*fixed) Follow(ctx context.Context, _ status.FollowOptions, _ func(status.Notice) error) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -11,11 +11,11 @@ import (
 // trendTime is how long a changed number is marked with an arrow.
 const trendTime = 3 * time.Second
 
-// table holds the rows of a view with their filter, order and selection. Drawing is in table_draw.go; keys are handled
+// table holds the rows of a panel with their filter, order and selection. Drawing is in table_draw.go; keys are handled
 // by App.
 type table struct {
+	kind    *Kind
 	columns []Column
-	tail    bool // keep the last row selected as rows are appended, until the user moves the selection
 
 	rows  []Row // all rows
 	shown []int // indices of the visible rows, in display order
@@ -24,17 +24,30 @@ type table struct {
 	query      string
 	invert     bool
 	onlyFaults bool
-	order      int // sort column + 1; 0 = the order of rows
-	descending bool
+	minRank    int             // minimum Row.Rank
+	all        bool            // show all columns and rows
+	folded     map[string]bool // by Row.ID: the user has changed whether the group is folded
 
+	order      int // sort column + 1; 0 = the kind's order
+	descending bool
+	moved      time.Time // when rows last changed places
+	touched    time.Time // when the user last pressed a key
+
+	selection
+	trends map[trendKey]trend
+	widths []int  // per column, the width of the widest text in shown rows
+	blank  []bool // per column, whether no shown row has a text
+}
+
+// selection is the selected row and the part of the table that is on the screen.
+type selection struct {
 	selected string // Row.ID; "" = no row
 	at       int    // index of the selected row in shown
-	top      int    // first visible line
+	chosen   bool   // the user has selected the row; otherwise the first row is selected, or the last in a table that follows its end
+	top      int    // first visible row
 	left     int    // first visible column
-	height   int    // lines that fit on the screen when it was last drawn
-
-	trends map[trendKey]trend
-	widths []int // per column, the width of the widest text in shown rows
+	height   int    // rows that fit on the screen when it was last drawn
+	wraps    bool   // long texts take several lines
 }
 
 type trendKey struct {
@@ -49,21 +62,34 @@ type trend struct {
 }
 
 func newTable(k *Kind) *table {
-	t := &table{columns: k.Columns, tail: k.Tail, trends: map[trendKey]trend{}}
+	t := &table{kind: k, columns: k.Columns, trends: map[trendKey]trend{}, folded: map[string]bool{}}
+	if k.Levels {
+		t.minRank = rankInfo
+	}
 	t.measure()
 	return t
 }
 
-// update replaces the rows.
+// update replaces the rows. The selected row stays selected and, if possible, on its line of the screen.
 func (t *table) update(rows []Row, now time.Time) {
-	end := t.tail && t.at >= len(t.shown)-1
+	end := t.following()
+	before, was := t.places(), t.at
 	t.follow(rows, now)
 	t.rows = rows
-	t.apply()
-	if end {
+	t.arrange(before, now)
+	switch {
+	case end:
 		t.move(len(t.shown))
+	case !t.chosen && !t.kind.Tail:
+		t.at = 0
+		t.move(0)
+	case t.top > 0 || t.at < was:
+		t.top = max(0, t.top+t.at-was)
 	}
 }
+
+// following reports whether the selection stays at the end as rows are appended.
+func (t *table) following() bool { return t.kind.Tail && t.at >= len(t.shown)-1 }
 
 // follow compares numbers with their previous values and records the changes.
 func (t *table) follow(rows []Row, now time.Time) {
@@ -97,14 +123,30 @@ func (t *table) arrow(id string, column int, now time.Time) string {
 	return "↓"
 }
 
-// apply computes the visible rows. The selection stays on its row. If that row is no longer visible, the row now in its
-// place is selected.
-func (t *table) apply() {
+// apply computes the visible rows after a key, in their order.
+func (t *table) apply() { t.arrange(nil, time.Time{}) }
+
+// arrange computes the visible rows. The selection stays on its row. If that row is no longer visible, the row now in its
+// place is selected. If before is not nil, rows may be held in the places that they had: see hold.
+func (t *table) arrange(before map[string]int, now time.Time) {
 	t.shown = t.shown[:0]
 	filter := t.filter()
+	tree := t.isTree()
+	closed := -1 // depth of the folded group above the row; -1 = none
 	for i := range t.rows {
 		r := &t.rows[i]
-		if t.keep != nil && !t.keep(r) || t.onlyFaults && r.Health != Bad && r.Health != Warn {
+		if t.keep != nil && !t.keep(r) || t.onlyFaults && r.Health != Bad && r.Health != Warn || r.Rank < t.minRank || r.Extra && !t.all {
+			continue
+		}
+		if tree {
+			if closed >= 0 && r.Branch.Depth > closed {
+				continue
+			}
+			closed = -1
+			if r.Branch.Group && t.isClosed(r) {
+				closed = r.Branch.Depth
+			}
+		} else if r.Branch.Sum {
 			continue
 		}
 		if !filter.all() && filter.matches(r) == t.invert {
@@ -112,8 +154,14 @@ func (t *table) apply() {
 		}
 		t.shown = append(t.shown, i)
 	}
-	if t.order > 0 {
+	switch {
+	case t.order > 0:
 		slices.SortStableFunc(t.shown, t.compare)
+	case t.kind.Worst:
+		slices.SortStableFunc(t.shown, t.worse)
+	}
+	if before != nil && !tree && !t.kind.Tail {
+		t.hold(before, now)
 	}
 	t.measure()
 	if at := slices.IndexFunc(t.shown, func(i int) bool { return t.rows[i].ID == t.selected }); at >= 0 {
@@ -147,9 +195,12 @@ func (t *table) sort(column int) {
 	t.apply()
 }
 
-// move moves the selection down by n lines (up if n is negative), within the visible rows.
+// move moves the selection down by n rows (up if n is negative), within the visible rows.
 func (t *table) move(n int) {
 	t.at = max(0, min(t.at+n, len(t.shown)-1))
+	if n != 0 {
+		t.chosen = t.at > 0
+	}
 	t.selected = ""
 	if len(t.shown) > 0 {
 		t.selected = t.rows[t.shown[t.at]].ID
@@ -167,16 +218,23 @@ func (t *table) row() *Row {
 // measure computes widths.
 func (t *table) measure() {
 	t.widths = make([]int, len(t.columns))
+	t.blank = make([]bool, len(t.columns))
 	for i, c := range t.columns {
 		t.widths[i] = width(c.Name)
+		t.blank[i] = true
 	}
+	tree := t.isTree()
 	for _, i := range t.shown {
 		for column, c := range t.rows[i].Cells {
 			w := width(c.Text)
+			if column == 0 && tree {
+				w = width(t.branch(&t.rows[i]))
+			}
 			if c.Trend {
 				w++ // the arrow
 			}
 			t.widths[column] = max(t.widths[column], w)
+			t.blank[column] = t.blank[column] && c.Text == ""
 		}
 	}
 }

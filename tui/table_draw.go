@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -9,38 +10,104 @@ import (
 
 const (
 	gap     = 2   // spaces between two columns
-	minFlex = 16  // width that a flexible column gets at least, unless its text is narrower
+	minFlex = 12  // width that a flexible column gets at least, unless its text is narrower
+	minRest = 4   // a column is not drawn if less of it is visible
 	wide    = 100 // minimum screen width to show the columns marked Wide
 	maxText = 40  // maximum width of a column that is not flexible
 )
 
-// draw draws the header and the rows into a rectangle of any size. It draws nothing outside the rectangle.
-func (t *table) draw(screen tcell.Screen, x, y, w, h int, p *Palette, now time.Time) {
-	if w < 1 || h < 1 {
+// canvas is a rectangle of the screen in which a table is drawn.
+type canvas struct {
+	tcell.Screen
+	x, y, w, h int
+	p          *Palette
+	now        time.Time
+	focus      bool // keys act on the table
+}
+
+// gutter is the width of the glyph and the selection's bar in front of each row.
+func gutter(w int) int {
+	if w < 60 {
+		return 2
+	}
+	return 3
+}
+
+// draw draws the header and the rows. It draws nothing outside the canvas.
+func (t *table) draw(c canvas) {
+	if c.w < 1 || c.h < 1 {
 		return
 	}
-	t.height = max(1, h-1)
 	t.left = max(0, min(t.left, len(t.columns)-1))
-	room := t.layout(w)
-	t.drawHead(screen, x, y, w, room, p)
-	t.top = max(0, min(t.top, t.at, len(t.shown)-1))
-	if t.at >= t.top+t.height {
-		t.top = t.at - t.height + 1
+	g := min(gutter(c.w), c.w)
+	room := t.layout(c.w - g)
+	if !t.kind.Bare {
+		t.drawHead(c, g, room)
+		c.y++
+		c.h--
 	}
-	t.top = max(0, min(t.top, len(t.shown)-t.height))
+	t.height = max(1, c.h)
+	t.scroll(c.h, room)
 	found := t.filter()
 	if t.invert {
-		found = filter{column: -1}
+		found = nil
 	}
-	for line := 0; line < h-1 && t.top+line < len(t.shown); line++ {
-		r := &t.rows[t.shown[t.top+line]]
-		t.drawRow(screen, x, y+1+line, w, room, r, t.top+line == t.at, found, p, now)
+	line := 0
+	for at := t.top; line < c.h && at < len(t.shown); at++ {
+		if line == c.h-1 && t.kind.More != nil && at < len(t.shown)-1 && t.at < at && len(t.shown) > c.h {
+			var rest []Row
+			for _, i := range t.shown[at:] {
+				rest = append(rest, t.rows[i])
+			}
+			put(c, c.x, c.y+line, c.w, "⋮  "+t.kind.More(rest), c.p.Hint, nil, c.p.Hint)
+			return
+		}
+		line += t.drawRow(c, line, g, room, &t.rows[t.shown[at]], at == t.at, found)
 	}
 }
 
-func (t *table) drawHead(screen tcell.Screen, x, y, w int, room []int, p *Palette) {
-	at := 0
-	for i := t.left; i < len(t.columns) && at < w; i++ {
+// scroll makes the selected row visible in h lines.
+func (t *table) scroll(h int, room []int) {
+	if t.kind.More != nil && len(t.shown) > h && t.at >= t.top+h-1 {
+		h-- // the last line counts the other rows
+	}
+	t.top = max(0, min(t.top, t.at, len(t.shown)-1))
+	used := 0
+	for at := t.at; at >= t.top; at-- {
+		used += t.heightOf(at, room)
+		if used > h && at < t.at {
+			t.top = at + 1
+			break
+		}
+	}
+	if used = 0; t.top > 0 { // no empty lines below the last row
+		for at := len(t.shown) - 1; at >= 0; at-- {
+			if used += t.heightOf(at, room); used > h {
+				t.top = min(t.top, at+1)
+				return
+			}
+		}
+		t.top = 0
+	}
+}
+
+// heightOf returns the number of lines of a row.
+func (t *table) heightOf(at int, room []int) int {
+	if !t.wraps {
+		return 1
+	}
+	n := 1
+	for i, c := range t.columns {
+		if c.Flex && room[i] > 0 {
+			n = max(n, len(wrap(cellOf(&t.rows[t.shown[at]], i).Text, room[i])))
+		}
+	}
+	return n
+}
+
+func (t *table) drawHead(c canvas, g int, room []int) {
+	at := g
+	for i := t.left; i < len(t.columns) && at < c.w; i++ {
 		if room[i] == 0 {
 			continue
 		}
@@ -52,45 +119,92 @@ func (t *table) drawHead(screen tcell.Screen, x, y, w int, room []int, p *Palett
 				name += "↑"
 			}
 		}
-		here := min(room[i], w-at)
+		here := min(room[i], c.w-at)
+		if here < min(minRest, room[i]) {
+			break
+		}
 		indent := 0
 		if t.columns[i].Right {
 			indent = max(0, here-width(name))
 		}
-		put(screen, x+at+indent, y, here-indent, name, p.Head, nil, p.Head)
+		put(c, c.x+at+indent, c.y, here-indent, name, c.p.Head, nil, c.p.Head)
 		at += room[i] + gap
 	}
 }
 
-func (t *table) drawRow(screen tcell.Screen, x, y, w int, room []int, r *Row, selected bool, found filter, p *Palette, now time.Time) {
-	if selected {
-		fill(screen, x, y, w, p.Selected)
+// drawRow draws a row from a line of the canvas on and returns the number of its lines.
+func (t *table) drawRow(c canvas, line, g int, room []int, r *Row, selected bool, found filters) int {
+	height := 1
+	selected = selected && c.focus
+	if t.wraps {
+		height = min(t.heightOf(slices.IndexFunc(t.shown, func(i int) bool { return &t.rows[i] == r }), room), c.h-line)
 	}
-	at := 0
-	for i := t.left; i < len(t.columns) && at < w; i++ {
+	style := func(h Health) tcell.Style {
+		if selected {
+			return c.p.selected(h)
+		}
+		return c.p.Health[h]
+	}
+	y := c.y + line
+	if selected {
+		for i := range height {
+			fill(c, c.x, y+i, c.w, c.p.Selected)
+		}
+		put(c, c.x+1, y, c.w-1, "▌", style(r.Mark.health()), nil, c.p.Match)
+	}
+	put(c, c.x, y, c.w, glyphs[r.Mark], style(r.Mark.health()), nil, c.p.Match)
+	at := g
+	for i := t.left; i < len(t.columns) && at < c.w; i++ {
 		if room[i] == 0 {
 			continue
 		}
-		c := cellOf(r, i)
-		s := p.Health[c.Health]
-		if selected {
-			s = p.Selected
+		cell, here := cellOf(r, i), min(room[i], c.w-at)
+		if here < min(minRest, room[i]) {
+			break
 		}
-		text := c.Text
-		if c.Trend {
-			text += t.arrow(r.ID, i, now)
-		}
-		here := min(room[i], w-at)
-		indent := 0
-		if t.columns[i].Right {
-			indent = max(0, here-width(text))
-		}
+		text := t.textOf(r, i, c.now)
 		if t.columns[i].URI {
 			text = middle(text, here)
 		}
-		put(screen, x+at+indent, y, here-indent, text, s, marks(text, found.marked(i)), p.Match)
+		pieces := []string{text}
+		if t.wraps && t.columns[i].Flex {
+			pieces = wrap(text, here)
+		}
+		for n, piece := range pieces[:min(len(pieces), height)] {
+			indent := 0
+			if t.columns[i].Right {
+				indent = max(0, here-width(piece))
+			}
+			put(c, c.x+at+indent, y+n, here-indent, piece, style(cell.Health), found.marks(i, piece), c.p.Match)
+		}
 		at += room[i] + gap
 	}
+	return height
+}
+
+// textOf returns the text of a cell with an arrow if its number has changed and, in a tree, the lines in front of it.
+func (t *table) textOf(r *Row, column int, now time.Time) string {
+	c := cellOf(r, column)
+	text := c.Text
+	if c.Trend {
+		text += t.arrow(r.ID, column, now)
+	}
+	if column == 0 && t.isTree() {
+		return t.branch(r)
+	}
+	return text
+}
+
+// branch returns the text of a row's first cell in a tree.
+func (t *table) branch(r *Row) string {
+	text := cmp.Or(r.Branch.Text, cellOf(r, 0).Text)
+	switch {
+	case !r.Branch.Group:
+		return text
+	case t.isClosed(r):
+		return text + " ▸"
+	}
+	return text + " ▾"
 }
 
 // layout returns the width of every column from t.left on, for a table of width w. Columns that are not flexible get
@@ -102,7 +216,9 @@ func (t *table) layout(w int) []int {
 	var flexible []int
 	for i := t.left; i < len(t.columns); i++ {
 		switch c := t.columns[i]; {
-		case c.Wide && w < wide && i > t.left:
+		case (c.Spare && t.blank[i] || w+gutter(w) < c.Min) && !t.all:
+			continue
+		case (c.Wide && w+gutter(wide) < wide || c.Extra) && i > t.left && !t.all:
 			continue
 		case c.Flex:
 			flexible = append(flexible, i)

@@ -125,9 +125,13 @@ func TestWrapAndMiddle(t *testing.T) {
 func TestWaitsFor(t *testing.T) {
 	var got []string
 	for _, r := range callsKind.Rows(samplePicture()) {
-		got = append(got, r.Cells[5].Text)
+		for _, f := range r.Detail() {
+			if f.Name == "why" {
+				got = append(got, f.Text)
+			}
+		}
 	}
-	want := []string{"answer from editor 1.98.2", "files", "github", "a free slot at github"}
+	want := []string{"its user has not answered a form of 3 fields", "waits for the server", "waits for a free slot at github", "waits for the server"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

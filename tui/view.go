@@ -6,67 +6,147 @@ import (
 	"time"
 )
 
-// view is a kind, restricted to a server or a session or not at all, with its table.
+// scope restricts a view to a part of the gateway. The zero value is the whole gateway.
+type scope struct {
+	server  string
+	session string
+	call    string // callKey of a call
+}
+
+// view is a kind in a scope, with a table for each of its panels.
 type view struct {
-	kind    *Kind
-	server  string // "" = all
-	session string // "" = all
-	table   *table
-	last    *Picture // the Picture from which the rows were computed; nil = none yet
+	kind *Kind
+	scope
+	up     *view // the view one level up; nil = this is the overview
+	panels []*panel
+	focus  int      // index of the panel that keys act on
+	table  *table   // of that panel
+	last   *Picture // the Picture from which the rows were computed; nil = none yet
+}
+
+// panel is a part of a view: the rows of one kind.
+type panel struct {
+	kind  *Kind
+	table *table
 }
 
 func newView(k *Kind, server, session string) *view {
-	v := &view{kind: k, server: server, session: session, table: newTable(k)}
+	return newViewOf(k, scope{server: server, session: session})
+}
+
+func newViewOf(k *Kind, of scope) *view {
+	v := &view{kind: k, scope: of}
+	parts := k.Panels
+	if parts == nil {
+		parts = []*Kind{k}
+	}
+	for _, part := range parts {
+		v.panels = append(v.panels, &panel{part, newTable(part)})
+	}
+	v.table = v.panels[0].table
 	v.narrow()
 	return v
 }
 
-// narrow restricts the table to the rows of the view's server and session.
+// part returns the kind of the rows that keys act on.
+func (v *view) part() *Kind { return v.panels[v.focus].kind }
+
+// select moves the keys' focus to another panel.
+func (v *view) selectPanel(i int) {
+	v.focus = i
+	v.table = v.panels[i].table
+}
+
+// narrow restricts the tables to the rows of the view's server and session.
 func (v *view) narrow() {
-	v.table.keep = nil
-	if v.server != "" || v.session != "" {
-		v.table.keep = func(r *Row) bool {
-			return (v.server == "" || r.Server == v.server) && (v.session == "" || r.Session == v.session)
+	for _, p := range v.panels {
+		p.table.keep = nil
+		if v.server != "" || v.session != "" {
+			p.table.keep = func(r *Row) bool {
+				return (v.server == "" || r.Server == v.server) && (v.session == "" || r.Session == v.session)
+			}
 		}
 	}
 }
 
 // show updates the rows from a newer Picture.
 func (v *view) show(p *Picture, now time.Time) {
-	if v.last == p || v.last != nil && v.kind.Same != nil && v.kind.Same(v.last, p) {
+	if v.last == p {
 		return
 	}
+	for _, part := range v.panels {
+		if v.last != nil && part.kind.Same != nil && part.kind.Same(v.last, p) {
+			continue
+		}
+		part.table.update(part.kind.rows(p, v.scope), now)
+	}
 	v.last = p
-	v.table.update(v.kind.Rows(p), now)
 }
 
-// title returns the view's title, such as "tools(github)[37] </issue>".
-func (v *view) title() string {
+// touch records a key press, after which rows keep their places for a while.
+func (v *view) touch(now time.Time) {
+	for _, p := range v.panels {
+		p.table.touched = now
+	}
+}
+
+// title returns the title of a panel, such as "tools(github)[37] </issue>".
+func (v *view) title(p *panel) string {
 	var b strings.Builder
-	b.WriteString(v.kind.Name)
+	b.WriteString(p.kind.Name)
 	if of := v.of(); of != "" {
 		fmt.Fprintf(&b, "(%s)", of)
 	}
-	fmt.Fprintf(&b, "[%d]", len(v.table.shown))
-	if v.table.query != "" {
+	t := p.table
+	fmt.Fprintf(&b, "[%d]", len(t.shown))
+	if p.kind.Title != "" {
+		b.WriteString(" " + p.kind.Title)
+	}
+	if t.query != "" {
 		not := ""
-		if v.table.invert {
+		if t.invert {
 			not = "!"
 		}
-		fmt.Fprintf(&b, " </%s%s>", not, plain(v.table.query))
+		fmt.Fprintf(&b, " </%s%s>", not, plain(t.query))
 	}
-	if v.table.onlyFaults {
+	if t.onlyFaults {
 		b.WriteString(" <faults>")
+	}
+	if p.kind.Levels {
+		b.WriteString(" level ≥ " + levels[t.minRank])
+		if t.wraps {
+			b.WriteString("  wrap")
+		}
+		if t.following() {
+			b.WriteString("  follows")
+		}
 	}
 	return b.String()
 }
 
-// crumb returns the view's name for the trail, such as "tools(github)".
+// crumb returns the view's part of the path in the first line, such as "github" or "tools".
 func (v *view) crumb() string {
-	if of := v.of(); of != "" {
-		return v.kind.Name + "(" + of + ")"
+	var parts []string
+	if v.server != "" && v.kind != callKind && (v.up == nil || v.up.server != v.server) {
+		parts = append(parts, plain(v.server))
 	}
-	return v.kind.Name
+	switch {
+	case v.kind == callKind:
+		parts = append(parts, "call "+callItem(v.call))
+	case v.session != "":
+		parts = append(parts, plain(v.session))
+	case v.kind != backendsKind || v.server == "":
+		parts = append(parts, v.kind.Name)
+	}
+	return strings.Join(parts, " › ")
+}
+
+// path returns the views from the overview down to v.
+func (v *view) path() string {
+	if v.up == nil {
+		return v.crumb()
+	}
+	return v.up.path() + " › " + v.crumb()
 }
 
 func (v *view) of() string { return plain(strings.TrimSpace(v.server + " " + v.session)) }

@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// drawPath draws the first line: the gateway or the path from the overview to the view, and whether the screen is live.
+func (a *App) drawPath(screen tcell.Screen, w int) {
+	p, v := a.colors(), a.view()
+	var left, right line
+	if v == a.home() {
+		left.title("goblin-actor " + plain(a.picture.Version))
+		if addresses := strings.Join(a.picture.Listen, ", "); addresses != "" {
+			left.add(Plain, "  "+addresses)
+		}
+	} else {
+		left.title(v.path())
+	}
+	a.addState(&left)
+	a.addLive(&right)
+	if v == a.home() {
+		right.hint("  " + v.crumb())
+	}
+	room := w
+	if n := right.width(); n+2 <= w/2 {
+		room = w - n - 2
+		right.draw(screen, w-n, 0, n, p)
+	}
+	left.draw(screen, 0, 0, room, p)
+}
+
+// addState appends the gateway's state to the first line.
+func (a *App) addState(l *line) {
+	p := a.picture
+	switch {
+	case p.Lost != nil:
+		l.add(Plain, "  no answer for "+span(a.now().Sub(p.Since))+", retrying every second: "+plain(p.Lost.Error()))
+		return
+	case p.Now.IsZero():
+		l.add(Quiet, "  …")
+		return
+	case p.Draining:
+		l.add(Warn, "  draining, "+plural(len(p.Calls), "call")+" left")
+	case !p.Ready:
+		l.add(Warn, "  starting, waiting for "+plain(strings.Join(p.Waiting, ", ")))
+	}
+	a.addServers(l)
+	if a.view() == a.home() {
+		l.add(Plain, "  up "+span(p.Now.Sub(p.Started).Truncate(1e9)))
+	}
+}
+
+// addServers appends how many servers are ready and how many need attention: "10/14 ready ▲1 ✗1 ◐1".
+func (a *App) addServers(l *line) {
+	var counts [sevOff + 1]int
+	ready, all := 0, 0
+	for i := range a.picture.Servers {
+		s := &a.picture.Servers[i]
+		counts[serverSeverity(a.picture, s)]++
+		if s.State == "disabled" {
+			continue
+		}
+		all++
+		if s.State == "ready" || s.State == "idle" {
+			ready++
+		}
+	}
+	counts[sevAct] += len(gatewayFaults(a.picture))
+	health := Good
+	if ready < all {
+		health = Warn
+	}
+	l.add(health, fmt.Sprintf("  %d/%d ready", ready, all))
+	for s := sevAct; s <= sevLimited; s++ {
+		if counts[s] > 0 {
+			l.add(s.health(), fmt.Sprintf(" %s%d", glyphs[s], counts[s]))
+		}
+	}
+}
+
+// addLive appends whether the screen shows the present.
+func (a *App) addLive(l *line) {
+	switch {
+	case a.picture.Lost != nil:
+		l.add(Bad, "✗ lost")
+	case a.paused != nil:
+		l.add(Warn, "‖ paused "+span(a.now().Sub(a.pausedAt).Truncate(1e9)))
+	default:
+		l.add(Good, "●")
+		l.add(Plain, " live")
+	}
+}
+
+// drawHealth draws the only line of a very small screen.
+func (a *App) drawHealth(screen tcell.Screen, w int) {
+	var l line
+	a.addState(&l)
+	if len(l) > 0 {
+		l[0].text = strings.TrimLeft(l[0].text, " ")
+	}
+	l.draw(screen, 0, 0, w, a.colors())
+}
+
+// busyLine reports whether the last line shows more than key hints.
+func (a *App) busyLine() bool {
+	switch a.mode {
+	case modeCommand, modeFilter, modeConfirm, modeCopy:
+		return true
+	}
+	return a.flashing()
+}
+
+func (a *App) flashing() bool { return a.flash != "" && a.now().Sub(a.flashed) < flashTime }
+
+// drawLast draws the last line: the input, a question, a message, or key hints.
+func (a *App) drawLast(screen tcell.Screen, y, w int) {
+	p := a.colors()
+	switch {
+	case a.mode == modeCommand || a.mode == modeFilter:
+		a.input.SetRect(0, y, w, 1)
+		a.input.Draw(screen)
+	case a.mode == modeConfirm:
+		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
+	case a.mode == modeCopy:
+		put(screen, 0, y, w, copyQuestion, p.Key, nil, p.Match)
+	case a.flashing():
+		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
+	default:
+		right := a.hints(hintLast, w/2)
+		n := right.width()
+		right.draw(screen, w-n, y, n, p)
+		left := a.hints(hintView, w-n-2)
+		left.draw(screen, 0, y, w-n-2, p)
+	}
+}
+
+// hints returns keys that are enabled in the view, as many as fit.
+func (a *App) hints(which hint, room int) line {
+	var l line
+	used := 0
+	for i := range actions {
+		act := &actions[i]
+		if act.hint != which || act.disabled != nil && act.disabled(a) != "" {
+			continue
+		}
+		label := act.label
+		if act.labelNow != nil {
+			if now := act.labelNow(a); used+width(act.key)+3+width(now) <= room {
+				label = now
+			}
+		}
+		space := 0
+		if used > 0 {
+			space = 2
+		}
+		n := space + width(act.key) + 1 + width(label)
+		if used+n > room {
+			break
+		}
+		used += n
+		l = append(l, styled{strings.Repeat(" ", space) + act.key, func(p *Palette) tcell.Style { return p.Key }})
+		l.hint(" " + label)
+	}
+	return l
+}

@@ -1,0 +1,115 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+const (
+	// maxCopy limits the text that is copied, in bytes. Terminals ignore longer sequences (OSC 52).
+	maxCopy = 74_000
+
+	copyQuestion = "copy  c name  r row  j details as JSON  esc nothing"
+)
+
+// copyKey copies what the key chooses.
+func (a *App) copyKey(e *tcell.EventKey) {
+	a.mode = modeBrowse
+	r := a.view().table.row()
+	if r == nil || e.Key() != tcell.KeyRune {
+		return
+	}
+	text := ""
+	switch e.Rune() {
+	case 'c':
+		text = plain(r.ID)
+		if r.Copy != "" {
+			text = plain(r.Copy)
+		}
+	case 'r':
+		var cells []string
+		for _, c := range r.Cells {
+			cells = append(cells, c.Text)
+		}
+		text = strings.Join(cells, "\t")
+	case 'j':
+		text = jsonOf(r)
+	default:
+		return
+	}
+	if err := a.clipboard(text); err != nil {
+		a.notify("not copied: "+err.Error(), Warn)
+		return
+	}
+	a.notify("copied "+size(int64(len(text))), Good)
+}
+
+// jsonOf returns the details of a row as JSON, without control characters.
+func jsonOf(r *Row) string {
+	all := [][2]string{}
+	if r.Detail != nil {
+		for _, f := range r.Detail() {
+			all = append(all, [2]string{f.Name, strings.Join(lines(f.Text), "\n")})
+		}
+	}
+	var b strings.Builder
+	b.WriteString("{")
+	for i, f := range all {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		name, _ := json.Marshal(f[0])
+		value, _ := json.Marshal(f[1])
+		if strings.HasPrefix(f[1], "{") && json.Valid([]byte(f[1])) {
+			value = []byte(f[1])
+		}
+		b.WriteString("\n  " + string(name) + ": " + string(value))
+	}
+	b.WriteString("\n}")
+	return b.String()
+}
+
+// toClipboard copies a text with the terminal's sequence OSC 52. In tmux, which ignores the sequence by default, the text
+// is passed to tmux.
+func (a *App) toClipboard(text string) error {
+	if len(text) > maxCopy {
+		return errors.New("the text is longer than " + size(maxCopy) + ", which terminals accept; press f and select it there")
+	}
+	if os.Getenv("TMUX") != "" {
+		go a.toTmux(text)
+		return nil
+	}
+	if a.terminal == nil {
+		return errors.New("there is no terminal")
+	}
+	a.terminal.SetClipboard([]byte(text))
+	return nil
+}
+
+// toTmux passes a text to tmux. If that fails, it reports why.
+func (a *App) toTmux(text string) {
+	ctx, cancel := context.WithTimeout(a.ctx, requestTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "tmux", "load-buffer", "-w", "-")
+	cmd.Stdin = strings.NewReader(text)
+	if err := cmd.Run(); err != nil {
+		select {
+		case a.outcomes <- outcome{"not copied: tmux load-buffer: " + err.Error(), Warn}:
+		default: // the screen has not yet shown the last sixteen
+		}
+	}
+}
+
+// detail returns the details of a row for the side panel, or as JSON for the full screen.
+func (a *App) detail(r *Row) []Field {
+	if a.mode == modeFull && a.json {
+		return []Field{{"JSON", jsonOf(r)}}
+	}
+	return r.Detail()
+}

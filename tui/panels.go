@@ -1,0 +1,85 @@
+package tui
+
+// Sizes from which the screen has more than the table.
+const (
+	fullWidth  = 60  // columns for the lines above and below the table
+	fullHeight = 15  // lines for them
+	tallWidth  = 100 // columns for panels side by side and the second line about the gateway
+	tallHeight = 30  // lines for these
+	bareWidth  = 20  // fewer columns leave one line about the gateway's health
+	bareHeight = 5   // fewer lines likewise
+)
+
+// rect is a part of the screen.
+type rect struct{ x, y, w, h int }
+
+// visible reports whether a panel has anything to show.
+func (p *panel) visible() bool { return len(p.table.rows) > 0 }
+
+// need returns the number of lines that a panel can use, including its title.
+func (p *panel) need() int {
+	n := 1 + max(1, len(p.table.shown))
+	if !p.kind.Bare {
+		n++
+	}
+	return n
+}
+
+// Limits of the overview's panels, in lines.
+const (
+	maxServerLines = 16
+	maxSideLines   = 12
+	maxWaitLines   = 5
+	minSideLines   = 4
+)
+
+// places lays the panels of a view out in a part of the screen. Panels with nothing to show, and those for which there is
+// no room, have no height.
+func (v *view) places(r rect, tall bool) []rect {
+	out := make([]rect, len(v.panels))
+	if len(v.panels) == 1 {
+		out[0] = r
+		return out
+	}
+	need := func(i, most int) int {
+		if !v.panels[i].visible() {
+			return 0
+		}
+		return min(v.panels[i].need(), most)
+	}
+	const servers, failures, log, waits = 0, 1, 2, 3
+	top := v.panels[servers].need()
+	if !tall {
+		below := min(need(failures, maxSideLines), max(0, r.h-top, minSideLines))
+		if r.h < 2*minSideLines {
+			below = 0
+		}
+		out[servers] = rect{r.x, r.y, r.w, r.h - below}
+		out[failures] = rect{r.x, r.y + r.h - below, r.w, below}
+		return out
+	}
+	side, wait := max(need(failures, maxSideLines), need(log, maxSideLines)), need(waits, maxWaitLines)
+	first := min(top, max(maxServerLines, r.h-side-wait))
+	// what is left over goes to the panels that can use it
+	free := r.h - first - side - wait
+	more := min(max(0, free), max(need(failures, r.h), need(log, r.h))-side)
+	side += more
+	free -= more
+	if more = min(max(0, free), need(waits, r.h)-wait); more > 0 {
+		wait += more
+	}
+	out[servers] = rect{r.x, r.y, r.w, first}
+	y := r.y + first
+	half := r.w/2 - 1
+	switch {
+	case need(failures, 1) > 0 && need(log, 1) > 0:
+		out[failures] = rect{r.x, y, half, side}
+		out[log] = rect{r.x + half + 2, y, r.w - half - 2, side}
+	case need(failures, 1) > 0:
+		out[failures] = rect{r.x, y, r.w, side}
+	case need(log, 1) > 0:
+		out[log] = rect{r.x, y, r.w, side}
+	}
+	out[waits] = rect{r.x, y + side, r.w, wait}
+	return out
+}

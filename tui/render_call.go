@@ -1,0 +1,157 @@
+package tui
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// callKind is the page of one call: where its time went, and its details. enter in the calls opens it.
+var callKind = &Kind{
+	Name:    "call",
+	Columns: []Column{{Name: "WHAT"}, {Name: "VALUE", Flex: true}},
+	Head:    callHead,
+	RowsOf: func(p *Picture, of scope) []Row {
+		var rows []Row
+		for _, f := range callDetails(p, of.call) {
+			rows = append(rows, Row{ID: f.Name, Server: of.server, Copy: f.Text, Cells: []Cell{text(f.Name), text(strings.ReplaceAll(f.Text, "\n", " "))},
+				Detail: func() []Field { return []Field{f} }})
+		}
+		return rows
+	},
+}
+
+// findCall returns the call with a key, in flight or finished.
+func findCall(p *Picture, key string) (*status.Call, *status.FinishedCall) {
+	for i := range p.Calls {
+		if c := &p.Calls[i]; callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began) == key {
+			return c, nil
+		}
+	}
+	for _, all := range [][]status.FinishedCall{p.Finished, p.Failures} {
+		for i := len(all) - 1; i >= 0; i-- {
+			if c := &all[i]; callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began) == key {
+				return nil, c
+			}
+		}
+	}
+	return nil, nil
+}
+
+func callDetails(p *Picture, key string) []Field {
+	switch running, finished := findCall(p, key); {
+	case running != nil:
+		return callFields(p, *running)
+	case finished != nil:
+		return finishedFields(finished)
+	}
+	return []Field{{"call", callItem(key)}, {"state", "no longer kept"}}
+}
+
+// phase is a part of a call's time.
+type phase struct {
+	name string
+	from time.Time
+	to   time.Time
+	note string
+}
+
+// callHead returns what the call is, and a bar for each part of its time.
+func callHead(p *Picture, of scope) []line {
+	running, finished := findCall(p, of.call)
+	var first line
+	var all []phase
+	var began time.Time
+	end := p.Now
+	switch {
+	case running != nil:
+		began = running.Began
+		first.add(Warn, "◐ ")
+		first.add(Plain, running.Method+" ")
+		first.title(cmp.Or(running.Public, running.Item))
+		first.add(callHealth(*running, p.Now), "  "+stateOf(*running)+" for "+short(end.Sub(began)))
+		first.hint("  " + waitsFor(*running))
+		all = phases(began, running.Taken, running.Written, running.Asked, time.Time{}, end)
+	case finished != nil:
+		began, end = finished.Began, endOf(finished)
+		mark := markOf(finished)
+		first.add(mark.health(), glyphs[mark]+" ")
+		first.add(Plain, finished.Method+" ")
+		first.title(cmp.Or(finished.Public, finished.Item))
+		first.add(mark.health(), "  "+outcomeOf(finished)+" "+short(end.Sub(began)))
+		first.hint("  " + ofClient(finished.Who, finished.Client) + "  →  " + strings.Trim(finished.Server+"/"+finished.Backend, "/"))
+		all = phases(began, finished.Taken, finished.Written, finished.Asked, finished.Answered, end)
+	default:
+		first.add(Quiet, "○ "+callItem(of.call)+" is no longer kept")
+		return []line{first}
+	}
+	out := []line{first}
+	for _, ph := range all {
+		out = append(out, ph.bar(began, end))
+	}
+	return out
+}
+
+// phases splits the time of a call by its stamps. A missing stamp joins two phases.
+func phases(began, taken, written, asked, answered, end time.Time) []phase {
+	var all []phase
+	at := began
+	add := func(name string, to time.Time, note string) {
+		if to.IsZero() || to.Before(at) {
+			return
+		}
+		all = append(all, phase{name, at, to, note})
+		at = to
+	}
+	add("queue", taken, "")
+	add("write", written, "")
+	note := ""
+	if !asked.IsZero() {
+		note = "asked its client after " + short(asked.Sub(began))
+	}
+	switch {
+	case !answered.IsZero():
+		add("server", answered, note)
+		add("answer", end, "")
+	case !written.IsZero():
+		add("server", end, note)
+	case !taken.IsZero():
+		add("write", end, note)
+	default:
+		add("gateway", end, note)
+	}
+	return all
+}
+
+// barWidth is the width of a whole call in its bars.
+const barWidth = 60
+
+// bar draws a phase in proportion to the call's time.
+func (ph phase) bar(began, end time.Time) line {
+	var l line
+	l.hint(padded(ph.name, 8))
+	whole := max(end.Sub(began), 1)
+	before, length := share(ph.from.Sub(began), whole), share(ph.to.Sub(ph.from), whole)
+	full, rest := length/8, length%8
+	bar := strings.Repeat("█", full)
+	if rest > 0 || full == 0 {
+		bar += string([]rune("▏▏▎▍▌▋▊▉")[rest])
+	}
+	before = min(before/8, barWidth-width(bar))
+	l.add(Good, strings.Repeat(" ", max(0, before))+bar)
+	l.add(Plain, strings.Repeat(" ", max(1, barWidth+1-before-width(bar)))+short(ph.to.Sub(ph.from)))
+	if ph.note != "" {
+		l.hint("  " + ph.note)
+	}
+	return l
+}
+
+// share returns a part of the bar's width in eighths of a column.
+func share(part, whole time.Duration) int {
+	return int(float64(max(0, part)) / float64(whole) * barWidth * 8)
+}
+
+// padded returns a text with spaces up to a width.
+func padded(s string, n int) string { return s + strings.Repeat(" ", max(0, n-width(s))) }
