@@ -19,17 +19,25 @@ import (
 // Items returns the items that clients see, or nil if known is still the catalog's version. It blocks until the gateway actor has
 // answered. The list is built on the caller's goroutine.
 func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
+	s, err := g.catalog(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return &status.Items{}, nil
+	case s.Version == known:
+		return nil, nil
+	}
+	return itemsOf(s), nil
+}
+
+// catalog returns the current catalog, or nil if there is none yet. It blocks until the gateway actor has answered.
+func (g *Gateway) catalog(ctx context.Context) (*catalog.Snapshot, error) {
 	reply := make(chan *catalog.Snapshot, 1)
 	g.self.Tell(message.GetCatalog{Reply: reply})
 	select {
 	case s := <-reply:
-		if s == nil {
-			return &status.Items{}, nil
-		}
-		if s.Version == known {
-			return nil, nil
-		}
-		return itemsOf(s), nil
+		return s, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -38,21 +46,15 @@ func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error
 // ListedTools returns the tools of every enabled server as the server listed them, by server. It blocks until the gateway actor
 // has answered. The lists are built on the caller's goroutine.
 func (g *Gateway) ListedTools(ctx context.Context) (map[string][]catalog.ListedTool, error) {
-	reply := make(chan *catalog.Snapshot, 1)
-	g.self.Tell(message.GetCatalog{Reply: reply})
-	select {
-	case s := <-reply:
-		if s == nil {
-			return nil, nil
-		}
-		tools := make(map[string][]catalog.ListedTool, len(s.Servers()))
-		for _, server := range s.Servers() {
-			tools[server.Name] = s.ListedTools(server.Name)
-		}
-		return tools, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	s, err := g.catalog(ctx)
+	if err != nil || s == nil {
+		return nil, err
 	}
+	tools := make(map[string][]catalog.ListedTool, len(s.Servers()))
+	for _, server := range s.Servers() {
+		tools[server.Name] = s.ListedTools(server.Name)
+	}
+	return tools, nil
 }
 
 func itemsOf(s *catalog.Snapshot) *status.Items {

@@ -119,16 +119,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// makeRoom drops the oldest pending login of a principal that already has maxLoginsOfOne.
-func TestMakeRoomForALogin(t *testing.T) {
+// displaced returns the oldest pending login of a principal that already has maxLoginsOfOne, and drop ends it.
+func TestDisplacedLogin(t *testing.T) {
 	l := logins{pending: map[uint64]*pendingLogin{1: {who: "bob"}}}
 	for n := uint64(2); n < 2+maxLoginsOfOne; n++ {
-		l.makeRoom("ada", nil)
+		if oldest := l.displaced("ada"); oldest != 0 {
+			t.Errorf("login %d displaces login %d", n, oldest)
+		}
 		l.pending[n] = &pendingLogin{who: "ada", reply: make(chan message.LoginStarted, 1), taken: true}
 	}
-	out := l.makeRoom("ada", nil)
+	out := l.drop(l.displaced("ada"), ErrOvertaken, nil)
 	if s, is := out[0].Act.(started); !is || !errors.Is(s.what.Err, ErrOvertaken) || len(out) != 2 || out[1].Act != any(release{1}) {
-		t.Errorf("makeRoom: %+v", out)
+		t.Errorf("drop: %+v", out)
 	}
 	left := make([]uint64, 0, len(l.pending))
 	for n := range l.pending {

@@ -19,6 +19,7 @@
 //   - Only invalid_grant ends a login, and only after the state file was read again, since another process may have
 //     renewed the login. After any other failure the old token stays in use and the renewal is retried.
 //   - A pending login is bound to the principal that began it, times out after 10 minutes, and accepts one answer.
-//   - A token issued after its login was ended is revoked. A logout is answered when all its tokens have been handled.
-//   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer.
+//   - A token issued after its login was ended or canceled is revoked, unless the actor has stopped or restarted. A logout is
+//     answered when all its tokens have been handled.
+//   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer. A panic ends all that are pending.
 package token

@@ -22,6 +22,7 @@ var (
 	ErrOvertaken = errors.New("the login was canceled")
 
 	errGone       = errors.New("the gateway is stopping, or the server is no longer configured")
+	errRestarted  = errors.New("the gateway had an internal error; try again")
 	errUnanswered = errors.New("the login was removed from the gateway, but the authorization server may not have revoked it")
 )
 

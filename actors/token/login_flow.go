@@ -38,7 +38,9 @@ func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.E
 	if len(s.logins.pending) >= maxLogins {
 		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: ErrTooMany}}))
 	}
-	out = s.logins.makeRoom(m.Who, out)
+	if oldest := s.logins.displaced(m.Who); oldest != 0 {
+		out = s.cancelLogin(oldest, ErrOvertaken, out)
+	}
 	number := s.requests.next()
 	s.logins.pending[number] = &pendingLogin{who: m.Who, reply: m.Reply, device: m.Device, stepUp: len(s.demand.scopes) > 0}
 	b := begin{
@@ -84,7 +86,7 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 		return append(out, kernel.Act(finished{m.Reply, oauth.ErrState}))
 	case p.who != m.Who:
 		out = append(out, kernel.Act(finished{m.Reply, oauth.ErrState}))
-		return s.logins.drop(number, oauth.ErrState, out)
+		return s.cancelLogin(number, oauth.ErrState, out)
 	}
 	p.answered, p.finish = true, m.Reply
 	if p.device {
@@ -98,7 +100,7 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 // redeemed handles the end of a person's login.
 func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[number]
-	if p == nil { // it timed out, or the login was ended
+	if p == nil { // it was canceled, or the login was ended
 		return s.logouts.receivedLate(&s.requests, number, token, err, out)
 	}
 	if p.finish == nil {
@@ -160,5 +162,13 @@ func (s *state) loginTimedOut(number uint64, out []kernel.Effect) []kernel.Effec
 	if p.login != nil { // if the authorization server does not know the client, it shows the person an error page and does not redirect
 		s.record.forget(p.login.Client)
 	}
-	return s.logins.drop(number, ErrExpired, out)
+	return s.cancelLogin(number, ErrExpired, out)
+}
+
+// cancelLogin ends a pending login with err. If a request for its token is in progress, that token is revoked.
+func (s *state) cancelLogin(number uint64, err error, out []kernel.Effect) []kernel.Effect {
+	if p := s.logins.pending[number]; p.redeeming {
+		s.logouts.expect(&logout{}, number, p.login.Site, p.login.Client)
+	}
+	return s.logins.drop(number, err, out)
 }

@@ -31,8 +31,8 @@ type pendingLogin struct {
 	stepUp    bool          // requests more scopes than the current login has
 }
 
-// makeRoom drops the oldest pending login of a principal that has maxLoginsOfOne.
-func (l *logins) makeRoom(who string, out []kernel.Effect) []kernel.Effect {
+// displaced returns the oldest pending login of a principal that has maxLoginsOfOne, or 0 if the principal has fewer.
+func (l *logins) displaced(who string) (number uint64) {
 	var own []uint64
 	for _, n := range slices.Sorted(maps.Keys(l.pending)) {
 		if l.pending[n].who == who {
@@ -40,9 +40,9 @@ func (l *logins) makeRoom(who string, out []kernel.Effect) []kernel.Effect {
 		}
 	}
 	if len(own) < maxLoginsOfOne {
-		return out
+		return 0
 	}
-	return l.drop(own[0], ErrOvertaken, out)
+	return own[0]
 }
 
 // drop removes a pending login and answers its callers with err, which is nil if the login succeeded.
@@ -86,13 +86,6 @@ func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	}
 	l.completing = nil
 	return out
-}
-
-// restarted records that no request is in progress after a restart.
-func (l *logins) restarted() {
-	for _, p := range l.pending {
-		p.redeeming = false
-	}
 }
 
 // redeeming yields the pending logins for which a token request is in progress.

@@ -3,6 +3,7 @@ package token
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"goblin-actor/actors/kernel"
@@ -20,7 +21,7 @@ type logout struct {
 	err    error                        // the first failure
 }
 
-// lateToken is a token request that was in progress when its login was ended.
+// lateToken is a token request that was in progress when its login was ended or canceled.
 type lateToken struct {
 	logout *logout
 	site   *oauth.AuthServer
@@ -71,7 +72,7 @@ func (v *logouts) await(l *logout, number uint64) {
 	l.left++
 }
 
-// receivedLate handles the result of a token request whose login was ended: it revokes the token.
+// receivedLate handles the result of a token request whose login was ended or canceled: it revokes the token.
 func (v *logouts) receivedLate(requests *counter, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	late, expected := v.late[number]
 	if !expected {
@@ -132,10 +133,13 @@ func (v *logouts) received(number uint64) *logout {
 	return l
 }
 
-// settle answers the caller when l is complete.
+// settle answers the caller when l is complete. A failure is logged if no caller waits.
 func (v *logouts) settle(l *logout, out []kernel.Effect) []kernel.Effect {
 	if l.left > 0 {
 		return out
+	}
+	if l.reply == nil && l.err != nil {
+		out = append(out, kernel.Log(slog.LevelWarn, "login not ended completely", "err", l.err))
 	}
 	v.all = slices.DeleteFunc(v.all, func(other *logout) bool { return other == l })
 	return append(out, kernel.Act(finished{l.reply, l.err}))

@@ -152,3 +152,40 @@ func TestLogoutAfterFailedRefresh(t *testing.T) {
 		}
 	}
 }
+
+// A token that arrives for a login that has timed out, was displaced, or was finished by another principal is revoked.
+func TestTokenOfACanceledLogin(t *testing.T) {
+	for name, cancel := range map[string]func(*script){
+		"timed out": func(p *script) { p.until(epoch.Add(loginTimeout)) },
+		"displaced": func(p *script) {
+			for range maxLoginsOfOne {
+				p.tell(message.BeginLogin{Who: "ada", Device: true, Reply: make(chan message.LoginStarted, 1)})
+			}
+		},
+		"another principal": func(p *script) {
+			p.tell(message.FinishLogin{Who: "eve", State: "s", Reply: make(chan message.LoginFinished, 1)})
+		},
+	} {
+		for _, err := range []error{nil, oauth.ErrPending} {
+			p := newScript(t, nil, 1)
+			p.tell(message.BeginLogin{Who: "ada", Device: true, Reply: make(chan message.LoginStarted, 1)})
+			b, _ := take[begin](p)
+			p.tell(begun{number: b.number, login: &oauth.Login{State: "s", Site: site(), Client: oauth.Client{ID: "c"}}, device: &oauth.Device{Interval: time.Second}})
+			p.until(epoch.Add(time.Second)) // a poll is in progress
+			if cancel(p); p.s.logins.pending[b.number] != nil {
+				t.Fatalf("%s: the login is still pending", name)
+			}
+			p.tell(polled{number: b.number, token: tokenOf("1"), err: err})
+			given := all[revoke](p)
+			if err == nil && (len(given) != 1 || given[0].token.Refresh != "r1" || given[0].client.ID != "c") || err != nil && len(given) != 0 {
+				t.Fatalf("%s, poll answered %v: %d tokens revoked", name, err, len(given))
+			}
+			for _, r := range given {
+				p.tell(revoked{number: r.number})
+			}
+			if p.s.logouts.size() != 0 || p.s.current != nil {
+				t.Errorf("%s: %d entries left, want none, and no current token", name, p.s.logouts.size())
+			}
+		}
+	}
+}

@@ -13,14 +13,18 @@ import (
 // statusForbidden is the HTTP status for a token that lacks scopes. Other refusals have status 401.
 const statusForbidden = 403
 
+// insufficientScope is the challenge's error for a token that lacks scopes. Without a token, it also means that the server requires
+// one.
+const insufficientScope = "insufficient_scope"
+
 // refused decides whether a request that the server refused because of its credentials is retried.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if s.current != nil && m.sent != s.current.authorization { // a newer token exists
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
 	}
 	challenge := oauth.ParseChallenge(m.challenges)
-	if m.status == statusForbidden {
-		return s.insufficientScope(m, challenge, out)
+	if m.status == statusForbidden && (s.current != nil || challenge.Error != insufficientScope) {
+		return s.lacksScopes(m, challenge, out)
 	}
 	challenge.Bearer = challenge.Scheme == "" // HTTP 401 (Unauthorized) without a challenge also requires a bearer token
 	s.demand.challenge, s.demand.hasChallenge = challenge, true
@@ -63,17 +67,15 @@ func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []ke
 	return s.renew(s.refusals.await(m.reply, out))
 }
 
-// insufficientScope handles a token that lacks scopes. With client credentials, the actor requests a token with more
+// lacksScopes handles a token that lacks scopes. With client credentials, the actor requests a token with more
 // scopes. Otherwise a person has to consent to the additional scopes.
-func (s *state) insufficientScope(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
-	if c.Error != "insufficient_scope" {
+func (s *state) lacksScopes(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
+	if c.Error != insufficientScope {
 		return append(out, kernel.Act(verdict{to: m.reply}))
 	}
 	err := &Error{fmt.Sprintf("use scopes %q", strings.Join(c.Scopes, " ")), ErrScope, ""}
 	wider := hasMore(s.record.Asked, c.Scopes) && s.demand.stepUps < maxStepUps
 	switch {
-	case s.current == nil:
-		return s.refusals.deny(m.reply, errNoRefresh, out)
 	case !wider:
 		return s.refusals.deny(m.reply, err, out)
 	case !s.clientCredentials:

@@ -114,7 +114,8 @@ func newState(o Options) *state {
 	}
 }
 
-// start adopts the stored login. After a restart, the results of earlier requests are ignored.
+// start adopts the stored login. After a restart, the results of earlier requests are ignored. Requests are still pending then
+// only if the handler of Stopping panicked too; they are answered here, since the timers and requests they wait for are lost.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if len(s.stored) > 0 {
 		known, ok := decode(s.stored, s.server, s.config)
@@ -123,10 +124,9 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 		}
 		s.record, s.stored = known, nil
 	}
+	out = s.endRequests(errRestarted, out)
 	s.phase = none
 	s.renewal.cancel()
-	out = s.logouts.abandon(out)
-	s.logins.restarted()
 	if s.record.Token.Access == "" {
 		return out
 	}

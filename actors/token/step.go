@@ -40,15 +40,23 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Stopping:
-		return s.stopping(out)
+		return s.stopping(m.Reason, out)
 	}
 	return out
 }
 
-// stopping answers every pending request.
-func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
-	out = s.refusals.denyAll(&Error{"renew the login", errGone, ""}, out)
-	out = s.logins.complete(errGone, out)
+// stopping answers every pending request, since the actor stops or restarts.
+func (s *state) stopping(reason string, out []kernel.Effect) []kernel.Effect {
+	if reason == kernel.WhyRestarting {
+		return s.endRequests(errRestarted, out)
+	}
+	return s.endRequests(errGone, out)
+}
+
+// endRequests answers every pending request. All pending logins and logouts end.
+func (s *state) endRequests(err error, out []kernel.Effect) []kernel.Effect {
+	out = s.refusals.denyAll(&Error{"renew the login", err, ""}, out)
+	out = s.logins.complete(err, out)
 	out = s.logouts.abandon(out)
-	return s.logins.dropAll(errGone, out)
+	return s.logins.dropAll(err, out)
 }

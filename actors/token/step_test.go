@@ -386,3 +386,28 @@ func (f *faces) check() {
 		}
 	}
 }
+
+// If the server answers "insufficient_scope" although no token was sent, a login is needed. If a renewal is in progress, the
+// request is retried with its token.
+func TestInsufficientScopeWithoutToken(t *testing.T) {
+	verdict := make(chan upstream.Verdict, 1)
+	forbidden := refused{status: statusForbidden, challenges: []string{`Bearer error="insufficient_scope", scope="write"`}, reply: verdict}
+	p := newScript(t, nil, 1)
+	p.tell(forbidden)
+	d, ok := take[discover](p)
+	if !ok || !slices.Equal(d.challenge.Scopes, []string{"write"}) {
+		t.Fatalf("no discovery with the challenge; %d verdicts", len(verdict))
+	}
+	p.tell(discovered{number: d.number, site: site()})
+	if v := <-verdict; v.Again || !errors.Is(v.Err, ErrNeedsLogin) || hintOf(v.Err) != "goblin-actor login files" {
+		t.Errorf("without a login: %v, hint %q", v.Err, hintOf(v.Err))
+	}
+	p = newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
+	r, _ := take[refresh](p)
+	p.tell(forbidden)
+	p.tell(granted{number: r.number, token: tokenOf("1")})
+	p.kept("")
+	if v := <-verdict; !v.Again {
+		t.Errorf("during a renewal: %+v, want a retry", v)
+	}
+}

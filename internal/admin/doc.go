@@ -8,6 +8,8 @@
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
+//	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
+//	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}

@@ -11,21 +11,21 @@ import (
 
 // linesz serves the stderr and log lines of a server, or without ?server of all servers and the gateway.
 func linesz(src status.Source) http.HandlerFunc {
-	return storedEntries(func(ctx context.Context, server string, after uint64) ([]status.Event, error) {
-		return src.Lines(ctx, server, after)
+	return storedEntries(func(ctx context.Context, query url.Values, after uint64) ([]status.Event, error) {
+		return src.Lines(ctx, query.Get("server"), after)
 	})
 }
 
 // finishedz serves finished calls of a server, or without ?server of all servers.
 func finishedz(src status.Source) http.HandlerFunc {
-	return storedEntries(func(ctx context.Context, server string, after uint64) ([]status.FinishedCall, error) {
-		return src.Finished(ctx, server, after)
+	return storedEntries(func(ctx context.Context, query url.Values, after uint64) ([]status.FinishedCall, error) {
+		return src.Finished(ctx, query.Get("server"), after)
 	})
 }
 
-// storedEntries serves stored entries of a server. With ?after it skips earlier entries. It does not wait for new
+// storedEntries serves stored entries. ask receives the query of the request. With ?after it skips earlier entries. It does not wait for new
 // ones.
-func storedEntries[T any](ask func(ctx context.Context, server string, after uint64) ([]T, error)) http.HandlerFunc {
+func storedEntries[T any](ask func(ctx context.Context, query url.Values, after uint64) ([]T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()
@@ -34,7 +34,7 @@ func storedEntries[T any](ask func(ctx context.Context, server string, after uin
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		list, err := ask(ctx, r.URL.Query().Get("server"), after)
+		list, err := ask(ctx, r.URL.Query(), after)
 		if err != nil {
 			http.Error(w, "no entries available: "+err.Error(), http.StatusServiceUnavailable)
 			return

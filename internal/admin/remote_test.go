@@ -86,6 +86,9 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	same("Users, none", func(s status.Source) (any, error) { return s.Users(ctx, "a&b") })
 	same("Logins", func(s status.Source) (any, error) { return s.Logins(ctx) })
 	same("Denials", func(s status.Source) (any, error) { return s.Denials(ctx) })
+	same("Series", func(s status.Source) (any, error) { return s.Series(ctx, 101) })
+	same("Usage", func(s status.Source) (any, error) { return s.Usage(ctx) })
+	same("Item", func(s status.Source) (any, error) { return s.Item(ctx, "tool", "files_read") })
 	same("Finished", func(s status.Source) (any, error) { return s.Finished(ctx, "files", 0) })
 	for i := range 3 {
 		got, err := far.Events(ctx, uint64(i))

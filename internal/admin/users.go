@@ -24,7 +24,7 @@ func usersz(src status.Source) http.HandlerFunc {
 
 // listed serves a list.
 func listed[T any](ask func(ctx context.Context) ([]T, error)) http.HandlerFunc {
-	return storedEntries(func(ctx context.Context, _ string, _ uint64) ([]T, error) { return ask(ctx) })
+	return storedEntries(func(ctx context.Context, _ url.Values, _ uint64) ([]T, error) { return ask(ctx) })
 }
 
 // Users implements status.Source.

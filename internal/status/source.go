@@ -34,6 +34,17 @@ type Source interface {
 	// Denials returns refused requests: see Local.Denials.
 	Denials(ctx context.Context) ([]Denial, error)
 
+	// Series returns what happened in the recent past, of the gateway and of each server, without intervals that began
+	// before the Unix second after. 0 = all.
+	Series(ctx context.Context, after int64) ([]Series, error)
+
+	// Usage returns the counters of all items that were called: see Metrics.Usage.
+	Usage(ctx context.Context) ([]ItemUsage, error)
+
+	// Item returns the complete JSON of the item with a public name, as clients get it. kind is that of ItemUsage; "" =
+	// any. It returns ErrNotThere if there is no such item.
+	Item(ctx context.Context, kind, public string) ([]byte, error)
+
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
@@ -104,6 +115,8 @@ const MaxItemRaw = 4096
 type Gateway interface {
 	Status(ctx context.Context) (*Snapshot, error)
 	Items(ctx context.Context, known uint64) (*Items, error)
+	Series(ctx context.Context, after int64) ([]Series, error)
+	Item(ctx context.Context, kind, public string) ([]byte, error)
 	Act(ctx context.Context, a Action) error
 	Logins(ctx context.Context) ([]Login, error)
 }

@@ -27,6 +27,8 @@ type Snapshot struct {
 	Audit       *Audit       `json:"audit,omitempty"`       // nil = no audit log
 	ConfigFault *ConfigFault `json:"configFault,omitempty"` // nil = the current file is in force
 	Service     *Service     `json:"service,omitempty"`     // nil = not started by goblin-actor service
+	Process     *Process     `json:"process,omitempty"`     // nil = unknown
+	Series      []Series     `json:"series,omitempty"`      // only for /statusz?seconds=N
 }
 
 // Service is the service of the user that runs the gateway.

@@ -1,0 +1,15 @@
+package tui
+
+import (
+	"context"
+
+	"goblin-actor/internal/status"
+)
+
+func (*fixed) Series(context.Context, int64) ([]status.Series, error) { return nil, nil }
+
+func (*fixed) Usage(context.Context) ([]status.ItemUsage, error) { return nil, nil }
+
+func (*fixed) Item(context.Context, string, string) ([]byte, error) {
+	return nil, status.ErrNotThere
+}
