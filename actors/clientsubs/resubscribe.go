@@ -56,9 +56,10 @@ func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Res
 	return misfits
 }
 
-// resubscribe sends a client's subscriptions to a pool, one message for each owner of connections. The shared ones come first.
+// resubscribe sends a client's subscriptions to a pool, one message for each owner of connections. The shared ones come first. The
+// pool gets no message if there is nothing to restore, since any message would start a lazy server.
 func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) []kernel.Effect {
-	by := map[string]*message.Resubscribe{"": {From: who}}
+	by := map[string]*message.Resubscribe{}
 	for r, sub := range subs {
 		if r.Server != server.Name || pending[r] {
 			continue

@@ -92,10 +92,10 @@ func (s *state) idleDue(now time.Time, m idleDue, out []kernel.Effect) []kernel.
 	return s.armIdleTimer(s.server.IdleStop, s.broadcastExcept(message.QueryIdle{}, func(*connection) bool { return false }, out))
 }
 
-// isInUse reports whether the server has running or queued calls, subscriptions, or clients that wait until a list that
-// was fetched again is visible.
+// isInUse reports whether the server has running or queued calls, calls that wait for a login, subscriptions, or clients
+// that wait until a list that was fetched again is visible.
 func (s *state) isInUse() bool {
-	return len(s.calls.running)+s.calls.queue.len()+len(s.subscriptions.byKey)+len(s.catalog.refreshes.confirming) > 0
+	return len(s.calls.running)+s.calls.queue.len()+len(s.logins.waiting)+len(s.subscriptions.byKey)+len(s.catalog.refreshes.confirming) > 0
 }
 
 // backendIdle stops an idle backend, unless a client has used the server since the backend was asked.

@@ -63,6 +63,19 @@ func (w *lazyWorld) call(seq uint64) {
 	w.does(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
 }
 
+// A call that waits for a login keeps a lazy server running.
+func TestCallThatWaitsForALoginKeepsALazyServerRunning(t *testing.T) {
+	w := newLazyWorld(t)
+	w.s.logins.waiting[message.CallRef{Seq: 1}] = &loginWaiter{}
+	w.after(time.Minute)
+	w.due()
+	w.did()
+	clear(w.s.logins.waiting)
+	w.after(time.Minute)
+	w.due()
+	w.did("query idle")
+}
+
 // A call during the stop of a lazy server is not lost. Before the backend has reported that it is idle, the call keeps the
 // server running. After that it starts the server again.
 func TestCallDuringTheStopOfALazyServer(t *testing.T) {

@@ -124,7 +124,7 @@ func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel
 func (s *state) QuestionCanceled(now time.Time, _ *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for number, q := range s.questions.open {
 		if q.seq == m.Seq && q.key == m.Key {
-			out = s.cancelQuestion(number, out)
+			out = s.cancelQuestion(number, "the server has withdrawn its request", out)
 			return s.replied(now, m.Seq, out)
 		}
 	}
@@ -138,19 +138,20 @@ func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect
 	}
 	for _, number := range kernel.SortedKeys(s.questions.open) {
 		if s.questions.open[number].seq == seq {
-			out = s.cancelQuestion(number, out)
+			out = s.cancelQuestion(number, "the call has ended", out)
 		}
 	}
 	return out
 }
 
-func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effect {
+// cancelQuestion tells the client that its answer to a server request is no longer wanted. reason is sent as part of a JSON string.
+func (s *state) cancelQuestion(number uint64, reason string, out []kernel.Effect) []kernel.Effect {
 	q, _ := s.questions.take(number)
 	h := s.calls.Held(q.seq)
 	if h == nil {
 		return out
 	}
-	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
+	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, number, reason)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
 	return append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame}, Weight: downstream.WeightAnswer}))
 }

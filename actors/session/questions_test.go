@@ -117,6 +117,26 @@ func TestParkedCallsAreCounted(t *testing.T) {
 	counts("the other is withdrawn", 0)
 }
 
+// The client learns why its answer is no longer wanted.
+func TestReasonOfAWithdrawnQuestion(t *testing.T) {
+	for want, msg := range map[string]any{
+		"the server has withdrawn its request": message.ServerRequestCanceled{Seq: 1, Key: 1},
+		"the call has ended":                   message.Done{Seq: 1, Frame: actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+	} {
+		k := opened(t, 1)
+		k.step(k.asks(1, 1, "elicitation/create"))
+		var told []string
+		for _, e := range step(k.s, time.Unix(1000, 0), msg, nil) {
+			if n, ok := e.Act.(reply.Notify); ok {
+				told = append(told, string(n.Frame))
+			}
+		}
+		if len(told) != 1 || !strings.Contains(told[0], `"reason":"`+want+`"`) {
+			t.Errorf("%T: told the client %q, want the reason %q", msg, told, want)
+		}
+	}
+}
+
 // When the client's roots change, exactly the servers that have asked for them are notified.
 func TestRootsChangedReachesServersThatAsked(t *testing.T) {
 	k := opened(t, 1)
