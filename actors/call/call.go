@@ -27,7 +27,7 @@ const (
 
 // Limits are a call's timeouts; 0 = none. Idle and Absolute start when the request is written.
 type Limits struct {
-	Queue    time.Duration // maximum wait in the pool's queue; a request not written within Queue + Idle fails
+	Queue    time.Duration // maximum wait in the pool's queue; if Idle is set too, a request not written within Queue + Idle fails
 	Idle     time.Duration // maximum time without a response or progress
 	Absolute time.Duration // maximum time until the response, regardless of progress
 	Parked   time.Duration // maximum time a request to the client stays open; Idle and Absolute stop meanwhile

@@ -90,7 +90,7 @@ func TestNoLimitsNoDeadline(t *testing.T) {
 	}
 }
 
-// A request that the server's process never reads ends after its queue and idle timeouts.
+// A request that the server's process never reads ends after the sum of its queue and idle timeouts.
 func TestRequestIsNeverRead(t *testing.T) {
 	c := &Call{Seq: 1, State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}, Method: protocol.MethodToolsCall}
 	if got := c.Step(start.Add(40*time.Second-1), Tick{}, nil); len(got) != 0 {

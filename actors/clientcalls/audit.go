@@ -24,8 +24,9 @@ type auditWritten struct{}
 // Class returns Outcome, because a draining holder waits for this message.
 func (auditWritten) Class() kernel.Class { return kernel.Outcome }
 
-// Commit hands the record to the log. session is the holder's name in it. perform sends a reply. It runs on any goroutine, even
-// after the holder has ended. The last reply notifies the holder me.
+// Commit hands the record to the log. session is the holder's name in the record. perform sends one of the replies
+// that wait for the record. It runs on any goroutine, even after the holder has ended. After the last reply, Commit
+// notifies the holder me.
 func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, perform func(act any)) {
 	a.Record.Session = session
 	if a.Replies == nil {
@@ -62,8 +63,8 @@ func (c *Calls[H, K, R]) countUnsent(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// auditEnd records how a call has ended. The effects from index first on are sent to its client. fault is the gateway's error, or
-// nil if the server answered.
+// auditEnd records how a call has ended. The effects from index first on are those of its end, including the reply.
+// fault is the gateway's error, or nil if the server answered.
 func (c *Calls[H, K, R]) auditEnd(b *Held, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
 	return c.countUnsent(auditEnd(c.auditing, b.record, fault, first, out))
 }
@@ -74,7 +75,7 @@ func (c *Calls[H, K, R]) AuditRefused(x *downstream.Exchange, project string, fa
 	return c.countUnsent(auditRefused(c.auditing, x, project, fault, denied, first, out))
 }
 
-// Rules in audit records for which no single policy rule decided.
+// The values of Record.Rule if the decision does not come from a single policy rule.
 const (
 	ruleNone   = "no role permits it"
 	ruleReport = "no role permits it; the policy only reports"
@@ -177,7 +178,8 @@ func judge(r *audit.Record, fault *protocol.Fault) {
 	}
 }
 
-// audited appends the effect that records r. Under sync "each" it takes over the replies among the effects from index first on.
+// audited appends the effect that records r. Under sync "each" it moves the replies among the effects from index
+// first on into that effect.
 func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) []kernel.Effect {
 	var replies []any
 	rest := out[:first]

@@ -78,7 +78,7 @@ type Calls[H Entry, K comparable, R any] struct {
 	lookups   lookups[R]
 	scratch   []call.Effect
 	auditing  audit.Flags
-	unsent    int // replies that wait for the audit log
+	unsent    int // records whose replies wait for the audit log
 }
 
 // New returns the calls of holder, which is the actor self.
@@ -92,7 +92,7 @@ func (c *Calls[H, K, R]) Len() int { return len(c.held) }
 // Busy reports whether there are calls, or replies that wait for the audit log.
 func (c *Calls[H, K, R]) Busy() bool { return len(c.held)+c.unsent > 0 }
 
-// Unsent returns the number of replies that wait for the audit log.
+// Unsent returns the number of records whose replies wait for the audit log.
 func (c *Calls[H, K, R]) Unsent() int { return c.unsent }
 
 // Held returns the call with that number, or nil if it has ended.
@@ -142,7 +142,7 @@ func (c *Calls[H, K, R]) Unindex(key K, seq uint64) {
 	}
 }
 
-// Hold adds a call and starts its timer.
+// Hold adds a call and makes sure that the timer fires no later than its deadline.
 func (c *Calls[H, K, R]) Hold(now time.Time, h H, out []kernel.Effect) []kernel.Effect {
 	if c.held == nil {
 		c.held = map[uint64]H{}

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// testHolder is a holder that records what it is asked to write in said.
+// testHolder is a holder that records in said what it would write to its client.
 type testHolder struct {
 	calls Calls[*Held, string, int]
 	said  []string
@@ -88,7 +88,7 @@ func (h *testHolder) AuditWritten(out []kernel.Effect) []kernel.Effect {
 	return h.say(out, "written")
 }
 
-// begin holds a call of a tool.
+// begin begins a tool call and returns it.
 func (h *testHolder) begin(t *testing.T, limits call.Limits) *Held {
 	t.Helper()
 	x := &downstream.Exchange{}
@@ -139,7 +139,7 @@ func TestCallsStep(t *testing.T) {
 	}
 }
 
-// Every call ends at its deadline, and the timer is then set for the next one.
+// Every call ends at its deadline, and the timer is then set for the next deadline.
 func TestCallsEndAtTheirDeadlines(t *testing.T) {
 	h := newTestHolder()
 	for _, idle := range []time.Duration{2 * time.Minute, time.Minute, 3 * time.Minute} {
@@ -175,7 +175,7 @@ func TestCallsIndex(t *testing.T) {
 	}
 }
 
-// Numbers are never reused, because everything that waits for an answer shares them.
+// Call numbers are never reused, because calls, lookups and other requests share one sequence of numbers.
 func TestCallsNumbers(t *testing.T) {
 	h := newTestHolder()
 	seen := map[uint64]bool{}

@@ -13,8 +13,8 @@ type clock struct {
 	gen   uint64    // generation of the current timer
 }
 
-// With more calls than fewCalls, the timer fires at most once per coarseTimer. Otherwise thousands of deadlines a millisecond apart
-// would each cause a check of all calls.
+// If a holder has more than fewCalls calls, the next check of their deadlines is set for coarseTimer later at the
+// earliest. Otherwise thousands of deadlines a millisecond apart would each cause a check of all calls.
 const (
 	fewCalls    = 64
 	coarseTimer = 50 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 
 var start = time.Unix(1000, 0)
 
-// wake returns the delay and the message of the only timer that is set, or nil if none is.
+// wake returns the delay and the message of the only timer that out sets, or 0 and nil if it sets none.
 func wake(t *testing.T, out []kernel.Effect) (time.Duration, any) {
 	t.Helper()
 	switch len(out) {

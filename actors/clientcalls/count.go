@@ -31,7 +31,7 @@ func endedAs(now time.Time, h *Held, outcome status.Outcome) status.Ended {
 	return status.Ended{Client: h.Client, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began), Sent: h.Sent, Version: h.version, Trace: h.trace}
 }
 
-// countUnanswered counts a call that ended without an answer of its server.
+// countUnanswered counts a call that ended without an answer from its server.
 func countUnanswered(now time.Time, c *Held, outcome status.Outcome) kernel.Effect {
 	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
 }
@@ -66,7 +66,7 @@ func logRefusedRead(of *Held, frame *protocol.Frame, out []kernel.Effect) []kern
 	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", of.trace.LogArgs("server", of.Server, "uri", status.Printable(of.Item, 200), "code", code, "message", status.Printable(text, 200))...))
 }
 
-// toolFailed reports whether a result of tools/call has isError.
+// toolFailed reports whether a result of tools/call has "isError": true.
 func toolFailed(frame *protocol.Frame) bool {
 	return frame.Failure && string(rawjson.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
 }

@@ -182,12 +182,12 @@ func (s *lookups[R]) refreshed(seq uint64) (request R, done bool) {
 	return request, false
 }
 
-// over returns the request whose lookupWait has passed, unless it was answered before.
+// over removes and returns the request whose lookupWait has passed, unless its lookup has ended before.
 func (s *lookups[R]) over(m lookupOver) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return r.id == m.id })
 }
 
-// cancel removes the waiting request for which is returns true: its client has canceled it.
+// cancel removes and returns the waiting request for which is returns true, because its client has canceled it.
 func (s *lookups[R]) cancel(is func(R) bool) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return is(r.request) })
 }
@@ -231,7 +231,8 @@ func (c *Calls[H, K, R]) repeat(now time.Time, request R, out []kernel.Effect) [
 	return c.holder.Repeat(now, request, out)
 }
 
-// NotifyListServed tells each server that changes its lists without notification that a client has received one of its lists.
+// NotifyListServed tells the pools of the servers that do not announce changes that a client has received a list of
+// that kind.
 func NotifyListServed(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
 		out = append(out, kernel.Tell(server.Pool, message.ListServed{Kind: kind}))

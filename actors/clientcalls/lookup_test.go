@@ -14,7 +14,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Requests wait until all the lists they need have arrived or lookupWait has passed, and only once. Their number is limited.
+// A request waits until all the lists it needs have arrived or lookupWait has passed, and it waits at most once. The
+// number of waiting requests is limited.
 func TestLookups(t *testing.T) {
 	var s lookups[int]
 	var seq uint64
@@ -71,7 +72,7 @@ func TestLookups(t *testing.T) {
 
 // A request for a name that only a server with unknown lists may offer waits for the server's pool, because a client
 // may call right after a login, before the catalog shows it. Afterwards the request is refused: a login is needed or,
-// if it is done, the server is still starting.
+// if the login is done, the server is still starting.
 func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_x"}}`)

@@ -1,5 +1,6 @@
-// Package monitor implements the actor that assembles the status. It queries every actor that reports a part of the status,
-// and combines the answers. Its only state is the requests that wait for a status.
+// Package monitor implements the actor that assembles the status. It queries every actor that reports a part of the
+// status, and combines the answers. Its only state is the requests that wait for a status, and whether a survey is in
+// progress.
 package monitor
 
 import (
@@ -22,7 +23,7 @@ func Spawn(system *kernel.System, version string) kernel.Reference {
 	})
 }
 
-// monitor is the shell.
+// monitor is the actor's Logic.
 type monitor struct {
 	system  *kernel.System
 	version string

@@ -80,12 +80,13 @@ func collect(overview *status.Snapshot, report *message.CatalogReport, part any)
 	}
 }
 
-// finish sorts the lists and determines whether the gateway is ready.
+// finish adds the gateway's part, sorts the lists, and determines which servers are still starting or have failed,
+// and whether the gateway is ready.
 func finish(overview *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	overview.Now = time.Now()
 	overview.Listen, overview.Config, overview.Draining, overview.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
 	overview.ConfigFault, overview.Projects = report.Fault, report.Projects
-	missing := slices.Clone(report.Enabled) // pools that have not started or did not answer
+	missing := slices.Clone(report.Enabled) // enabled servers whose pool has not started or did not answer
 	for i := range overview.Servers {
 		s := &overview.Servers[i]
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })

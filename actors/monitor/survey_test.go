@@ -9,7 +9,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Ready means that clients see all items of all servers that have started.
+// The gateway is ready when clients see all lists of every enabled server. It does not wait for a server whose first
+// start failed.
 func TestReady(t *testing.T) {
 	settled := func(names ...string) map[string]bool {
 		all := map[string]bool{}
