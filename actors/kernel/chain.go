@@ -25,7 +25,7 @@ type chain struct {
 	left        int       // messages it may still handle
 	count       int       // messages handled
 	began       time.Time // start of the time slice; read every clockInterval messages, since reading the clock costs as much as handling a message
-	caller      uint64    // the inline call that the goroutine is running; 0 = none, or job is already set
+	caller      uint64    // the inline call that the goroutine is running; 0 = none
 	job         Job       // set by Self.RunInline
 }
 

@@ -193,7 +193,7 @@ func TestRunInline(t *testing.T) {
 	})
 }
 
-// A message queued at a busy actor is handled on another goroutine, which is not the caller's.
+// A message queued at a busy actor is not handled on its sender's goroutine, so RunInline returns false.
 func TestBusyActorCannotRunInline(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		lent := make(chan bool, 1)

@@ -17,7 +17,7 @@
 //	cell         an actor over all its incarnations: name, counters, children; a Reference points to it
 //	├─ mailbox   the queue; any goroutine may write to it under its mutex, the goroutine running the actor reads it
 //	└─ shell     one incarnation: the Logic, its effects, the context of Self.Go
-//	dispatcher   up to 64 idle goroutines that run mailboxes with messages
+//	dispatcher   up to 128 goroutines that run mailboxes with messages; up to 64 idle ones are kept
 //	chain        the mailboxes one goroutine runs: the first, and idle ones that received a message from an actor of the chain
 //
 // # Invariants
@@ -26,8 +26,8 @@
 //     message was not sent. A message whose handler panicked is abandoned.
 //   - Each incarnation receives Started first and Stopping last, and after a panic only Stopping. Timers and results of Self.Go
 //     reach only the incarnation that requested them.
-//   - Messages of one sender arrive in the order they were sent, except that Urgent messages overtake, and a State or Step
-//     message replaces a queued one with the same key.
+//   - Messages of one sender arrive in the order they were sent, in a fair mailbox within each lane. Exceptions: Urgent
+//     messages overtake, and a State or Step message may replace a queued one with the same key.
 //   - A parent stops after its children, restarts without them, and receives each child's end at most once.
 //   - Step, Act, Abandon and Key are called without holding a lock, so all of them may call Tell. Size, Sum and the Key of
 //     Sum's result are called under a lock; they must only read their message.

@@ -45,7 +45,7 @@ func Log(level slog.Level, text string, args ...any) Effect {
 	return Effect{Act: Logged{level, text, args}}
 }
 
-// StopSelf returns the effect of stopping the actor. Messages queued before it are abandoned.
+// StopSelf returns the effect of stopping the actor. Messages that are still queued then are abandoned.
 func StopSelf() Effect { return Effect{Act: SelfStop{}} }
 
 // perform performs an effect.

@@ -12,10 +12,10 @@ type Info struct {
 	Waiting    int    // goroutines in TellWait now
 	Handled    uint64 // messages passed to the Logic, except the kernel's own (Started, …) and Observations
 	Refused    uint64 // Work messages abandoned because the mailbox was full
-	Dropped    uint64 // LogLines dropped
+	Dropped    uint64 // LogLine and Step messages dropped
 	Panics     uint64
 	Restarts   int
-	Last       string // type of the last message passed to the Logic, such as "message.Dispatch"; "" = none yet
+	Last       string // type of the last message counted in Handled, such as "message.Dispatch"; "" = none yet
 }
 
 // Actors returns the Info of every actor that has not stopped, by name. Each Info is taken at a slightly different

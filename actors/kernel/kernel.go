@@ -17,9 +17,9 @@ const (
 	Work    Class = iota // the default: abandoned with Overloaded when the mailbox is full
 	Outcome              // always accepted; the number of operations in progress bounds it
 	State                // always accepted; replaces a queued message with the same key, at its position
-	LogLine              // at most logLimit are queued; beyond that the oldest is dropped and counted
+	LogLine              // at most logLimit are queued in a lane; beyond that the oldest is dropped and counted
 	Urgent               // always accepted; overtakes all other classes
-	Step                 // like State, but replaces the newest queued message only if stepLimit messages of its key are queued
+	Step                 // like State, but replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued
 )
 
 // Reason says why a message will not be handled.
@@ -31,7 +31,7 @@ const (
 	ReceiverStopped Reason = "stopped"        // the actor stopped while the message was queued, or is stopping
 	NotRunning      Reason = "gone"           // the actor has stopped or never existed
 	Panicked        Reason = "internal error" // the actor panicked while it handled the message
-	Superseded      Reason = "superseded"     // a newer State message with the same key replaced it
+	Superseded      Reason = "superseded"     // a newer State or Step message with the same key replaced it
 )
 
 // Classed is implemented by messages of a class other than Work.
@@ -67,9 +67,9 @@ type Started struct{}
 // it.
 type Stopping struct{ Reason string }
 
-// The values of Stopping.Reason.
+// The values of Stopping.Reason. The children of a stopping actor receive its reason.
 const (
-	WhyAsked      = "stopped"       // Self.Stop, StopChild, or the parent stopped
+	WhyAsked      = "stopped"       // Self.Stop or StopChild; also for the children of a restarting actor
 	WhyRestarting = "restarting"    // after a panic; a new incarnation follows
 	WhyFailed     = "failed"        // after a panic, with no restart left
 	WhyShutdown   = "shutting down" // System.Stop

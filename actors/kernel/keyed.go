@@ -2,7 +2,7 @@ package kernel
 
 const (
 	stepLimit = 32            // queued Step messages of one key
-	keyLimit  = 1024          // keys of queued Summarized messages in one mailbox
+	keyLimit  = 1024          // keys queued in one mailbox; beyond it, Summarized messages with further keys are replaced by their Sum
 	sizeLimit = 4 << 20       // bytes of queued keyed messages in one lane, and likewise of its log lines
 	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in a mailbox, likewise of its log lines and its messages from TellWait
 )
@@ -110,8 +110,8 @@ func (m *mailbox) takeKeyed(k *keyed) any {
 	return k.msg
 }
 
-// putLog queues a log line and returns the oldest one of its lane if that was dropped. A large line may drop further
-// ones, which go to displaced. The caller must hold mu.
+// putLog queues a log line. If older lines of its lane are dropped for it, putLog returns the last of them and adds
+// the others to displaced. If the lines of other lanes leave no room, it returns e itself. The caller must hold mu.
 func (m *mailbox) putLog(l *lane, e entry) (lost any) {
 	size := sizeOf(e.msg)
 	for l.logs.len() > 0 && (l.logs.len() >= logLimit || l.logBytes+size > sizeLimit || m.logBytes+size > sizeTotal) {

@@ -69,7 +69,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Large messages are bounded by their size: only the newest Step of each key and the newest log lines stay queued.
+// The total size of the queued messages of each class is bounded. The newest message of each key and the newest log
+// line stay queued.
 func TestHeavyMessages(t *testing.T) {
 	const size = 100 << 10
 	for _, class := range []Class{Step, State, LogLine} {
@@ -101,7 +102,7 @@ func TestOneHugeMessage(t *testing.T) {
 	}
 }
 
-// Beyond keyLimit, keys, which a peer may invent, are summarized in one message.
+// While keyLimit keys are queued, messages with further keys, which a peer may invent, are summarized in one message.
 func TestSummed(t *testing.T) {
 	var told []any
 	for i := range 100_000 {

@@ -24,7 +24,7 @@ func (d *diary) write(parts ...any) {
 	d.lines = append(d.lines, fmt.Sprint(parts...))
 }
 
-// life starts a new incarnation of the actor and returns its label, such as "a#1 ".
+// life counts a new incarnation of the actor and returns its label, such as "a#1 ".
 func (d *diary) life(name string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -37,7 +37,7 @@ type mailbox struct {
 	depth       int     // messages in all lanes, including log lines
 	waiting     int     // messages that count against limit
 	keys        keys    // the newest State or Step message of each key
-	keyedBytes  int     // of the messages in keys
+	keyedBytes  int     // of all queued State and Step messages
 	logBytes    int     // of log lines
 	waitedBytes int     // of the messages from TellWait
 	displaced   []any   // log lines dropped by put beyond the one it returned; to be abandoned
@@ -196,8 +196,8 @@ func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	return lost, why
 }
 
-// settle updates the mailbox's counts after a change of a lane. Before it, the lane had depth messages, of which waits counted
-// against the limit. The caller must hold mu.
+// settle updates the mailbox's counts and the lists of lanes after a change of a lane. Before it, the lane had depth
+// messages, of which waits counted against the limit. The caller must hold mu.
 func (m *mailbox) settle(l *lane, depth, waits int) {
 	m.depth += l.len() - depth
 	m.waiting += l.waits() - waits
@@ -220,7 +220,7 @@ func (m *mailbox) deliverable() bool {
 	return m.phase == open && !m.suspended && m.urgent.len()+m.depth > 0
 }
 
-// close abandons the queued messages and refuses further ones. System messages still pass.
+// close abandons the queued messages and refuses further ones. System messages still pass until the mailbox is gone.
 func (m *mailbox) close(to phase) {
 	m.mu.Lock()
 	m.phase = max(m.phase, to)

@@ -19,9 +19,9 @@ const (
 
 var errGoexit = errors.New("runtime.Goexit called")
 
-// turn handles messages. It returns false if none is left, and true if it is another mailbox's turn or a handler
-// panicked. A runtime.Goexit in a handler, as t.FailNow calls it, counts as a panic: it ends the goroutine, but not the
-// actor.
+// turn handles messages. It returns false if none is left, and true if it is another mailbox's turn, the chain has
+// used up its share, or a handler panicked. A runtime.Goexit in a handler, as t.FailNow calls it, counts as a panic:
+// it ends the goroutine, but not the actor.
 func (m *mailbox) turn(c *chain) (again bool) {
 	m.chain = c
 	done := false
@@ -101,7 +101,8 @@ func (m *mailbox) passes(msg any) bool {
 	return true
 }
 
-// take removes and returns the first urgent message, or else one of the lane whose turn it is. The caller must hold mu.
+// take removes and returns the first urgent message, or else one of the lane whose turn it is. In the latter case it
+// also accepts messages from TellWait for which there is room now. The caller must hold mu.
 func (m *mailbox) take() entry {
 	if m.urgent.len() > 0 {
 		return m.urgent.pop()

@@ -37,10 +37,11 @@ func (r Reference) TellInline(msg any) {
 	r.cell.box.tellInline(msg)
 }
 
-// TellWait is TellInline for goroutines that can block, such as readers of sockets. Messages of the classes Work and
-// Outcome wait, in order, until the mailbox has room; other classes do not wait. TellWait returns ctx's cause if ctx
-// ends, and ErrGone if the actor stops first. If it returns an error, the message was not accepted and is not abandoned:
-// it still belongs to the caller. Actors must not call it.
+// TellWait is TellInline for goroutines that can block, such as readers of sockets, but its goroutine does no jobs.
+// Messages of the classes Work and Outcome wait, in order, until the mailbox has room; those without a Size do not
+// wait for the limit of bytes, and may overtake messages that do. Other classes do not wait. TellWait returns ctx's
+// cause if ctx ends, and ErrGone if the actor stops first. If it returns an error, the message was not accepted and
+// is not abandoned: it still belongs to the caller. Actors must not call it.
 func (r Reference) TellWait(ctx context.Context, msg any) error {
 	if r.cell == nil {
 		return ErrGone

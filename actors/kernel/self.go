@@ -96,9 +96,10 @@ func (l *incarnation) end() {
 // results of effects, which belong to the same step.
 func (s Self) Next(msg any) { s.incarnation.next = append(s.incarnation.next, msg) }
 
-// RunInline runs job on the goroutine that called TellInline with the message being handled, after the actors on it
-// have finished. job may block, because that goroutine waits for the answer anyway. RunInline returns false if that
-// goroutine is no longer available. It must be called in Act.
+// RunInline runs job on the goroutine that called TellInline with the message being handled, or with the message that
+// caused it, after the actors on that goroutine have finished. job may block, because that goroutine waits for the
+// answer anyway. RunInline returns false if there is no such goroutine, or if it is no longer available or already
+// has a job. It must be called in Act.
 func (s Self) RunInline(job Job) bool {
 	m := &s.incarnation.cell.box
 	return m.chain.setJob(m.caller, job)

@@ -117,10 +117,10 @@ func (s *System) unregister(c *cell) {
 	close(c.stopped)
 }
 
-// Stop stops all actors: the top-level actors one after the other, the youngest first, each with its children. Then it
-// waits for the functions passed to Self.Go and ends the idle goroutines. If ctx ends before that, it asks all remaining
-// actors to stop at once and returns an error that names them. Stop may be called repeatedly and concurrently, but not
-// by an actor. Spawn returns the zero Reference afterwards.
+// Stop stops all actors: the top-level actors one after the other, the youngest first, each with its children. Then
+// it waits for the functions passed to Self.Go and ends the idle goroutines. If ctx ends before that, it asks all
+// remaining actors to stop at once and returns an error that names up to ten of them. Stop may be called repeatedly
+// and concurrently, but not by an actor. Spawn returns the zero Reference afterwards.
 func (s *System) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true

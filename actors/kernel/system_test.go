@@ -82,7 +82,7 @@ func TestStopIsBounded(t *testing.T) {
 	})
 }
 
-// After Stop no goroutine is left, including the dispatcher's.
+// After Stop no goroutine is left, not even one of the dispatcher.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := New(Options{})

@@ -2,8 +2,8 @@ package message
 
 import "testing"
 
-// A declared capability counts in every version, also in those that do not define it. Before 2025-11-25 elicitation has no modes, so
-// a client that declares it can always show forms.
+// A declared capability counts in every version, even in those that do not define it. Before 2025-11-25 elicitation
+// has no modes, so a client that declares it can always show forms.
 func TestCanInAVersion(t *testing.T) {
 	tests := []struct {
 		declared, version string

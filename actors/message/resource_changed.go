@@ -60,7 +60,7 @@ func UpdatedURI(uri string) (ResourceChanged, bool) {
 }
 
 const (
-	maxCovering = 256     // maximum number of parents
+	maxCovering = 256     // maximum number of slashes that are examined; each yields one or two parents
 	maxParent   = 8 << 10 // maximum length of a parent's URI, in bytes
 )
 

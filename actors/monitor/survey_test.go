@@ -10,7 +10,7 @@ import (
 )
 
 // The gateway is ready when clients see all lists of every enabled server. It does not wait for a server whose first
-// start failed.
+// start failed. A draining gateway is not ready.
 func TestReady(t *testing.T) {
 	settled := func(names ...string) map[string]bool {
 		all := map[string]bool{}

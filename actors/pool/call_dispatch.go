@@ -34,8 +34,8 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	return s.enqueue(now, q, out)
 }
 
-// hasRoomFor reports whether maxConcurrent allows the call to run now. Calls that wait for a client's answer, or
-// only for the end of a task, are not limited.
+// hasRoomFor reports whether maxConcurrent allows the call to run now. A call that only waits for the end of a task
+// is not limited.
 func (s *state) hasRoomFor(r *message.Request) bool { return r.Waits() || s.hasRoom() }
 
 // hasRoom reports whether fewer calls run than maxConcurrent allows.

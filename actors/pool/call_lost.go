@@ -8,9 +8,10 @@ import (
 )
 
 // connectionLost handles a call whose connection broke, or whose response broke off, after it may have been executed.
-// The backend returns only calls that are safe to repeat. If retry.inFlight is still idempotent, the call is sent once
-// more, if possible on another connection. If no connection can take it now, it waits in the queue for up to
-// queue.timeout. A call that is lost a second time fails, since it may break every connection it reaches.
+// The backend returns only calls that are safe to repeat. If retry.inFlight is still idempotent, the call is sent
+// once more, if possible on another connection. If no connection can take it now, it waits in the queue for up to
+// queue.timeout, or fails if none will soon be able to. A call that is lost a second time fails, since it may break
+// every connection it reaches.
 func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {

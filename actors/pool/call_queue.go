@@ -69,7 +69,7 @@ func (l *callQueue) oldest() *queued {
 	return nil
 }
 
-// add appends a call to its client's queue.
+// add adds a call to the queue, in order of deadlines.
 func (l *callQueue) add(q *queued) {
 	if l.byClient == nil {
 		l.byClient, l.byCall = map[string]*clientQueue{}, map[message.CallRef]*queued{}

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// Values of the configuration key isolation.
+// Two of the values of the setting isolation.
 const (
 	isolationClass  = "class"  // clients with the same capabilities share a connection
 	isolationLeased = "leased" // a connection carries one call at a time

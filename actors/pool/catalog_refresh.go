@@ -18,7 +18,7 @@ type refreshes struct {
 	confirming map[uint64][]message.Refresh // by key of the confirmation requested from the registry
 }
 
-// fetch asks the leader for a list.
+// fetch asks the leader for a list, if it is ready.
 func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	if l := s.replicas.leader(); l != nil && l.phase == message.Ready {
 		return append(out, kernel.Tell(l.ref, m))

@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// connection is one backend as its pool sees it. A main connection carries the catalog, calls, and the subscriptions of
-// clients without connections of their own. All others carry the calls of one class of clients, or the calls and
-// subscriptions of one tenant.
+// connection is one backend as its pool sees it. A main connection carries the catalog, calls, and the subscriptions
+// of clients without connections of their own. All others carry the calls of one class of clients, further calls of a
+// server with leased connections, or the calls and subscriptions of one tenant.
 type connection struct {
 	number    int
 	replica   int

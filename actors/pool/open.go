@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// inheritedVariables are the environment variables that a process inherits from the gateway.
+// inheritedVariables are the environment variables that a process inherits from the gateway unless inheritEnv is set.
 var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 
 // inheritedOnWindows are further variables, without which programs do not start on Windows.
