@@ -52,7 +52,7 @@ type backend struct {
 	Options
 	state     *state
 	link      upstream.Link               // nil if none is open
-	runInline func(job upstream.Job) bool // runs a job on the actor's own goroutine; see kernel.Self.RunInline
+	runInline func(job upstream.Job) bool // runs a job on the goroutine of the inline call that is being handled; see kernel.Self.RunInline
 }
 
 func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {

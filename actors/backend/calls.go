@@ -185,8 +185,9 @@ func (s *state) unknownMethod(id uint32, status int) bool {
 	return p.own == nil && p.request.Frame.Method == protocol.MethodOther && (status == 400 || status == 404 || status == 405)
 }
 
-// sessionLost handles an HTTP server that has lost the session. The request that it refused was not executed and
-// is sent again, once: a server that refuses it again is broken. All other requests are lost.
+// sessionLost handles an HTTP server that has lost the session. The request that it refused was not executed and is
+// sent again, once: a server that refuses it again is broken. All other calls fail, or return to the pool if they may
+// be repeated (mayRepeat).
 func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if p := s.conn.pending[id]; p != nil && p.own == nil {

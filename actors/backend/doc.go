@@ -6,8 +6,8 @@
 // Invariants:
 //   - It is Ready only after this connection's handshake, and after every list has been fetched to its last page. A list
 //     that could not be fetched is fetched again later, and does not delay Ready if other lists have items.
-//   - Every Send is answered by exactly one Done, Failed, NotExecuted or ConnectionLost. With each Done and Failed, the
-//     pool gets one CallEnded.
+//   - Every Send is answered by exactly one Done, Failed, NotExecuted or ConnectionLost, unless its call is canceled. With
+//     each Done, Failed and cancellation, the pool gets one CallEnded.
 //   - A request that may have reached the server is not sent again by the backend itself. Exceptions: the server asked
 //     for it (input_required, or headers that it refused), or the pool sends it again (ConnectionLost; retry.inFlight).
 //   - A connection speaks one era. Everything known about it is one value (conn), which the next connection does not

@@ -23,7 +23,7 @@ const (
 	maxListBytes = 128 << 20 // total size of the pages, which stay in memory with their items; the page that exceeds it is the last
 )
 
-// listing is one list while it is fetched.
+// listing is the state of one list on a connection.
 type listing struct {
 	wanted           bool // the server has this list, and it is fetched
 	running          bool

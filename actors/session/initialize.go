@@ -66,9 +66,9 @@ func (s *state) capabilities() []byte {
 	return append([]byte(`{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`), b[1:]...)
 }
 
-// initializeResult describes the gateway. It announces everything that the gateway supports, whichever servers are
-// connected now, because servers may be added and removed later. If the client is another gateway, the result also
-// contains this gateway's node name.
+// initializeResult describes the gateway. It announces the gateway's own capabilities whichever servers are connected
+// now, because servers may be added and removed later. Extensions and tasks are announced only if a server in view
+// offers them. If the client is another gateway, the result also contains this gateway's node name.
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.client.version)...)
 	b = append(append(b, `,"capabilities":`...), s.capabilities()...)

@@ -29,8 +29,8 @@ func (k *conversation) answerOf(msg any) string {
 	return ""
 }
 
-// publishedServers returns a catalog of servers with these names and without items. The first of them, as many as
-// settled says, have settled.
+// publishedServers returns a catalog of servers with these names and without items. The first settled servers are
+// those that have settled.
 func publishedServers(settled int, names ...string) message.Published {
 	var sources []catalog.Source
 	for i, name := range names {

@@ -8,8 +8,9 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// A session belongs to the principal that opened it. For any other principal it does not exist: a guessed or stolen id gets the
-// same bytes as an unknown one, is not counted, and does not keep the session alive.
+// A session belongs to the principal that opened it. For any other principal it does not exist: a message with a
+// guessed or stolen id gets the same answer as one with an unknown id. It does not keep the session alive, and only
+// the audit log records it.
 
 // principal is the newest known value of the session's principal.
 type principal struct {

@@ -44,8 +44,9 @@ type question struct {
 	from kernel.Reference
 }
 
-// ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request that the client
-// has not declared to support is refused. MCP 2025-11-25, basic/transports, sending messages.
+// ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is
+// refused if the client has not declared to support it or accepts no event stream, or if too many of its calls wait
+// for answers. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
@@ -110,7 +111,8 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	return s.replied(now, q.seq, append(out, kernel.Tell(q.from, answer)))
 }
 
-// replied restarts a call's timeouts after one of its server requests was answered or canceled.
+// replied records that one of a call's server requests was answered or canceled. After the last one, the call's
+// timeouts continue.
 func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
 	h := s.calls.Held(seq)
 	if h == nil {

@@ -203,8 +203,9 @@ func statusOf(f *protocol.Frame) int {
 	return 200
 }
 
-// clientLeft detaches the request of a client that has left. If no request is left, its call is canceled, unless the client has a
-// sealed state with which it may return: then a parked call waits until its timeout, and another one for returnGrace.
+// clientLeft detaches the request of a client that has left. If no request is left, its call is canceled, unless the
+// client has a sealed state with which it may return: then a parked call waits until its timeout, and any other call
+// for returnGrace.
 func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls.Held(m.Seq)
 	if v == nil {
