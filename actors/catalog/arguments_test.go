@@ -44,7 +44,7 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 	}
 }
 
-// All compiled schemas of a server share one budget, also if its list grows step by step. A warning names the tools
+// All compiled schemas of a server share one budget, even if its list grows step by step. A warning names the tools
 // whose arguments are not validated.
 func TestCompiledSchemasShareABudget(t *testing.T) {
 	large := func(name string) string {

@@ -6,7 +6,7 @@
 // resolve.go). Parts that have not changed since the previous Snapshot are reused.
 //
 // Invariants:
-//   - A public name or URI belongs to one item. Names are looked up in tables, never split.
+//   - A public name or URI belongs to one item. Public names are looked up in tables, never split.
 //   - An item hidden by filters keeps its name, so no other item gets it, and cannot be found by any spelling.
 //   - In namespace mode "always", appending a server to the configuration changes no existing name.
 //   - Returned bytes are shared and must not be modified.

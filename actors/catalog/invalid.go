@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/toolschema"
 )
 
-// maxInvalid is the number of invalid tools reported for one server.
+// maxInvalid is the maximum number of invalid tools reported for one server.
 const maxInvalid = 100
 
 // InvalidTool is a tool with an invalid definition.
@@ -56,7 +56,7 @@ type examined struct {
 	input, output *toolschema.Fault
 }
 
-// examineAll parses all items of a list, on several processors if there are many.
+// examineAll parses all items of a list and checks tool definitions, on several processors if there are many.
 func (c *toolChecks) examineAll(kind protocol.ItemKind, source [][]byte) []examined {
 	all := make([]examined, len(source))
 	spread(len(all), len(all), func(from, to int) {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// item is a parsed item while a view is built: its names and whether it is shown.
+// item is a parsed item of a view: its names and whether it is shown.
 type item struct {
 	*parsed
 	server   *Server

@@ -6,7 +6,7 @@ import "goblin-actor/protocol"
 type ListedTool struct {
 	Own    string // the tool's name at the server; "" if it has none
 	Raw    []byte // the server's definition
-	Name   string // preferred public name, before characters and length are adapted
+	Name   string // preferred public name, before characters and length are adapted; "" = the tool is not offered
 	Public string // name that clients use; "" = the tool is not offered
 	Denied bool   // the server's rules hide it
 	Again  bool   // an earlier tool in the list has the same name

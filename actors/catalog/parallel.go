@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// spreadFrom is the number of items above which several processors are used. An item takes a few microseconds.
+// spreadFrom is the number of items from which several processors are used. An item takes a few microseconds.
 const spreadFrom = 256
 
 // spread calls do for consecutive ranges that cover 0…n and waits for all calls. It uses several processors if there

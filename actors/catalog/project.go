@@ -14,8 +14,8 @@ import (
 
 // A project is a view of the whole catalog that hides some items. It has no names or tables of its own: every
 // spelling is resolved in the whole catalog first, and the project then shows the result or not. So items have the
-// same names in every project, no spelling of a hidden item refers to another one, and a project costs one bit per
-// item.
+// same names in every project, no spelling of a hidden item refers to another one, and a project needs little memory:
+// one bit per item, and its lists.
 
 // scope is what a project includes, and what roles permit of that. It is immutable, and reused while the project's rules
 // are the same.

@@ -19,7 +19,7 @@ type View struct {
 	scope        *scope                      // nil = every entry is shown
 	shown        [protocol.ItemKinds]marks   // with a scope: indexes in ordered; nil = all
 	beyond       *View                       // the same view without the restrictions of the key's rights; nil = rights do not restrict this view
-	report       *View                       // view if the policy were enforced; nil = it is enforced, or there is none
+	report       *View                       // what view would be with the policy enforced; nil = it is enforced, or there is none
 	ordered      [protocol.ItemKinds][]*item // the whole catalog's items with entries, in list order
 	lists        [protocol.ItemKinds]*list
 	meta         [protocol.ItemKinds]*list // lists for clients if they differ from the view's items; else nil
@@ -195,5 +195,6 @@ func (v *View) Page(kind protocol.ItemKind, era protocol.Era, cursor string) ([]
 	return v.listed(kind).page(era, cursor)
 }
 
-// Instructions returns the instructions of the servers in view, each under its server's name, limited to 8 KiB.
+// Instructions returns the configured instructions, followed by those of the servers in view, limited to 8 KiB in
+// total.
 func (v *View) Instructions() string { return v.instructions }

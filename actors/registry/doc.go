@@ -2,8 +2,9 @@
 // the next catalog.Snapshot and publishes it to its subscribers. There is one registry; no call passes through it.
 //
 // The registry owns the servers' lists and rules, the newest Snapshot and the list of subscribers. Invariants:
-//   - A change is published at once, or 250 ms after the last publication. A burst causes two publications, and the last change is
-//     always published. Changes of the naming and of the projects are published without delay.
+//   - A change is published at once, or 250 ms after clients were last notified. A burst causes two publications, and the last
+//     change is always published. Changes of the naming and of the projects are published without delay. The first lists of a new
+//     server are published earlier, too, but clients are notified of them after those 250 ms.
 //   - No Snapshot is published before the servers expected at the start have reported their cached catalogs, or 1 s has passed.
 //   - A subscriber receives the current Snapshot first, and never an older one after a newer one.
 //   - An announced change (list_changed) counts even if the list is equal. A list that was not announced counts only if it differs.

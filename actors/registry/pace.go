@@ -66,7 +66,7 @@ func (p *pace) next(now time.Time, dirty bool) (at time.Time, early bool) {
 	return at, false
 }
 
-// wait sets an alarm for that time, unless one is set.
+// wait sets an alarm for that time, unless one is set for that time or earlier.
 func (p *pace) wait(now, at time.Time, early bool, out []kernel.Effect) []kernel.Effect {
 	a := p.alarm(early)
 	if a.waiting && !a.until.After(at) {

@@ -26,7 +26,8 @@ const (
 	tooMany   = "too many reads are waiting"
 )
 
-// rememberToken stores a login. It is written at once, since its sender may wait.
+// rememberToken stores a login. It is written at once, or right after the write in progress, since its sender may
+// wait.
 func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []kernel.Effect {
 	was, waits := s.dirty.tokens[m.Key]
 	asks := requestID{m.From, m.Number}
