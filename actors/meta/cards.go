@@ -24,7 +24,7 @@ var kindNames = [protocol.ItemKinds]string{
 
 // card is the summary of an item.
 type card struct {
-	Kind        string `json:"kind,omitempty"` // only in lists of several kinds
+	Kind        string `json:"kind,omitempty"` // only in search results
 	Also        string `json:"also,omitempty"` // the kind of another item with the same name and server
 	Name        string `json:"name,omitempty"`
 	URI         string `json:"uri,omitempty"`

@@ -10,9 +10,9 @@ import (
 
 // Limits of the indexed text of one item, in bytes. Text beyond a limit is not found.
 const (
-	maxHeader     = 512     // of a name or title
+	maxHeader     = 512     // of a name, a title, or the description of one parameter
 	maxText       = 4 << 10 // of the description
-	maxParameters = 1 << 10 // of the parameters' names, and separately of their descriptions
+	maxParameters = 1 << 10 // of the parameters' names, and separately of their descriptions and values
 	maxNesting    = 3       // levels of nested objects in an input schema
 )
 
@@ -22,9 +22,9 @@ const (
 	fieldTitle             // its title
 	fieldSummary           // the first sentence of its description
 	fieldText              // the rest of the description
-	fieldParameters        // names of parameters
-	fieldDetails           // descriptions of parameters
-	fieldServer            // the server's name
+	fieldParameters        // names of parameters; of a resource, its URI
+	fieldDetails           // descriptions and allowed values of parameters
+	fieldServer            // the server's name, and the item's name if it starts with that
 	fields
 )
 

@@ -129,7 +129,7 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 	return nil
 }
 
-// update adds the items of the view that the index lacks and removes the others.
+// update adds the new and changed items of the view and removes those that it no longer has.
 func (x *index) update(view *catalog.View) {
 	for id := range x.items {
 		if entryOf(view, id) == nil {

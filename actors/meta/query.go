@@ -10,7 +10,7 @@ const (
 
 // The weights of a query's concepts, relative to a word that names the topic.
 const (
-	askWeight    = 0.25 // question words
+	askWeight    = 0.25 // stop words with synonyms, such as question words
 	fillerWeight = 0.25 // filler words, and values for arguments of the later call
 	lightWeight  = 0.5  // generic verbs
 	phraseWeight = 0.7  // words of a phrase of several words

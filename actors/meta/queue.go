@@ -14,7 +14,7 @@ type queuedCall struct {
 }
 
 // callQueue holds the calls that wait to start. Each client has its own queue and the clients take turns, so a client
-// with many calls delays only itself.
+// with many calls hardly delays the others.
 type callQueue struct {
 	clients []*clientQueue // the first is served next; none is empty
 	count   int

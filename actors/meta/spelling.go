@@ -6,7 +6,7 @@ const (
 	shortestCorrected = 4  // letters; a shorter word resembles too many others
 	shortestStem      = 5  // letters of a term that may be the stem of a misspelled word
 	maxEnding         = 3  // letters of the misspelled word beyond the stem: navgate resembles navig
-	maxCorrections    = 8  // corrections per misspelled word
+	maxCorrections    = 8  // corrections that one look-up returns
 	maxTerm           = 32 // bytes; longer terms are not compared
 )
 

@@ -77,8 +77,9 @@ func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// finishLogin handles the parameters that the browser sent to the redirect URI. A login accepts one answer, and only from the
-// principal that began it: an attacker may open the login page in a victim's browser, or send an answer of their own.
+// finishLogin handles the parameters that the browser sent to the redirect URI. For a device login, it records that a
+// caller waits for the end. A login accepts one answer, and only from the principal that began it: an attacker may
+// open the login page in a victim's browser, or send an answer of their own.
 func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel.Effect {
 	number, p := s.logins.find(m.State)
 	switch {
@@ -100,7 +101,7 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 // redeemed handles the end of a person's login.
 func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[number]
-	if p == nil { // it was canceled, or the login was ended
+	if p == nil { // it timed out, was replaced, canceled or ended
 		return s.logouts.receivedLate(&s.requests, number, token, err, out)
 	}
 	if p.finish == nil {

@@ -31,11 +31,11 @@ const (
 	maxLogins         = 64               // pending logins of all principals
 	maxForced         = 3                // consecutive renewals that are forced by refusals within forcedWithin of a token's publication
 	forcedWithin      = time.Minute
-	maxStepUps        = 3 // replacements of a client-credentials token by one with more scopes
+	maxStepUps        = 3 // consecutive replacements of a token by one with more scopes
 	backoffMin        = time.Second
 	backoffMax        = 5 * time.Minute
 	storeTimeout      = 10 * time.Second // limit for the store to write a token
 	minRenewInterval  = 10 * time.Second // shortest time between two scheduled renewals
 	maxAdopted        = 3                // consecutive logins of other processes that are adopted
-	discoveryInterval = 10 * time.Second // shortest time between two discoveries
+	discoveryInterval = 10 * time.Second // shortest time from a failed discovery to the next one
 )

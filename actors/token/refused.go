@@ -52,7 +52,8 @@ func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(discover{s.renewal.begin(&s.requests), s.demand.challenge}))
 }
 
-// forceRenewal renews a token that was refused before it expired. After maxForced consecutive renewals, requests are denied.
+// forceRenewal renews a token that was refused. A login that cannot be renewed ends. After maxForced consecutive
+// renewals, requests are denied.
 func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if !s.canRenew() {
 		return s.needLogin(errNoRefresh, s.refusals.await(m.reply, out))

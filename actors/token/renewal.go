@@ -18,7 +18,7 @@ type renewal struct {
 	published time.Time // when the current token was published
 	failures  int       // consecutive failures
 	fault     error     // error of the last failure
-	retryAt   time.Time // earliest time of the next attempt; zero = any time
+	retryAt   time.Time // earliest time of the next attempt; zero = any time, but a successful discovery is not repeated
 	forced    int       // consecutive renewals forced by refusals; a refusal forcedWithin or more after the token's publication starts a new count
 	looped    bool      // the server refuses new tokens too, and a later renewal is scheduled
 	adopted   int       // consecutive logins of other processes that were adopted
