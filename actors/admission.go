@@ -40,9 +40,9 @@ func (g *Gateway) changeEntrance(f func(*admission.Entrance)) *admission.Entranc
 	}
 }
 
-// LoadPrincipals adds the principals that exist at the start. It must be called before the first authenticated request: from then
-// on, a principal exists only if it was passed to LoadPrincipals or AddPrincipals. Logins in the state file that belong to an
-// earlier credential of the same ID are ended.
+// LoadPrincipals adds the principals that exist at the start. It must be called before the first authenticated
+// request: from then on, a principal exists only if it was passed to LoadPrincipals, AddPrincipals or
+// UpdatePrincipals. Logins in the state file that belong to an earlier credential of the same ID are ended.
 func (g *Gateway) LoadPrincipals(all map[string]*identity.Principal) { g.applyPrincipals(all) }
 
 // UpdatePrincipals applies changes of principals. changed holds the newest value of each changed principal by ID, or nil for one

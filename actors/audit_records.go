@@ -11,8 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// This file contains the audit records that the gateway actor itself writes. Sessions and stateless sessions record
-// calls.
+// This file contains the audit records that the gateway itself writes. Sessions and stateless sessions record calls.
 
 // RecordAct records an operator's action that has succeeded.
 func (g *Gateway) RecordAct(verb, server string) { g.recordAction(verb, server, "", nil) }

@@ -12,7 +12,7 @@ import (
 type candidates struct {
 	sessions map[owner]int // the number of sessions of each owner, including those promised to waiting clients
 	by       map[owner]*ownCandidates
-	all      []*ownCandidates // in a fixed order
+	all      []*ownCandidates // in the order of their least recently used sessions
 }
 
 // ownCandidates holds the candidates of one owner, the least recently used first.

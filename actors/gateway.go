@@ -77,7 +77,7 @@ type Gateway struct {
 	logins  *logins
 
 	entrance     atomic.Pointer[admission.Entrance] // admits requests; replaced when projects, policy or principals change
-	principalsMu sync.Mutex                         // held until the gateway actor has received a change of principals
+	principalsMu sync.Mutex                         // held while a change of principals is applied and sent
 
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
@@ -186,7 +186,7 @@ func (g *Gateway) Listening(addresses []string) {
 	g.self.Tell(message.Listening{Addresses: addresses})
 }
 
-// Status returns the status of the whole gateway, or an error if ctx ends first.
+// Status returns the status of the whole gateway, or an error if ctx ends first or the gateway has stopped.
 func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	reply := make(chan *status.Snapshot, 1)
 	g.monitor.Tell(message.GetStatus{Reply: reply})

@@ -70,9 +70,9 @@ func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) [
 	return append(out, kernel.Tell(ref, m))
 }
 
-// endLogins ends the logins of principals that no longer exist. The pools revoke them at the authorization servers. The
-// login of a server that is not running is only removed from the state file, because its authorization server is
-// unknown.
+// endLogins ends the logins of principals that no longer exist. The pools revoke them at the authorization servers.
+// The login of a server that is not running or no longer logs in is only removed from the state file, because no pool
+// can revoke it.
 func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.startup.done: // the remembered logins may not be known yet

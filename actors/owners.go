@@ -87,8 +87,8 @@ func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
 		"(limits.maxSubscriptionsPerPrincipal); unsubscribe from unneeded resources, or end sessions and streams of the same key", more, limit)}
 }
 
-// stepSubscriptions reserves and releases subscriptions. It ignores sessions that have ended, since ChildStopped overtakes
-// messages that the session sent before.
+// stepSubscriptions reserves and releases subscriptions. It ignores sessions that have ended, since ChildStopped may
+// overtake messages that the session sent before.
 func (s *state) stepSubscriptions(msg any, out []kernel.Effect) []kernel.Effect {
 	o := &s.sessions.owners
 	switch m := msg.(type) {

@@ -91,7 +91,8 @@ func (t *startSlots) request(m message.RequestStartSlot, limit int, out []kernel
 	return append(out, kernel.WakeAfter(gatherTime, requestsGathered{}))
 }
 
-// grant grants slots while requests wait and slots are free.
+// grant grants slots while requests wait and slots are free. While requests are being collected, it grants only
+// urgent ones.
 func (t *startSlots) grant(limit int, out []kernel.Effect) []kernel.Effect {
 	for len(t.waiting) > 0 && (!t.gathering || slices.ContainsFunc(t.waiting, (*slotRequest).urgent)) && (limit == 0 || len(t.running) < limit) {
 		next := t.next()
@@ -118,9 +119,10 @@ func (t *startSlots) next() backendID {
 	return next
 }
 
-// startsBefore reports whether a is served before b, which arrived earlier. The order is: backends that a call waits for,
-// backends that lost their connection, first starts in the order of the configuration, backends that have failed before. The
-// latter are served in order of arrival, so that each of them gets a slot eventually.
+// startsBefore reports whether a is served before b, which arrived earlier. The order is: backends that a call waits
+// for, backends that lost their connection, first starts in the order of the configuration, backends that have failed
+// before. Except for first starts, backends of one kind are served in order of arrival, so that each of them gets a
+// slot eventually.
 func startsBefore(a, b message.RequestStartSlot) bool {
 	rank := func(m message.RequestStartSlot) int {
 		switch {

@@ -19,7 +19,7 @@ type View struct {
 	scope        *scope                      // nil = every entry is shown
 	shown        [protocol.ItemKinds]marks   // with a scope: indexes in ordered; nil = all
 	beyond       *View                       // the same view without the restrictions of the key's rights; nil = rights do not restrict this view
-	report       *View                       // what view would be with the policy enforced; nil = it is enforced, or there is none
+	report       *View                       // the view with the policy enforced; nil = the policy is enforced anyway, or there is none
 	ordered      [protocol.ItemKinds][]*item // the whole catalog's items with entries, in list order
 	lists        [protocol.ItemKinds]*list
 	meta         [protocol.ItemKinds]*list // lists for clients if they differ from the view's items; else nil

@@ -29,7 +29,8 @@ func (v StatelessRequest) Abandon(why kernel.Reason) {
 // Lane returns the client's lane: clients take turns in a stateless session's mailbox.
 func (v StatelessRequest) Lane() uint32 { return laneOfClient(v.Exchange, v.Who) }
 
-// CancelStateless is a modern client's notifications/cancelled on stdio, with RequestID as raw JSON.
+// CancelStateless is a notifications/cancelled on stdio, with RequestID as raw JSON. Clients may omit its era, so the
+// request may also be a legacy one, which stateless sessions do not know.
 type CancelStateless struct {
 	Principal string // only a request of the same principal is canceled
 	Remote    string

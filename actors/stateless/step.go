@@ -61,8 +61,9 @@ func shareOfLimits(limits config.Limits, desks int) config.Limits {
 	return limits
 }
 
-// share returns one stateless session's share of a client's limit, rounded up. A client's requests are distributed
-// evenly over the stateless sessions. 0 = no limit.
+// share returns one stateless session's share of a client's limit, rounded up; 0 = no limit. Requests over HTTP go to
+// each stateless session in turn, so a client's are distributed about evenly. Those of a client on stdio all go to
+// one.
 func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends the resulting effects to out.

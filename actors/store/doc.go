@@ -1,7 +1,7 @@
 // Package store is the actor that owns the state file. The file keeps the servers' eras and catalogs, logins and the
 // sealing key across restarts. All of it can be obtained or created again, so an error of the file never stops the
 // gateway: if another process has locked the file or it cannot be written, the state stays in memory; a file that is
-// damaged or belongs to another program is renamed. Each case is logged.
+// damaged, belongs to another program or was sealed with a lost master key is renamed. Each case is logged.
 //
 // The actor owns the open file and the pending changes; the gateway and the pools have copies. Invariants:
 //   - The gateway receives StateLoaded exactly once, within 2 s, however slow the disk is. The sealing key in it does not change

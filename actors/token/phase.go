@@ -31,7 +31,7 @@ const (
 	maxLogins         = 64               // pending logins of all principals
 	maxForced         = 3                // consecutive renewals that are forced by refusals within forcedWithin of a token's publication
 	forcedWithin      = time.Minute
-	maxStepUps        = 3 // consecutive replacements of a token by one with more scopes
+	maxStepUps        = 3 // replacements of a token by one with more scopes
 	backoffMin        = time.Second
 	backoffMax        = 5 * time.Minute
 	storeTimeout      = 10 * time.Second // limit for the store to write a token
