@@ -90,7 +90,7 @@ type bare struct{ n int }
 
 func (bare) Class() Class { return State }
 
-// A State message without Key is keyed by its type. After it has been handled, the next one is queued anew.
+// A State message without Key is keyed by its type. After it has been handled, the next one is queued again.
 func TestStateByType(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got []int
