@@ -25,7 +25,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// NewKeyCommand returns the key command. A running gateway applies its changes to the key file at once.
+// NewKeyCommand returns the key command. A running gateway applies changes to the key file at once.
 func NewKeyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "key",
@@ -49,7 +49,7 @@ func (f *keyFlags) add(cmd *cobra.Command) {
 type keyFile struct {
 	path    string
 	cfg     *config.Config // nil = the key file was given with --file, or there is no configuration
-	lacking bool           // the configuration does not set auth.keys, or there is none
+	lacking bool           // the configuration does not set auth.keys, or there is no configuration
 }
 
 // find returns the key file. The configuration may have errors; for example, the key file that it names may not exist
@@ -153,7 +153,7 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 }
 
 // checkKey returns an error if a role or project has an invalid name or is not defined in cfg. If cfg is nil, it checks
-// the names only; if cfg has no policy, it does so for roles.
+// only that the names are valid. If cfg has no policy, the same applies to roles.
 func checkKey(k auth.Key, cfg *config.Config) error {
 	roles, projects := []string{}, []string{}
 	if cfg != nil {

@@ -109,7 +109,7 @@ func (k *inspection) shows(project string, m *policyTarget) bool {
 	return rules == nil || catalog.ShowsURI(*rules, server, m.template, m.uris)
 }
 
-// whyUnlisted returns why an unlisted URI is refused whatever the roles permit, or "" if it is not refused.
+// whyUnlisted returns why an unlisted URI is refused even if the roles permit the URI, or "" if it is not refused.
 func (k *inspection) whyUnlisted(m *policyTarget, rights, project string) string {
 	switch unlisted := k.cfg.Resources.Unlisted; {
 	case m.uris == nil:

@@ -90,7 +90,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A default that is too long is ignored, and is not checked.
+// A default that is too large is ignored. Neither its items nor its match with the pattern are checked.
 func TestHostileDefaults(t *testing.T) {
 	items := make([]string, 300_000)
 	for i := range items {
