@@ -29,7 +29,7 @@ const defaultWait = 90 * time.Second
 type rolloutFlags struct {
 	connect string
 	wait    time.Duration
-	failed  bool // the server should be running, but failed for another reason than a missing login
+	failed  bool // the server should be running, but failed for a reason other than a missing login
 
 	out, errOut io.Writer
 }

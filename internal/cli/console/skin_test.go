@@ -34,7 +34,7 @@ func TestSkinInTheDocs(t *testing.T) {
 	}
 }
 
-// The flag takes precedence over the variable. Built-in skins take precedence over files.
+// The flag takes precedence over the variable. A name is that of a built-in palette or of a file in skins/.
 func TestSetSkin(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)

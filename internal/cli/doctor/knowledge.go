@@ -47,8 +47,8 @@ func written(when, example, cause, fix string) rule {
 //
 // A rule for a process is matched against the reason of the failure and the lines that the program wrote on stderr, one
 // per line. Use written for a rule about such a line. A rule for a remote server is matched against the reason alone.
-// All rules except those of written match texts of this program, and a test provokes each alternative of their
-// patterns. cause and fix may contain these placeholders:
+// All rules except those of written match texts of this program or of Go's library, and a test checks each alternative
+// of their patterns against such texts. cause and fix may contain these placeholders:
 //
 //	%1          the first group of the pattern that is not empty
 //	{name}      the name of the server

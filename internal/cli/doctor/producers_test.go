@@ -33,8 +33,8 @@ import (
 // must be healthy.
 type failure struct{ name, entry, cause string }
 
-// Doctor explains the failures of real servers. The test provokes every alternative of the patterns that match texts of
-// this program. It fails if a package rewords such a text.
+// Doctor explains the failures of real servers. Every alternative of a pattern for texts of this program or of Go's
+// library matches at least one real text, so the test fails if a package rewords such a text.
 func TestKnowledgeMatchesRealErrors(t *testing.T) {
 	failures := append(remoteFailures(t), processFailures(t)...)
 	var file strings.Builder
@@ -115,7 +115,7 @@ func alternatives(pattern string) []string {
 	return append(list, pattern[start:])
 }
 
-// libraryErrors returns errors of Go's library that a test cannot provoke, or not quickly, and the texts of slow starts.
+// libraryErrors returns error texts that the failing servers of this test do not provoke, and the texts of slow starts.
 func libraryErrors(t *testing.T) []string {
 	t.Helper()
 	site := httptest.NewServer(http.NotFoundHandler())

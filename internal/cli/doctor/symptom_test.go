@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Compression errors are explained, and the fix names the setting to change.
+// Compression errors are explained, and the fix says what to change.
 func TestExplainEncodings(t *testing.T) {
 	for reason, want := range map[string][2]string{
 		`the encoding of the response is not supported: Content-Encoding "br"; set the server, or the proxy in front of it, to respect Accept-Encoding`: {

@@ -13,11 +13,11 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// maxLogFile is the size in bytes at which a log file is replaced by an empty one.
+// maxLogFile is the maximum size of a log file in bytes. Before a write that would exceed it, a new file is started.
 const maxLogFile = 10 << 20
 
-// logFile is a log in a file, for service managers that keep no logs. When the file has reached its limit, it is renamed
-// to PATH.1, which replaces the previous one. It is safe for concurrent use.
+// logFile is a log in a file, for service managers that keep no logs. If a write would exceed the limit, the file is
+// first renamed to PATH.1, which replaces the previous PATH.1. Write is safe for concurrent use.
 type logFile struct {
 	path  string
 	limit int64

@@ -31,8 +31,8 @@ func (tasks) readLog(name string) string { return readFile(name) }
 
 func (tasks) tail(_ context.Context, name string) string { return tailFile(name) }
 
-// render returns the task in ASCII, because the task scheduler guesses the encoding of the file. It has no environment
-// variables: a task gets those of the user.
+// render returns the task in ASCII, because the task scheduler guesses the encoding of the file. The task defines no
+// environment variables: it gets those of the user.
 func (tasks) render(d definition) string {
 	quoted := make([]string, len(d.args))
 	for i, arg := range d.args {
