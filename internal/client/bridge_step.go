@@ -25,7 +25,7 @@ const (
 
 	bridgeMaxQueue = 1024     // maximum number of waiting messages of the client
 	bridgeMaxBytes = 64 << 20 // maximum size of these messages in bytes
-	bridgeMaxAsks  = 4096     // from this number of open requests of the server on, withdrawn ones are forgotten
+	bridgeMaxAsks  = 4096     // once the gateway has this many unanswered requests, withdrawn ones are forgotten
 )
 
 // bridgePhase is the state of the connection to the gateway.
@@ -55,7 +55,7 @@ type bridgeItem struct {
 	kind  bridgeKind
 	frame protocol.Frame
 	gen   uint64    // link it was sent on; 0 while it waits
-	until time.Time // deadline for sending it
+	until time.Time // deadline for sending it; in later: when to send it again
 	over  bool      // canceled by the client: no response, no retry
 }
 

@@ -27,8 +27,8 @@ type Options struct {
 	Name, Version string // name and version of the program; the defaults are goblin-actor and devel
 	Project       string // project to use; "" for all servers
 	Key           string // API key; "" for none. Errors never contain it
-	// OnNotification receives all notifications except progress and cancellations, such as list_changed, updated and
-	// log messages. The link's goroutines call it in the order of arrival. It stalls the connection while it runs.
+	// OnNotification receives notifications such as list_changed, updated and log messages: all except progress and
+	// cancellations. The link's goroutines call it in the order of arrival. It stalls the connection while it runs.
 	OnNotification func(method string, params json.RawMessage)
 	// Capabilities is the JSON object to declare in initialize; nil for none.
 	Capabilities json.RawMessage
@@ -40,8 +40,8 @@ type Options struct {
 	OnLost func(err error)
 }
 
-// Client is one MCP session. Its methods may be called concurrently. Each blocks until the response arrives, its context ends, or the connection
-// ends.
+// Client is one MCP session. Its methods may be called concurrently. A method that sends a request blocks until the
+// response arrives, its context ends, or the connection ends.
 type Client struct {
 	options Options
 	http    bool   // a notification is complete with its HTTP response; on a pipe, when it is written

@@ -7,7 +7,8 @@ import (
 )
 
 var (
-	// ErrUnreachable is returned if no request was sent, because there is no server or it is not an MCP endpoint.
+	// ErrUnreachable is returned if there is no server, so that no request was sent, or if the server is not an MCP
+	// endpoint.
 	ErrUnreachable = errors.New("not reachable")
 	// ErrSessionLost is returned if the gateway has restarted and no longer knows the session. The request was not executed.
 	ErrSessionLost = errors.New("the gateway was restarted and no longer knows this session")

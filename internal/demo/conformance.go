@@ -120,7 +120,7 @@ func (c *Call) sleep(d time.Duration) error {
 	}
 }
 
-// addConformanceResources adds the resources, one of which changes every three seconds.
+// addConformanceResources adds the resources. One of them is reported as changed every three seconds.
 func addConformanceResources(s *Server) {
 	const watched = "test://watched-resource"
 	for _, r := range []struct{ uri, mime, member, content, about string }{

@@ -9,11 +9,12 @@
 // NewConformance is the fixture of the official conformance suites and of this package's tests. The program does not offer it;
 // tests/conformance/fixture serves it.
 //
-// They speak all versions and determine the era per message. Handlers are the same in both eras. MCP 2026-07-28 has no requests to clients,
-// so a call with a question ends with input_required. When the client repeats the call with the answers, its handler runs again from the
-// start; askAll lists the requirements for handlers. Nothing waits in between: earlier answers are part of the sealed requestState.
+// The servers speak all versions and determine the era per message. Handlers are the same in both eras. MCP 2026-07-28
+// has no requests to clients, so a call with a question ends with input_required. When the client repeats the call with
+// the answers, its handler runs again from the start; askAll lists the requirements for handlers. Nothing waits in
+// between: earlier answers are part of the sealed requestState.
 //
-// Over HTTP they serve Streamable HTTP at /mcp, with resumable streams, and HTTP+SSE of 2024-11-05 at /sse.
+// Over HTTP, the servers offer Streamable HTTP at /mcp, with resumable streams, and HTTP+SSE of 2024-11-05 at /sse.
 //
 // A Server owns its items and its sessions. One mutex guards both. It is never held while a handler runs or data is written. Every request
 // runs in its own goroutine with a Call, and the number of requests per session is limited. Messages that belong to no request are kept

@@ -211,8 +211,8 @@ func (s *Server) find(id string) *session {
 	return c
 }
 
-// add adds a session. If there are too many, it ends the one that has been idle the longest. Sessions with a stream or
-// a call do not count as idle.
+// add adds a session. If there are too many, it ends the one that has been idle the longest. A session with a stream or
+// a call counts as just used.
 func (s *Server) add(c *session) {
 	s.mu.Lock()
 	var oldest *session

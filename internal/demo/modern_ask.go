@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// stateLife is the lifetime of a requestState, and so the time that a client has to answer.
+// stateLife is the lifetime of a requestState. It limits how long a client may take to answer.
 const stateLife = 10 * time.Minute
 
 // Questions in the modern era. MCP 2026-07-28, basic/patterns/mrtr.

@@ -63,7 +63,7 @@ func TestModernAnswers(t *testing.T) {
 	}
 }
 
-// The oracle asks modern and legacy clients the same questions, and treats equal answers equally.
+// The oracle asks modern and legacy clients the same questions, and handles the same answers in the same way.
 func TestOracleModern(t *testing.T) {
 	for _, c := range oracleCases() {
 		if c.version != "2025-11-25" || slices.ContainsFunc(c.rounds, unsaid) {

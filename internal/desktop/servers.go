@@ -223,7 +223,7 @@ func (e *entryFile) flatten() {
 	e.Command = json.RawMessage(hujson.String(inner.Path))
 }
 
-// timeoutOf converts a client's timeout to a duration. It returns "" if there is none, or it is not valid.
+// timeoutOf converts a client's timeout to a duration. It returns "" if there is none or if it is not valid.
 func timeoutOf(written string) string {
 	if d, err := time.ParseDuration(written); err == nil && d > 0 {
 		return written

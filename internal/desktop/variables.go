@@ -120,9 +120,9 @@ func variableName(s string) string {
 	return name
 }
 
-// Refer replaces every value of env and headers that is not empty and has no reference with one, so that no secret is
-// written to a configuration. It returns the variables that must be set. taken maps the variables in use to their
-// values; Refer adds to it.
+// Refer replaces each value of env and headers by a reference to a variable, so that no secret is written to a
+// configuration. It skips empty values and values that contain a reference. It returns the variables that must be set.
+// taken maps the variables in use to their values; Refer adds to it.
 func Refer(e *config.Entry, taken map[string]string) []string {
 	var names []string
 	refer := func(list []config.Variable, nameOf func(string) string) {
