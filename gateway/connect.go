@@ -97,7 +97,7 @@ func (f *functions) leftBehind() error {
 // errRemoved is returned for a connection to a server that has just been removed.
 var errRemoved = errors.New("the server was removed")
 
-// open returns a function that finds out how to serve connections to the function with the given number.
+// open returns a function that returns the options for connections to the server function with the given number.
 func (f *functions) open(log *slog.Logger) func(number uint64) embedded.Options {
 	return func(number uint64) embedded.Options {
 		found, ok := f.find(number)

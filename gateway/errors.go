@@ -34,7 +34,7 @@ type Error struct {
 	RetryAfter time.Duration // how long to wait before the retry; 0 if unknown
 }
 
-// Error returns the message, followed by the code in parentheses.
+// Error returns the message, followed in parentheses by Code, or by Number if Code is "".
 func (e *Error) Error() string {
 	if e.Code != "" {
 		return fmt.Sprintf("%s (%s)", e.Message, e.Code)

@@ -92,9 +92,8 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 }
 
 // Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) or ctx's deadline has
-// passed,
-// whichever comes first. Then it stops every server, and returns when all have ended. Further calls of Stop and Close
-// wait for this end and return its error.
+// passed, whichever comes first. Then it stops every server, and returns when all have ended. Further calls of Stop and
+// Close wait for this end and return its error.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	drain := g.cfg.Drain

@@ -14,8 +14,8 @@ import (
 //
 //	mux.Handle("/mcp", authenticate(g.Handler()))
 //
-// It serves every path that ends with /mcp, and / after http.StripPrefix: /p/NAME/mcp for a project, /s/NAME/mcp for one server, and
-// everything else for the whole catalog. Mount it under "/" or "/mcp/" to have these.
+// It serves every path that ends with /mcp, and / after http.StripPrefix: /p/NAME/mcp for a project, /s/NAME/mcp for
+// one server, and everything else for the whole catalog. Mount it under "/" or "/mcp/" to serve all of these paths.
 //
 // With "auth" in File or YAML, the handler requires API keys and applies the policy of their roles. Without it, the handler does
 // not authenticate: every client that the program lets through has the rights of the program (local: true). Such

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// unsubscribeTime bounds the requests that end a subscription. No caller waits for them.
+// unsubscribeTime is the timeout of the requests that end a subscription.
 const unsubscribeTime = 10 * time.Second
 
 // Contents is one part of a resource's content.

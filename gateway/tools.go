@@ -72,8 +72,8 @@ func toolOf(item *protocol.Item) Tool {
 
 // CallOptions are options of CallTool.
 type CallOptions struct {
-	// Progress receives the call's progress in order. If it is still running when several reports arrive, it receives only the
-	// newest of them.
+	// Progress receives the call's progress in order. Up to 64 reports wait while it is running; if more arrive, the
+	// oldest are dropped.
 	Progress func(Progress)
 	// Questions answers the server's requests during this call, instead of Config.Questions. The call then uses a session of
 	// its own, so that the functions receive only this call's requests. That costs a fraction of a millisecond.

@@ -11,8 +11,7 @@ import (
 
 // Run increases the load of each server and era until throughput stops growing, and returns the report. It blocks until
 // it is done or ctx ends, and stops all processes that it started. For each series, it writes a line to notes that
-// names
-// the tool it calls. If something other than clients or rate is raised, it writes a line for each amount instead.
+// names the tool it calls. If something other than clients or rate is raised, it writes a line for each amount instead.
 func Run(ctx context.Context, o Options, notes io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {

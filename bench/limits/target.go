@@ -129,8 +129,7 @@ func (s *limits) ownTool(tools []tool) (tool, error) {
 }
 
 // toolOf returns the tool to call at the server. If no tool of the server can be called safely, it adds the reason to
-// the
-// notes. A server that the options exclude gets no note.
+// the notes. A server that the options exclude gets no note.
 func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	if len(s.o.Only) > 0 && !slices.Contains(s.o.Only, server.Name) {
 		return tool{}, false

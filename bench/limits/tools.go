@@ -120,9 +120,8 @@ func listTools(p *load.Endpoint, modern bool) ([]tool, error) {
 	return all, nil
 }
 
-// choose returns the server's safe tool with the fewest required arguments and, among equals, the fewest arguments.
-// ok is
-// false if the server has no safe tool.
+// choose returns the server's safe tool with the fewest required arguments and, among equals, the fewest arguments. ok
+// is false if the server has no safe tool.
 func choose(tools []tool, server string) (best tool, ok bool) {
 	needs := func(t tool) int { return 1000*len(t.InputSchema.Required) + len(t.InputSchema.Properties) }
 	for _, t := range tools {

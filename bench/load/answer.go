@@ -9,7 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Outcomes of a call without a result, besides the names of errors.
+// Outcomes of a call without a result, besides HTTP statuses and the names of errors: the result has the id of another
+// request (Crossed), or the response contains neither a result nor an error (Lost).
 const (
 	Crossed = "crossed"
 	Lost    = "lost"

@@ -44,7 +44,7 @@ func Server(s *server.MCPServer) func(context.Context, gateway.Conn) error {
 }
 
 // connection is one connection of a gateway to a server. Its goroutines are the callers of read and write, and one for
-// each running request.
+// each running handler.
 type connection struct {
 	server    *server.MCPServer
 	conn      gateway.Conn
@@ -52,7 +52,7 @@ type connection struct {
 	questions questions
 
 	outgoing chan []byte     // responses, and requests to the client; write sends them
-	running  chan struct{}   // has an element for each running request
+	running  chan struct{}   // has an element for each running handler of a request or notification
 	ended    <-chan struct{} // closed when the connection has ended
 	streams  streams
 }
