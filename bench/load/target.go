@@ -19,7 +19,7 @@ type Target struct {
 	At         *process.Process // requests go to its URL
 	Scrape     bool             // the process serves /metrics with the metrics of the Go runtime
 	Method     string
-	Params     []string      // client i sends params[i % len]
+	Params     []string      // client i sends Params[i % len(Params)]
 	Tail       []byte        // the part of the expected response after the id
 	Headers    string        // additional request headers, each with its line end
 	ModernTool string        // the tool that clients of 2026-07-28 call; "" = the clients have sessions

@@ -286,7 +286,7 @@ func (p pair) line() string {
 	return strings.TrimRight(fmt.Sprintf("  %-12s%s%s%9s %-6s %s", p.metric.title, summary(p.a), summary(p.b), percent(change), word, p.comparison), " ")
 }
 
-// percent rounds a change to whole percent; the decimal is below the noise.
+// percent rounds a change to one decimal place; further digits are below the noise.
 func percent(change string) string {
 	var v float64
 	if _, err := fmt.Sscanf(change, "%g%%", &v); err != nil {

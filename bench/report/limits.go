@@ -43,7 +43,7 @@ type LimitStep struct {
 	Crossed   int            `json:"crossed"`                // responses to another request
 	Lost      int            `json:"lost"`                   // requests without a response
 	Doubled   int            `json:"doubled,omitempty"`      // notifications that a stream got twice
-	Refused   map[string]int `json:"refused,omitempty"`      // error responses by name
+	Refused   map[string]int `json:"refused,omitempty"`      // other calls without a result, by outcome
 }
 
 // CPU is the processor time of a step in cores.

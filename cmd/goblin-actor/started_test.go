@@ -28,6 +28,6 @@ func TestHintsNameEveryCommand(t *testing.T) {
 		names = append(names, cmd.Name())
 	}
 	if slices.Sort(names); !slices.Equal(names, program.CommandNames) {
-		t.Errorf("the commands are %q; commandNames lists %q", names, program.CommandNames)
+		t.Errorf("the commands are %q; program.CommandNames lists %q", names, program.CommandNames)
 	}
 }

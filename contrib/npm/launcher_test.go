@@ -23,8 +23,7 @@ const program = "#!/bin/sh\necho \"args: $*\"\ncat\neval \"$END\"\n"
 var platform = "linux-" + strings.ReplaceAll(runtime.GOARCH, "amd64", "x64")
 
 // installed returns a directory in which npm has installed the launcher, and the launcher's path. platforms maps the
-// names
-// of the installed platform packages to their versions.
+// names of the installed platform packages to their versions.
 func installed(t *testing.T, platforms map[string]string) (dir, launcher string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {

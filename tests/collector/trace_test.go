@@ -211,7 +211,8 @@ func TestTraceOfOneCall(t *testing.T) {
 	checkMetricsAndLogs(t, gateway, received)
 }
 
-// checkMetricsAndLogs waits until the collector has received metrics, and a log line with the trace of its call.
+// checkMetricsAndLogs reads a resource that cannot be read. It waits until the collector has received metrics, the log
+// line about the read, and a span of the trace that this line names.
 func checkMetricsAndLogs(t *testing.T, gateway string, received *output) {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: gateway, DisableStandaloneSSE: true}, nil)
 	if err != nil {

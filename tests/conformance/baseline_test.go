@@ -68,7 +68,8 @@ func among(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
 }
 
-// compare returns a sentence for each scenario of a run that differs from the baseline.
+// compare returns a sentence for each scenario of a run that differs from the baseline. It marks the entries that apply
+// as used.
 func (b *baseline) compare(o outcome) (faults []string) {
 	for _, r := range o.results {
 		want, reason := passes, ""

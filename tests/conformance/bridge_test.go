@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-var overBridge = flag.Bool("bridge", false, "run the server scenarios over goblin-actor stdio --connect, in place of all other legs")
+var overBridge = flag.Bool("bridge", false, "run the server scenarios only over goblin-actor stdio --connect")
 
 // bridgeLegs run with -bridge: the suite's requests pass through a second gateway, whose server is a bridge to the first one.
 var bridgeLegs = []leg{

@@ -198,7 +198,7 @@ type matrix struct {
 	outcomes []outcome
 }
 
-// add adds an outcome.
+// add adds an outcome. It fails t if the suite did not run as many scenarios as size says.
 func (m *matrix) add(t *testing.T, o outcome, size int) {
 	t.Helper()
 	m.mu.Lock()

@@ -4,10 +4,12 @@
 //	legacy-*, modern-*            the suite through the gateway, with the fixture in that era as its server, over stdio and HTTP
 //	gosdk-*                       the same with the everything-server of the official Go SDK
 //	client-legacy, client-modern  the suite's own servers through the gateway, with a driver of that era as client: tests the gateway as a client
+//	bridge-*                      with -bridge, instead of direct to gosdk-*: the fixture through goblin-actor stdio --connect
 //
-// Each leg runs in both pinned versions of the suite and in every protocol version that the suite has scenarios for.
-// baseline.yaml lists the scenarios that do not pass, each with its reason. Every difference fails the test,
-// including a listed scenario that passes. The log contains the matrix of results:
+// The legs run in both pinned versions of the suite and in every protocol version that the suite has scenarios for,
+// with two exceptions: legacy servers lack the extension tasks, and the legs gosdk-* run only the newer suite, in
+// 2025-11-25 and 2026-07-28. baseline.yaml lists the scenarios that do not pass, each with its reason. Every difference
+// fails the test, including a listed scenario that passes. The log contains the matrix of results:
 //
 //	make conformance
 //

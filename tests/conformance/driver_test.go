@@ -98,12 +98,12 @@ func (d *driver) reached(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errors.New("the gateway's status does not list its server")
+			return errors.New("the gateway's log does not say whether its server is available")
 		}
 	}
 }
 
-// play starts a gateway with its state in dir, initializes a session, runs the script and stops the gateway.
+// play starts a gateway with its state in dir, calls begin and then the script, and stops the gateway.
 func (d *driver) play(ctx context.Context, binary, dir, config string, script func(context.Context, *driver) error) (err error) {
 	cmd := exec.CommandContext(ctx, binary, "stdio", "--config", config)
 	d.log = &gatetest.Output{}

@@ -26,7 +26,7 @@ import (
 // suiteDocument is the URL of the client id metadata document that the suite expects. It is never fetched.
 const suiteDocument = "https://conformance-test.local/client-metadata.json"
 
-// loginsAtMost limits the logins of a driver after refused calls.
+// loginsAtMost limits how often a driver logs in before it gives up on a scenario or a call.
 const loginsAtMost = 3
 
 // authServer returns the gateway's configuration of the scenario's server, with the credentials that its operator has. person reports
@@ -79,7 +79,7 @@ func driveAuth(ctx context.Context, scenario, address string) error {
 			return err
 		}
 	}
-	return nil // every login was refused, and a user would stop trying
+	return nil // no login gave access, and a user would stop trying
 }
 
 // errNothingListed is returned if the login does not give access to the server.

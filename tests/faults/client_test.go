@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// client is a legacy HTTP session without an SDK.
+// client is an HTTP client without an SDK. connect gives it a legacy session.
 type client struct {
 	g       *gateway
 	session string

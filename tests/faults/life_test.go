@@ -230,7 +230,7 @@ func secondSignalOnStdio(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// kill -9 of the gateway leaves no child process either.
+// kill -9 of the gateway leaves no child process.
 func TestGatewayKilled(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

@@ -22,7 +22,7 @@ import (
 // progressing is an HTTP server whose calls report progress until they are canceled.
 type progressing struct {
 	mu    sync.Mutex
-	told  []string                   // cancelled <id>, deleted
+	told  []string                   // "cancelled" and "deleted", in order
 	calls map[string]chan<- struct{} // by the id of the request
 }
 

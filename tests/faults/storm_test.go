@@ -126,7 +126,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A child process that dies in every handshake is retried with increasing delays.
+// A child process that exits at every start is retried with increasing delays.
 func TestServerThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"odd": bad("exit"), "good": bad("none")}))
@@ -136,7 +136,7 @@ func TestServerThatNeverStarts(t *testing.T) {
 	waitFor(t, "two seconds", func() (bool, string) { return time.Since(began) > 2*time.Second, "" })
 	n, took := g.server(t, "odd").Incarnation-before, time.Since(began)
 	if n > 6*uint64(took/time.Second)/2 { // two processes per attempt: one for each era
-		t.Errorf("%d attempts in %s", n, took)
+		t.Errorf("%d processes in %s", n, took)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestConversations makes every client, over every transport, hold the whole conversation with server-everything
-// through the gateway. The server runs once as a process and once over Streamable HTTP. S0.1.1 S0.4.1 S0.5.1 S0.5.3
-// S0.5.4 S0.6.1 S0.9.1 S1.49 S1.69 S2.5.1 S2.5.2 S3.1.2 S3.2.1 S3.2.2 S3.3.2 S4.1.1 S4.4.1 S4.5.1
+// TestConversations makes clients of three SDKs, over HTTP and stdio, hold the whole conversation with
+// server-everything through the gateway. The server runs once as a process and once over Streamable HTTP. S0.1.1 S0.4.1
+// S0.5.1 S0.5.3 S0.5.4 S0.6.1 S0.9.1 S1.49 S1.69 S2.5.1 S2.5.2 S3.1.2 S3.2.1 S3.2.2 S3.3.2 S4.1.1 S4.4.1 S4.5.1
 func TestConversations(t *testing.T) {
 	servers := map[string]any{
 		"local": npmServer(t, "server-everything"),
@@ -41,7 +41,7 @@ func TestConversations(t *testing.T) {
 			})
 		}
 	}
-	waitFor(t, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
+	waitFor(t, "no call in flight: canceled calls must end at the server too", func() (bool, string) {
 		return noneInFlight(t, g)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// withoutTheGateway checks that limits attributed to peers also occur without the gateway, where the peers can connect directly.
+// withoutTheGateway checks that the limits that name pairs of peers also occur when these pairs connect directly.
 func withoutTheGateway(t *testing.T, clients []caller, servers []*fixture) {
 	for _, l := range limits {
 		for _, pair := range l.direct {

@@ -1,11 +1,13 @@
 // Package interop tests the gateway with third-party MCP software:
 //
-//	servers   npm server-everything (stdio, streamable HTTP, HTTP+SSE), server-filesystem, server-memory; HTTP+SSE servers of both Go SDKs
-//	clients   the TypeScript SDK, the official go-sdk, mcp-go, each over HTTP and over stdio; the inspector's command line
+//	npm       server-everything (stdio, Streamable HTTP, HTTP+SSE), server-filesystem and server-memory;
+//	          the inspector's command line as client; oidc-provider as authorization server
+//	SDKs      TypeScript 2, go-sdk and mcp-go, as clients and as servers; TypeScript 1, as client
 //	Python    the SDKs 1 and 2, FastMCP 2, 3 and 4, as clients and as servers, over every transport they have
 //	Java      the SDK, as client and as server; make interop-java builds and runs it
 //	Rust      the SDK, as client and as server, in both eras; make interop-rust builds and runs it
 //
-// All peers run as processes around the real binary. The npm packages are pinned in package-lock.json and fetched by
-// `make test`. Without Node or the packages, the tests that need them are skipped, or fail with CI=true.
+// The gateway runs as the real binary. The Go SDKs' clients and some of their servers run in the test process, and all
+// other peers as processes of their own. The npm packages are pinned in package-lock.json and fetched by `make test`.
+// Without Node or the packages, the tests that need them are skipped, or fail with CI=true.
 package interop

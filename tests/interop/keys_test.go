@@ -81,7 +81,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// toolsWith lists the tools and calls ev_echo. If ev_get-sum is not listed, calling it must fail, too.
+// toolsWith lists the tools and calls ev_echo. A call of ev_get-sum must succeed if the tool is listed, and otherwise
+// fail.
 func toolsWith(t *testing.T, ctx context.Context, c caller, to target) []string {
 	t.Helper()
 	p, err := c.dial(ctx, to, answers{})

@@ -94,7 +94,7 @@ var (
 	valueOf = regexp.MustCompile(`\bvalue="([^"]*)"`)
 )
 
-// visit opens a page and submits its forms until there are none left. It returns the last page.
+// visit opens a page and submits forms until a page has none or the redirect URI is reached. It returns the last page.
 func (b *browser) visit(page string) string {
 	b.t.Helper()
 	answer, err := b.client.Get(page)

@@ -18,8 +18,9 @@ const abreast = 16
 // result holds the results of a cell's conversations, by name.
 type result map[string]error
 
-// TestMatrix makes every client hold every conversation with every server through the real binary. Every failure must
-// be explained by a limit of a peer in limits_test.go. The resulting matrix is in docs/protocol.md.
+// TestMatrix makes every client hold every conversation with every server through the real binary. Clients over the
+// bridge talk to some servers only; see bridged. Every failure must be explained by a limit of a peer in
+// limits_test.go. The resulting matrix is in docs/protocol.md.
 func TestMatrix(t *testing.T) {
 	needNode(t)
 	servers := fixtures(t, goSDKBinary(t))
@@ -65,7 +66,7 @@ func TestMatrix(t *testing.T) {
 		withoutTheGateway(t, shown(clients), servers)
 	}
 	judge(t, clients, servers, results)
-	waitFor(t, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
+	waitFor(t, "no call in flight: canceled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
 }
 
 // checkVersions checks that each server speaks the version it is forced to.

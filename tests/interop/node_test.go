@@ -167,8 +167,9 @@ type node struct {
 	Agreed struct{ Server, Version string }
 }
 
-// dialNode connects a client; where holds via, url, command and args of clients/driver.mjs. In v2 the version is
-// "" (the SDK's default, which is initialize), "auto", or the one version to speak.
+// dialNode connects a client; where holds the members of a connect request to clients/driver.mjs that name the gateway:
+// via, and url and key or command, args and env. In v2 the version is "" (the SDK's default, which is initialize),
+// "auto", or the one version to speak.
 func dialNode(ctx context.Context, d *driver, where map[string]any, m manner) (peer, error) {
 	p := &node{driver: d, ear: newEars()}
 	d.mu.Lock()

@@ -50,7 +50,7 @@ type tokens struct {
 	calls map[string]func(float64)
 }
 
-// next returns a new progress token.
+// next returns a new progress token, whose reports go to progress.
 func (t *tokens) next(progress func(float64)) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

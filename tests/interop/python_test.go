@@ -54,9 +54,10 @@ type pyServer struct {
 
 func (s *pyServer) name() string { return s.library + "-" + s.way }
 
-// meets reports whether the client talks to the server. Over Streamable HTTP, every client talks to the servers of both SDKs. FastMCP is
-// built on them, so its servers are met by one client per era and the clients of their own library; with -all, by every client. Over other
-// transports, each process takes a second, so only one client per era and the client of the server's own library do.
+// meets reports whether the client talks to the server. Over Streamable HTTP, clients talk to the servers of both SDKs.
+// FastMCP is built on them, so its servers are met by one client per era and the clients of their own library; with
+// -all, by every client. Clients in legacy mode skip servers without the modern era. Over other transports, each
+// process takes a second, so at most one client per era and the client of the server's own library talk to a server.
 func (c pyClient) meets(s *pyServer) bool {
 	second := s.library == "sdk2" || s.library == "fastmcp4"
 	switch {

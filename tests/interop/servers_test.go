@@ -34,8 +34,8 @@ func noneInFlight(t *testing.T, g *gateway) (bool, string) {
 	return busy == "", "busy: " + busy
 }
 
-// TestDesktopFile uses a desktop client's file unchanged. It offers everything, filesystem and memory at one endpoint;
-// calls take effect and are counted. S0.10.1 S3.1.1 S4.1.2
+// TestDesktopFile uses a desktop client's file unchanged. The gateway offers everything, filesystem and memory at one
+// endpoint; calls take effect and are counted. S0.10.1 S3.1.1 S4.1.2
 func TestDesktopFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -98,8 +98,8 @@ func TestDesktopFile(t *testing.T) {
 	}
 }
 
-// TestKilledServerRestarts kills a server under load: only calls already sent to it fail, other servers' calls do not, and it is
-// connected again within a second. S3.2.3 S4.3.1 S4.3.2
+// TestKilledServerRestarts kills a server under load: its failed calls name it, calls of the other server do not fail,
+// and it is connected again within a second. S3.2.3 S4.3.1 S4.3.2
 func TestKilledServerRestarts(t *testing.T) {
 	gatetest.Within(t, time.Second, "the killed server's return", func() time.Duration { return killed(t) })
 }

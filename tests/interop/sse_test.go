@@ -33,7 +33,7 @@ func TestHTTPAndSSE(t *testing.T) {
 		p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 		hold(t, p, err, prefix, "mcp-go-sse")
 	}
-	waitFor(t, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
+	waitFor(t, "no call in flight: canceled calls must end at the server too", func() (bool, string) {
 		return noneInFlight(t, g)
 	})
 	p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})

@@ -29,8 +29,9 @@ type ask struct {
 	want string
 }
 
-// fixture is a server, or several servers that together support all conversations, with the parameters of each conversation.
-// Zero fields mean that the server lacks the feature; limits_test.go has the reason.
+// fixture is a server, or several servers that together support all conversations, with the parameters of each
+// conversation. A zero field means that the server lacks the feature. If a conversation needs it, limits_test.go has
+// the reason.
 type fixture struct {
 	name    string // name in the matrix
 	key     string // name in the configuration; with several servers: key-<server>

@@ -134,8 +134,8 @@ func checkFamilies(t *testing.T, prom *prometheus) {
 	}
 }
 
-// checkBoard runs the queries of a dashboard over the time of the load. Each must return data with the labels that its legend names. With -draw,
-// it also draws the dashboard.
+// checkBoard runs the queries of a dashboard over the time of the load. Each must return data with the labels that its
+// legend names, except mime_type and mcp_…, which may be empty. With -draw, it also draws the dashboard.
 func checkBoard(t *testing.T, prom *prometheus, name string, began, ended time.Time) {
 	b := readBoard(t, name)
 	for _, v := range b.Templating.List {

@@ -168,7 +168,7 @@ func (c *client) sendAnswers(a *clientRequest, e *frameToClient) {
 	}
 }
 
-// handleQuestion handles a server request of a legacy server to a legacy client.
+// handleQuestion handles a server request to a legacy client.
 func (c *client) handleQuestion(a *clientRequest, e *frameToClient) {
 	c.w.count("a question that reached its client")
 	if a != nil {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/tests/sim/pipeclient"
 )
 
-// responseReader delivers the response to a POST, or a stream that the client opened.
+// responseReader delivers the response to a POST or DELETE, or a stream that the client opened.
 type responseReader interface {
 	Next() (pipeclient.Seen, bool)
 	Leave()

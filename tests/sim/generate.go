@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// generator generates unusual JSON: extreme numbers, all forms of escapes, unknown members, any order of members and
-// any white space.
+// generator generates unusual JSON: extreme numbers, all forms of escapes, unknown members, any order of members, and
+// spaces and tabs between tokens.
 type generator struct{ rng *rand.Rand }
 
 var oddNumbers = []string{"0", "-0", "1.0", "1E400", "-1e-400", "12345678901234567890123", "0.1000", "1e+2", "9007199254740993", "-7"}

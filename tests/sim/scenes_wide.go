@@ -200,8 +200,8 @@ func (w *world) sceneRestart() {
 	w.checkQuiet("after the restart")
 }
 
-// checkFirstLists checks that the first lists have the last known tools, marked as cached for servers that cannot be
-// reached.
+// checkFirstLists checks that the first lists have the last known or the current tools of each server. Servers that
+// cannot be reached must have the known ones, marked as cached.
 func (w *world) checkFirstLists(fates map[*server]int, remembered map[*server][]string) {
 	w.advance(100 * time.Millisecond)
 	for _, c := range w.clients {

@@ -37,7 +37,7 @@ type Params struct {
 	DelayedTurns  int           // turns per thousand that are delayed; see scheduler
 	Faults        int           // percentage of possible faults that happen
 	StormTime     time.Duration // until the calm phase
-	Pace          time.Duration // average time between two acts
+	Pace          time.Duration // average time between two acts of one client, server or other activity
 	SkippedActs   []int         // numbers of acts to leave out; set when a story was shortened
 	MaxActs       int           `json:",omitempty"` // acts to draw at most; 0 = no limit
 	SkippedScenes []string      `json:",omitempty"` // names of scenes to leave out
