@@ -135,7 +135,7 @@ sim: ## run stories of the simulator, from SEED on, for HOURS (24) simulated hou
 sim-mutants: ## revert bug fixes one at a time and print the seed whose simulated story detects each (takes a quarter of an hour)
 	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
 
-mutants: ## remove the code behind each requirement in docs/requirements.md and check that the requirement's test fails
+mutants: ## break requirements of docs/requirements.md one at a time and check that the test of each fails
 	go test -count=1 -timeout 3h -v ./tests/requirements -run TestMutants -mutants
 
 attacks: ## run each attack against the current code and against a build without the protection; prints both results (ATTACK=pattern selects)

@@ -1,7 +1,8 @@
 // Command collector is a small OpenTelemetry Collector, built from the official parts: the OTLP receiver and the debug exporter,
 // which prints what it gets.
 //
-// It is a module of its own, since the collector has several hundred dependencies. `make telemetry` builds and uses it.
+// It is a module of its own, since the collector has about two hundred dependencies. `make telemetry` builds and uses
+// it.
 package main
 
 import (

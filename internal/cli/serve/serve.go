@@ -62,7 +62,7 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
 	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, overrides the configuration (repeatable)")
 	flags.BoolVar(&o.tui, "tui", false, "open the terminal UI; quitting it stops the gateway")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers and ignore any configuration")
-	flags.StringVar(&o.logFile, "log-file", "", "write the log to this file instead of stderr; at 10 MB it is renamed to FILE.1")
+	flags.StringVar(&o.logFile, "log-file", "", "write the log to this file instead of stderr; at 10 MiB it is renamed to FILE.1")
 	flags.StringVar(&o.service, "service", "", "name of the service that runs this command, for goblin-actor status")
 	_ = flags.MarkHidden("service") // the flag exists
 	console.SkinFlag(cmd, &o.skin)
