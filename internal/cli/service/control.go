@@ -32,7 +32,7 @@ func newStop() *cobra.Command {
 	return forService(&cobra.Command{
 		Use:   "stop",
 		Short: "Stop the service until it is started again",
-		Long:  "Stop the service. Running calls may finish, except on Windows. It starts again with the machine, or when you log in.",
+		Long:  "Stop the service. Running calls may finish, except on Windows. The service starts again with the machine, or when you log in.",
 	}, func(ctx context.Context, out io.Writer, m manager, name, _ string) error {
 		if err := m.stop(ctx, name); err != nil {
 			return err
