@@ -9,7 +9,7 @@ import (
 
 const (
 	growth   = 1.05 // minimum increase of throughput that counts as growth
-	nearBest = 0.9  // fraction of the best throughput from which a step is equally good; the rest is noise
+	nearBest = 0.9  // fraction of the best throughput from which a step is equally good; the difference is noise
 	wrong    = 0.01 // tolerated fraction of failed calls
 )
 
