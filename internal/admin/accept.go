@@ -8,8 +8,7 @@ import (
 )
 
 // wantsOpenMetrics reports whether a scraper accepts OpenMetrics 1.0 and does not prefer Prometheus text. Prometheus
-// itself
-// prefers OpenMetrics.
+// itself prefers OpenMetrics.
 func wantsOpenMetrics(h http.Header) bool {
 	open, text := 0.0, 0.0
 	for _, accept := range h.Values("Accept") {

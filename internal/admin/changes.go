@@ -12,7 +12,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Events of /eventz?want=catalog. The id of each is boot-number. A client that sends it as Last-Event-ID resumes after it.
+// Events of /eventz?want=catalog. The id of an event is <boot>-<number>. A client that sends an id as Last-Event-ID
+// resumes after that event.
 const (
 	eventHello  = "hello"  // first event, a changesHello
 	eventChange = "change" // a status.CatalogChange
@@ -30,13 +31,15 @@ type changesLost struct {
 	Lost uint64 `json:"lost"`
 }
 
-// changing is a status.Source in this process that stores changes of the catalog.
+// changing is a status.Source in this process that can store changes of the catalog. CatalogChanges returns nil if it
+// does not.
 type changing interface {
 	CatalogChanges() *status.CatalogChanges
 }
 
-// changesz serves changes of the catalog as server-sent events: the stored ones (not with ?after=now), then new ones. It ends when the client
-// disconnects or the socket is closed, or with ?once after the stored ones.
+// changesz serves changes of the catalog as server-sent events: the stored changes, then new ones. Last-Event-ID or
+// ?after skips earlier changes, and ?after=now skips all stored ones. The stream ends when the client disconnects or
+// the socket is closed. With ?once it ends after the stored changes.
 func changesz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		of, ok := src.(changing)

@@ -15,7 +15,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// watched opens an admin socket for a gateway whose catalog changes.
+// watched opens an admin socket for a gateway that stores catalog changes. It returns the store and the socket's
+// server.
 func watched(t *testing.T, path string) (*status.CatalogChanges, *Server) {
 	t.Helper()
 	changes := status.NewCatalogChanges()
@@ -129,7 +130,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Follow ends if no gateway answers, if Tell returns an error, and if the gateway has no changes.
+// Follow returns an error if no gateway answers the first connection, if Tell returns an error, and if the gateway does
+// not store catalog changes.
 func TestFollowEnds(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	if err := (&Follower{Path: path}).Follow(t.Context()); err == nil {

@@ -3,7 +3,7 @@
 //	/healthz /readyz /metrics              on every listener, and on the socket
 //	/statusz, and parts of it: /serverz /backendz /sessionz /callz /subscriptionz /actorz
 //	/catalogz                              the catalog; ?known=<version> answers 304 if that is the current version
-//	/eventz                                log lines as server-sent events; ?once ends after the stored ones, ?after=<number> skips
+//	/eventz                                log lines as server-sent events; ?once ends after the stored ones, ?after=<number> skips earlier ones
 //	/eventz?want=catalog                   changes of the catalog, with the same parameters; ?after=now skips the stored ones
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
@@ -17,9 +17,10 @@
 //
 // All routes from /statusz on exist on the socket only.
 //
-// The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not authenticated.
-// The package has no state except the listener. Data comes from a Source (the gateway) and status.Metrics, and is fetched for
-// each request. If a Source does not answer in time, the request fails.
+// The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not
+// authenticated. The package has no state except the listener. Data comes from a Source (the gateway) and
+// status.Metrics, and is fetched for each request. If a Source does not answer within 5 seconds, the request fails,
+// except that /metrics then contains the counters alone.
 //
 //	srv, err := admin.Listen(path, source, user, log)       // serves until Close
 //	defer srv.Close()

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxEventLine = 1 << 20                // bytes of a line of the stream
+	maxEventLine = 1 << 20                // maximum size of a line of the stream, in bytes
 	followMin    = 250 * time.Millisecond // delay before the first reconnection
 	followMax    = 5 * time.Second        // maximum delay between reconnections
 	followQuiet  = 3 * eventBeat          // a stream without any byte for this long is considered dead

@@ -21,7 +21,8 @@ type Source interface {
 	Status(ctx context.Context) (*status.Snapshot, error)
 }
 
-// Public returns the handlers of the routes that every listener has. The function returns nil for other paths.
+// Public returns a function that maps the path of a route that every listener has to its handler. The function returns
+// nil for other paths.
 func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	routes := map[string]http.Handler{
 		"/healthz": get(healthz),
@@ -79,8 +80,8 @@ func get(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// views reports whether the request's principal may see all servers, including those that its roles hide: it has admin access, or there are
-// no roles.
+// views reports whether the request's principal may see all servers, including those that its roles hide: it has at
+// least AdminView. All principals have it if there are no roles or the policy only reports.
 func views(r *http.Request) bool {
 	who := identity.From(r.Context())
 	return who != nil && who.Admin >= identity.AdminView
@@ -115,8 +116,9 @@ type readiness struct {
 	Failed   []string `json:"failed,omitempty"`  // eager servers whose first attempt failed and that are not connected yet
 }
 
-// readyz answers 200 once every eager server is synced, cached, or has failed its first attempt, and 503 before and while draining.
-// A public listener includes names of servers only for principals that may see all servers.
+// readyz answers 200 once every eager server is synced, cached, or has failed its first attempt. It answers 503 before
+// that, while draining, and if the Source returns no status. A public listener includes names of servers only for
+// principals that may see all servers.
 func readyz(src Source, public bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := ask(w, r, src)

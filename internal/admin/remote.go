@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// remote is a status.Source for the gateway with an admin socket.
+// remote is a status.Source that queries a gateway through its admin socket.
 type remote struct {
 	path string
 	http *http.Client
@@ -94,7 +94,8 @@ type Refused struct{ Text string }
 // Error returns the gateway's text.
 func (e *Refused) Error() string { return e.Text }
 
-// maxRefusedBytes limits the size of an error text: a configuration may have many errors.
+// maxRefusedBytes limits how much of an error response is read. The response to a reload lists all errors of the
+// configuration.
 const maxRefusedBytes = 4096
 
 var errNotModified = errors.New("not modified")
@@ -110,7 +111,8 @@ func (r *remote) json(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// do returns the body of a successful response, at most maxStatusBytes.
+// do returns the body of a successful response, truncated to maxStatusBytes. It returns errNotModified for status 304,
+// and an error that wraps Refused for every other status from 300.
 func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(body))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// gateway is a gateway with an entry of each kind.
+// gateway is a status.Gateway with one server, call, subscription and tool.
 type gateway struct{ acted []status.Action }
 
 func (*gateway) Status(context.Context) (*status.Snapshot, error) {
@@ -143,7 +143,7 @@ func TestEventsContinue(t *testing.T) {
 	for lines.Scan() {
 	}
 	if !errors.Is(lines.Err(), context.Canceled) {
-		t.Errorf("the stream ended with %v, want no error", lines.Err())
+		t.Errorf("the stream ended with %v, want context.Canceled", lines.Err())
 	}
 }
 

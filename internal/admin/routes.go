@@ -18,7 +18,7 @@ import (
 const (
 	maxActionBytes = 64 << 10
 	eventStep      = 200 * time.Millisecond // interval between polls for new events
-	eventBeat      = 15 * time.Second       // interval between comments on a quiet stream, which detect disconnected clients
+	eventBeat      = 15 * time.Second       // interval between comments on a stream, which detect disconnected clients
 )
 
 func metricsz(src status.Source) http.HandlerFunc {
@@ -35,7 +35,7 @@ func metricsz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// catalogz serves the catalog.
+// catalogz serves the catalog, or status 304 if ?known is its version.
 func catalogz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)

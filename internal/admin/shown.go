@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// shown removes known secrets from every page, except results of actions, which are protocol traffic and pass
+// shown removes known secrets from every response if src can do so. Responses to actions are protocol traffic and pass
 // unchanged.
 func shown(src any, next http.Handler) http.Handler {
 	of, ok := src.(interface{ Shown(page []byte) []byte })
@@ -34,7 +34,7 @@ func (w *shownWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteHeader drops Content-Length, because the page may get shorter.
+// WriteHeader drops Content-Length, because removing secrets changes the length.
 func (w *shownWriter) WriteHeader(code int) {
 	w.Header().Del("Content-Length")
 	w.ResponseWriter.WriteHeader(code)

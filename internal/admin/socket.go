@@ -18,7 +18,7 @@ import (
 var (
 	// ErrInUse is returned by Listen if another process listens on the socket.
 	ErrInUse = errors.New("another gateway listens on this socket")
-	// ErrPathTooLong is returned by Listen, Dial, Client and Fetch for a path longer than a socket's path may be.
+	// ErrPathTooLong is returned if the path of a socket is longer than 103 bytes.
 	ErrPathTooLong = errors.New("path too long for a socket")
 	// ErrNotSocket is returned by Listen if the path is another kind of file.
 	ErrNotSocket = errors.New("the path exists and is not a socket; move the file away")
@@ -87,7 +87,8 @@ func listen(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStale removes a socket that no process listens on.
+// removeStale removes the socket at path if no process listens on it. It returns ErrInUse if a process does,
+// ErrNotSocket if the file is not a socket, and nil if there is no file.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -26,8 +26,8 @@ type Answer struct {
 	Error  json.RawMessage `json:"error,omitempty"` // {code, message, data}
 }
 
-// User performs a Use like a client of the gateway that answers no server requests. It blocks until the result is available or
-// ctx ends. It is safe for concurrent use.
+// User performs a Use as an MCP client of the gateway would, but answers no server requests. It blocks until the result
+// is available or ctx ends. It is safe for concurrent use.
 type User func(ctx context.Context, u Use) (Answer, error)
 
 // use performs a Use and answers 200 with its Answer. A client that disconnects cancels it.

@@ -23,16 +23,16 @@ type CatalogChange struct {
 	Topic   string       `json:"topic"`             // tool-changed, prompt-changed, resource-changed or template-changed
 	Version uint64       `json:"version"`           // version of the catalog with the change: Catalog.Version
 	Server  string       `json:"server"`            // the server that owns, or owned, the items
-	Added   []string     `json:"added,omitempty"`   // the first of them, in list order; Counts has the total
-	Removed []string     `json:"removed,omitempty"` // the first of them
-	Changed []ItemChange `json:"changed,omitempty"` // the first of them
+	Added   []string     `json:"added,omitempty"`   // names or URIs of the first 20 added items, in list order; Counts has the total
+	Removed []string     `json:"removed,omitempty"` // names or URIs of the first 20 removed items
+	Changed []ItemChange `json:"changed,omitempty"` // the first 20 changed items
 	Counts  ChangeCounts `json:"counts"`
 }
 
 // ItemChange is an item whose definition has changed.
 type ItemChange struct {
-	Name    string   `json:"name"`              // or URI
-	Members []string `json:"members,omitempty"` // names of JSON fields that differ, sorted, such as "inputSchema"; empty = only formatted differently, or too large to compare
+	Name    string   `json:"name"`              // name or URI
+	Members []string `json:"members,omitempty"` // names of JSON fields that differ, sorted, at most 10, such as "inputSchema"; empty = only formatted differently, or too large to compare
 }
 
 // ChangeCounts are the total numbers of items in a CatalogChange, including those it does not list.
@@ -42,8 +42,8 @@ type ChangeCounts struct {
 	Changed int `json:"changed"`
 }
 
-// Text describes the change in a few words, with at most names names of each kind: "+2 tools (a, b), ~1 tool (c: inputSchema)". Names come
-// from the server and may contain anything.
+// Text describes the change in a few words: "+2 tools (a, b), ~1 tool (c: inputSchema)". It names at most names added,
+// removed and changed items each. Names come from the server and may contain anything.
 func (c *CatalogChange) Text(names int) string {
 	changed := make([]string, len(c.Changed))
 	for i, item := range c.Changed {
@@ -108,7 +108,7 @@ type CatalogChanges struct {
 	kept  []CatalogChange // oldest first, numbers without gaps
 	bytes int
 	last  uint64
-	more  chan struct{} // closed when something is added
+	more  chan struct{} // closed and replaced when changes are added
 }
 
 // NewCatalogChanges returns an empty store.

@@ -15,7 +15,7 @@ import (
 // them.
 var DurationBounds = [...]float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}
 
-// Limits of the series of one Durations. Servers choose the codes of their errors, so that their number has no limit.
+// Limits of the series of one Durations. Servers choose their error codes, so the number of codes has no limit.
 const (
 	maxSeries       = 2000 // later ones are counted without their item and version, and their errors as OtherError
 	maxCoarseSeries = 3000 // later ones are also counted without their server, method and transport
@@ -57,13 +57,11 @@ type Exemplar struct {
 }
 
 // hint caches the series of the caller's previous observation. Most calls of a method have equal keys, and comparing
-// two
-// keys takes a fraction of the time of a lookup.
+// two keys takes a fraction of the time of a lookup.
 type hint = atomic.Pointer[durationSeries]
 
 // observe counts a duration in seconds. near may be nil. If the request is sampled, r is the request and span is its
-// span;
-// otherwise r is nil.
+// span; otherwise r is nil.
 func (d *Durations) observe(near *hint, key DurationKey, seconds float64, r *trace.Request, span [8]byte) {
 	var s *durationSeries
 	if near != nil {
@@ -83,7 +81,8 @@ func (d *Durations) observe(near *hint, key DurationKey, seconds float64, r *tra
 	}
 }
 
-// of returns the series of a key, or a coarser one if there are too many.
+// of returns the series of a key and creates it if necessary. If there are too many series, it returns that of a
+// coarser key.
 func (d *Durations) of(key DurationKey) *durationSeries {
 	all := d.known()
 	if s := all[key]; s != nil {

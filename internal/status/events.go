@@ -17,9 +17,9 @@ const (
 
 // Event is a line of the log.
 type Event struct {
-	Number  uint64    `json:"number"` // from 1, without gaps
+	Number  uint64    `json:"number"` // from 1, without gaps; Events.Lines numbers its lines independently
 	Time    time.Time `json:"time"`
-	Level   string    `json:"level"` // DEBUG INFO WARN ERROR
+	Level   string    `json:"level"` // DEBUG, INFO, WARN or ERROR; for a server's own line LevelStderr or LevelLogged
 	Message string    `json:"message"`
 	Server  string    `json:"server,omitempty"` // value of the log key "server"
 	Fields  string    `json:"fields,omitempty"` // all other keys, as k=v k=v
@@ -81,7 +81,7 @@ type recorder struct {
 	next   slog.Handler
 	attrs  []slog.Attr // attributes from WithAttrs; their keys have the group prefix
 	group  string      // group prefix of keys, such as "a.b."
-	server bool        // the logger belongs to a server, whose own lines are stored at any level
+	server bool        // the logger has the attribute "server"; the server's own lines are stored at any level
 }
 
 // Enabled implements slog.Handler.
@@ -123,7 +123,7 @@ func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
 	return r.next.Handle(ctx, record)
 }
 
-// own stores a line that the server itself wrote.
+// own stores a line that the server itself wrote. level is LevelStderr or LevelLogged.
 func (r *recorder) own(level string, record slog.Record) {
 	event := Event{Time: record.Time, Level: level}
 	for _, a := range r.attrs {
@@ -173,8 +173,7 @@ func (e *Events) shown(s string) string {
 func cut(s string) string { return Cut(s, maxEventText) }
 
 // Cut returns s, truncated to limit bytes and followed by an ellipsis if it is longer. The ellipsis tells the secret
-// filter
-// that a secret may be truncated there.
+// filter that a secret may be truncated there.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

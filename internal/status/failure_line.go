@@ -7,12 +7,11 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// maxOutputLine limits how much of a line is examined and returned.
+// maxOutputLine limits how much of a line is examined and returned, in bytes.
 const maxOutputLine = 1 << 10
 
 // explanations match lines of output that explain a failure, most specific first. If last is set, the last matching
-// line
-// is used, because Python and Node print the cause after the location; otherwise the first is used.
+// line is used, because Python and Node print the cause after the location; otherwise the first is used.
 var explanations = []struct {
 	line func() *regexp.Regexp
 	last bool
@@ -30,11 +29,9 @@ var uninformative = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|
 	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
 
 // FailureLine returns the line of a program's stderr that best explains its failure: a line that matches the first
-// possible entry of explanations, such as npm's error code or Python's last exception. If no line matches, it returns
-// the
-// last line that is not known to be uninformative. If all lines are uninformative, it returns the last non-empty one,
-// or
-// "" if there is none.
+// entry of explanations that any line matches, such as npm's error code or Python's last exception. Uninformative lines
+// are not considered. If no line matches, it returns the last line that is not uninformative. If all lines are
+// uninformative, it returns the last non-empty one, or "" if there is none.
 func FailureLine(lines []string) string {
 	var said []string
 	for _, line := range lines {

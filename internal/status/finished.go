@@ -61,19 +61,19 @@ type Ended struct {
 	Began   time.Time
 	Took    time.Duration
 
-	Sent    time.Time      // when the request reached the server; zero = it did not
+	Sent    time.Time      // when the request was written to the server; zero = it was not
 	Version string         // protocol version of the client
 	Code    int            // JSON-RPC error code of the server's answer; 0 = a result, or no answer
 	Trace   *trace.Request // nil = the request is not sampled
 }
 
-// kept is a stored Ended with its number. It omits what the server's calls have in common.
+// kept is a stored Ended with its number. The server's name is that of the ServerMetrics.
 type kept struct {
 	number uint64
 	Ended
 }
 
-// finished stores calls of a server. It grows with use.
+// finished stores calls of a server. Its rings grow with use, up to maxFinished and maxFailed calls.
 type finished struct {
 	mu     sync.Mutex
 	newest callRing

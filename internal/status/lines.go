@@ -27,7 +27,7 @@ const (
 	maxTails     = 256
 )
 
-// tail holds the most recent lines that a server wrote and that the gateway logged about it.
+// tail holds the most recent lines that a server wrote or that the gateway logged about it.
 type tail struct {
 	lines []Event
 	bytes int

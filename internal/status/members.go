@@ -2,8 +2,8 @@ package status
 
 import "fmt"
 
-// Members returns the members of a group that have connections, in the order of their replicas, each as a Server. It
-// returns nil if the server is not a group.
+// Members returns the members of a group that have connections, in the order of their replicas, each as a Server.
+// Connections that are draining or stopped do not count. It returns nil if the server is not a group.
 func (s *Snapshot) Members(server string) []Server {
 	var group *Server
 	for i := range s.Servers {
@@ -33,7 +33,7 @@ func (s *Snapshot) Members(server string) []Server {
 	return list
 }
 
-// Member returns the connected member of a group with the given name, or nil.
+// Member returns the member with the given name of any group, as Members does, or nil.
 func (s *Snapshot) Member(name string) *Server {
 	for _, server := range s.Servers {
 		for _, m := range s.Members(server.Name) {

@@ -20,11 +20,11 @@ const (
 	other        = "other"
 )
 
-// Metrics counts events of one gateway and writes them as Prometheus text. It is safe for concurrent use.
+// Metrics counts events of one gateway and writes them as Prometheus text or OpenMetrics. It is safe for concurrent
+// use.
 //
-// Callers look up the counters of a server once and keep them. ServerMetrics.Call then takes atomic adds only,
-// without a
-// lock, map lookup or allocation:
+// Callers look up the counters of a server once and keep them. ServerMetrics.Call then takes atomic adds only, without
+// a lock, map lookup or allocation:
 //
 //	files := m.Server("files")                                        // once, when the pool starts
 //	files.Call(protocol.MethodToolsCall, status.OutcomeOK, 0.0021)    // per call
@@ -57,14 +57,14 @@ type Observer interface {
 // Observe sets the observer. Call it before the metrics are used.
 func (m *Metrics) Observe(o Observer) { m.observer = o }
 
-// ShareOperations counts in o from now on. Call it before the metrics are used. A nil o changes nothing.
+// ShareOperations makes m count operations in o. Call it before the metrics are used. A nil o changes nothing.
 func (m *Metrics) ShareOperations(o *Operations) {
 	if o != nil {
 		m.operations = o
 	}
 }
 
-// SessionEnded counts a session with a client that began at the given time.
+// SessionEnded counts a session with a client that began at the given time. A zero time counts nothing.
 func (m *Metrics) SessionEnded(transport, version string, began time.Time) {
 	m.sessionEnded("", transport, version, began)
 }
@@ -75,7 +75,8 @@ func (m *Metrics) sessionEnded(server, transport, version string, began time.Tim
 	}
 }
 
-// SessionEnded counts a connection to the server that began at the given time. A nil receiver does nothing.
+// SessionEnded counts a connection to the server that began at the given time. A zero time or a nil receiver counts
+// nothing.
 func (s *ServerMetrics) SessionEnded(transport, version string, began time.Time) {
 	if s != nil {
 		s.all.sessionEnded(s.name, transport, version, began)
@@ -143,8 +144,8 @@ func (m *Metrics) Bytes(side Side, direction Direction, n int) {
 	m.bytes[side][direction].Add(uint64(n))
 }
 
-// Write writes all metrics as Prometheus text (version 0.0.4), those of the process and the Go runtime last. It returns the first error of
-// w.
+// Write writes all metrics, except the gauges of a Snapshot, as Prometheus text (version 0.0.4). Those of the process
+// and the Go runtime come last. It returns the first error of w.
 func (m *Metrics) Write(w io.Writer) error {
 	p := &page{}
 	m.writeTo(p)
@@ -197,9 +198,8 @@ func (m *Metrics) writeBytes(p *page) {
 	}
 }
 
-// plainType returns a MIME type in lower case and without its parameters. It returns other for an invalid type, and
-// "" for
-// an empty one.
+// plainType returns a MIME type in lower case and without its parameters. It returns other for an invalid type or one
+// longer than 100 bytes, and "" for an empty one.
 func plainType(mimeType string) string {
 	if mimeType == "" {
 		return ""

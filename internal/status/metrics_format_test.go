@@ -35,7 +35,8 @@ func busyMetrics() (*Metrics, *Snapshot) {
 	return m, s
 }
 
-// S0.10.3: Prometheus' own parser accepts the page. Each family has a type and a description, and the labels that Families lists.
+// S0.10.3: Prometheus' own parser accepts the page. Each family has a type and a description, and no labels that
+// Families does not list.
 func TestFamiliesAreDescribed(t *testing.T) {
 	m, s := busyMetrics()
 	var b strings.Builder

@@ -26,9 +26,8 @@ func (p *page) family(name string) {
 }
 
 // announce writes the HELP and TYPE of a family. OpenMetrics requires the name of a counter without _total here. A
-// counter
-// whose name has no such suffix, or whose shortened name is already that of another family, gets the type unknown
-// there.
+// counter whose name has no such suffix, or whose shortened name is already that of another family, gets the type
+// unknown there.
 func (p *page) announce(name, kind, help string) {
 	if p.open {
 		name, kind = p.openName(name, kind)
@@ -68,8 +67,8 @@ func (p *page) writeTo(w io.Writer) error {
 	return err
 }
 
-// WriteOpenMetrics writes all metrics in the format OpenMetrics 1.0, which has exemplars. If s is nil, it leaves out the states. It
-// returns the first error of w.
+// WriteOpenMetrics writes all metrics in the format OpenMetrics 1.0, which has exemplars. If s is nil, it leaves out
+// the gauges of the Snapshot. It returns the first error of w.
 func (m *Metrics) WriteOpenMetrics(w io.Writer, s *Snapshot) error {
 	p := &page{open: true}
 	m.writeTo(p)

@@ -52,8 +52,7 @@ func (p *page) writeSamples(text string) {
 }
 
 // runtimeFamily returns the family of a sample and its type. A sample whose name ends in _count is untyped, because
-// that
-// suffix is reserved for histograms and summaries.
+// that suffix is reserved for histograms and summaries.
 func runtimeFamily(sample string) (name, kind string) {
 	if base, ok := strings.CutSuffix(sample, "_bucket"); ok {
 		return base, histo

@@ -10,7 +10,8 @@ import (
 // firstModern is the first protocol version without sessions; versions are dates and sort as text.
 const firstModern = "2026-07-28"
 
-// WriteSnapshot writes the states in s as gauges (and restarts as counters) in Prometheus text. It returns the first error of w.
+// WriteSnapshot writes the states in s as gauges (restarts and dropped audit records as counters) in Prometheus text.
+// It returns the first error of w.
 func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	p := &page{}
 	s.writeTo(p)
@@ -40,8 +41,7 @@ func (s *Snapshot) writeTo(p *page) {
 }
 
 // writeAudit writes the state of the audit log, if there is one. A monitoring system that scrapes it thus stores how
-// many
-// lines the log has had.
+// many lines the log has had.
 func writeAudit(p *page, a *Audit) {
 	if a == nil {
 		return
@@ -84,11 +84,9 @@ func writeServerStates(p *page, servers []Server) {
 	}
 }
 
-// writeBackendStates writes one series per replica. The connections that list the catalog determine whether the
-// replica is
-// up and how often it was restarted; there are two of them while one replaces the other. All other connections only
-// count
-// for goblin_backend_connections.
+// writeBackendStates writes one series per replica. The connections that list the catalog determine whether the replica
+// is up and how often it was restarted; there are two of them while one replaces the other. All other connections only
+// count for goblin_backend_connections.
 func writeBackendStates(p *page, backends []Backend) {
 	type replica struct {
 		up, ready, others int
@@ -132,8 +130,7 @@ func writeBackendStates(p *page, backends []Backend) {
 }
 
 // writeStateSeconds writes how long each replica has been in its state. This reveals, for example, a replica whose
-// handshake
-// hangs. Of several connections that list the catalog, the newest one that is not draining counts.
+// handshake hangs. Of several connections that list the catalog, the newest one that is not draining counts.
 func writeStateSeconds(p *page, s *Snapshot) {
 	newest := map[string]Backend{}
 	for _, x := range s.Backends {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// written returns the metrics that m writes, without those of the process and the runtime.
+// written returns the page that m writes.
 func written(t *testing.T, m *Metrics) string {
 	t.Helper()
 	var b strings.Builder

@@ -58,10 +58,10 @@ func (m *Metrics) Answered(a *Answer) {
 	o.durations[ServerOperation].observe(&o.requests[bounded(a.Method)], key, a.Took.Seconds(), a.Trace, span)
 }
 
-// callEnded counts the request to a server. near belongs to the server and the method.
+// callEnded counts a call's request to a server. near is the hint of the server and method.
 func (o *Operations) callEnded(server string, near *hint, e *Ended) {
 	if e.Sent.IsZero() {
-		return // no server has received it
+		return // the request was not sent
 	}
 	key := DurationKey{Server: server, Method: e.Method, Error: boundedError(e.ErrorType())}
 	if o.items && (e.Method.Names() == protocol.SubjectTool || e.Method.Names() == protocol.SubjectPrompt) {
@@ -125,7 +125,7 @@ func boundedError(class string) string {
 	return OtherError
 }
 
-// KnownVersion returns version if it is a protocol version that exists, and "" otherwise: clients may send any text.
+// KnownVersion returns version if it is a known protocol version, and "" otherwise, because clients may send any text.
 func KnownVersion(version string) string {
 	if protocol.IsLegacy(version) || version == protocol.Version20260728 {
 		return version

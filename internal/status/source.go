@@ -12,7 +12,7 @@ type Source interface {
 	// Status returns the current state.
 	Status(ctx context.Context) (*Snapshot, error)
 
-	// Items returns the catalog, or nil if its version is still known (0 = unknown).
+	// Items returns the catalog, or nil if its version is known. If known is 0, it always returns the catalog.
 	Items(ctx context.Context, known uint64) (*Items, error)
 
 	// Events returns the stored events after the event with the given number, oldest first; 0 = all. It does not wait for new
@@ -97,7 +97,7 @@ type Item struct {
 	Server      string `json:"server"`
 	Public      string `json:"public"`             // name, URI or template text for clients
 	Original    string `json:"original"`           // name, URI or template text as the server defines it
-	Other       string `json:"other,omitempty"`    // resources and templates: another URI for clients
+	Other       string `json:"other,omitempty"`    // resources and templates: alternative URI for clients
 	ReadOnly    bool   `json:"readOnly,omitempty"` // tools: the server sets readOnlyHint
 	Internal    bool   `json:"internal,omitempty"` // an item of the gateway itself
 	Name        string `json:"name,omitempty"`

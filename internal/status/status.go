@@ -31,7 +31,7 @@ type Snapshot struct {
 	Series      []Series     `json:"series,omitempty"`      // only for /statusz?seconds=N
 }
 
-// Service is the service of the user that runs the gateway.
+// Service is the user service that runs the gateway, as goblin-actor service installs it.
 type Service struct {
 	Name string `json:"name"`
 	Log  string `json:"log"` // a file, or the command that prints the log
@@ -97,7 +97,7 @@ type Server struct {
 	Description string    `json:"description,omitempty"`
 	Warnings    []string  `json:"warnings,omitempty"`   // problems of a server that works nevertheless
 	Invalid     []Invalid `json:"invalid,omitempty"`    // tools with invalid definitions
-	Settled     bool      `json:"settled"`              // every replica has been ready or has failed, so /readyz does not wait for the server
+	Settled     bool      `json:"settled"`              // every replica has been ready or has failed at least once, or the items are cached: /readyz does not wait for the server
 	FailedFirst bool      `json:"failedFirst"`          // the first attempt failed
 	CachedSince time.Time `json:"cachedSince,omitzero"` // the items are from this time; zero = they are current
 

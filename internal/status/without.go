@@ -2,7 +2,8 @@ package status
 
 import "reflect"
 
-// without returns value with known applied to every string in it. It copies what changes and never modifies value.
+// without returns value with known applied to every string in it, except map keys, byte slices and unexported fields.
+// It copies what changes and never modifies value.
 func without[T any](value T, known func(string) string) T {
 	if known == nil {
 		return value
@@ -49,7 +50,8 @@ func withoutIn(v reflect.Value, known func(string) string) (changed reflect.Valu
 	return v, false
 }
 
-// members applies withoutIn to the fields of a struct or the elements of a slice. Unexported fields contain no text for users.
+// members applies withoutIn to the fields of a struct or the elements of a slice. It skips unexported fields, which
+// contain no text for users.
 func members(v reflect.Value, n int, known func(string) string, at func(reflect.Value, int) reflect.Value) (changed reflect.Value, differs bool) {
 	for i := range n {
 		if v.Kind() == reflect.Struct && !v.Type().Field(i).IsExported() {
