@@ -12,7 +12,8 @@ import (
 // headers.
 const MaxBindings = 64
 
-// maxSchemaDepth is the maximum nesting of schemas that CompileBindings follows. It refuses tools with deeper schemas.
+// maxSchemaDepth is the maximum nesting of schemas that CompileBindings follows. CompileBindings refuses tools with
+// deeper schemas.
 const maxSchemaDepth = 64
 
 // Bindings describes the arguments of a tool that must be repeated in Mcp-Param headers. It is compiled from the x-mcp-header
@@ -138,7 +139,7 @@ func (c *bindingCompiler) schemas(value rawjson.Span, path []string, depth int) 
 	return nil
 }
 
-// header checks one annotation and returns its index.
+// header checks one annotation, adds its header, and returns the index of the header.
 func (c *bindingCompiler) header(value, kind rawjson.Span, path []string, fixed bool) (int, error) {
 	name, ok := rawjson.Unquote(value.Of(c.raw))
 	lower := strings.ToLower(name)

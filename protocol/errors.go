@@ -12,7 +12,7 @@ var (
 	ErrVersion   = errors.New(`jsonrpc is not "2.0"`)          // missing or another version
 	ErrDuplicate = errors.New("ambiguous key")                 // a key that the gateway routes on occurs twice, escaped, or in another case
 	ErrShape     = errors.New("not a JSON-RPC message")        // missing members or wrong types
-	ErrTooLarge  = errors.New("message or batch is too large") // more than 4 GiB, or more than MaxBatch messages in a batch
+	ErrTooLarge  = errors.New("message or batch is too large") // 4 GiB or more, or more than MaxBatch messages in a batch
 )
 
 // ParseError describes why and where a message is invalid.

@@ -121,8 +121,8 @@ func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) 
 	return rawjson.AppendEdited(dst, part.Of(raw), edits...)
 }
 
-// AppendLegacyRequest appends an input request as a request to a legacy client. A non-empty elicitationID is added to requests of
-// mode url, because legacy clients require one. MCP 2025-11-25, client/elicitation
+// AppendLegacyRequest appends an input request as a request to a legacy client. A non-empty elicitationID is set in
+// requests of mode url, because legacy clients require one. MCP 2025-11-25, client/elicitation
 func AppendLegacyRequest(dst []byte, id uint64, raw []byte, m Method, params rawjson.Span, elicitationID string) []byte {
 	text := params.Of(raw)
 	if elicitationID != "" && InputKindOf(raw, m, params) == InputURL {

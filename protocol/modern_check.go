@@ -9,8 +9,9 @@ import "goblin-actor/protocol/rawjson"
 // header, version, Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta. Responses
 // are refused.
 //
-// MethodNotFound with f.Method == MethodOther means that the message is otherwise valid, so the caller may forward it to a server
-// that has the method. Mcp-Param headers are checked separately, by Bindings.Check, when the tool is known.
+// MethodNotFound with f.Method == MethodOther means that the checks before the method have passed, so the caller may
+// forward the message to a server that has the method. Mcp-Param headers are checked separately, by Bindings.Check,
+// when the tool is known.
 func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	switch f.Kind {
 	case KindRequest:

@@ -6,10 +6,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// LegacyItem returns a modern server's listed item in a form that legacy clients accept, or raw itself if nothing changes. It
-// removes a tool's outputSchema unless its type is object. It replaces properties whose schema is true or false with
-// equivalent object schemas. A TypeScript v1 client would reject the whole list because of one such tool. raw must be valid
-// JSON.
+// LegacyItem returns a modern server's listed item in a form that legacy clients accept, or raw itself if nothing
+// changes. It removes a tool's outputSchema unless its type is object. In both schemas, it replaces property schemas
+// that are true or false with equivalent objects. A TypeScript v1 client would reject the whole list because of one
+// such tool. raw must be valid JSON.
 func LegacyItem(kind ItemKind, raw []byte) []byte {
 	if kind != Tools {
 		return raw

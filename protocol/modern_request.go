@@ -45,8 +45,8 @@ var (
 )
 
 // ToLegacyRequest appends the edits that translate a client's request for a legacy server. They remove the
-// io.modelcontextprotocol/ keys of _meta, inputResponses and requestState, and set the progress token to token (raw JSON) if
-// token is not nil. An empty _meta is removed.
+// io.modelcontextprotocol/ keys of _meta and, if the method may require input, inputResponses and requestState. They
+// set the progress token to token (raw JSON) if token is not nil. An empty _meta is removed.
 //
 // The edits change only params, but not its name, uri, ref and arguments. So edits of these and of the id can be part of the
 // same AppendEdited call. Nothing is allocated if edits has room for 8 more.
@@ -112,9 +112,10 @@ func hasKeyPrefix(key []byte, prefix string) bool {
 	return bytes.HasPrefix(decoded, []byte(prefix))
 }
 
-// ToModernRequest appends the edits that translate a client's request of either era for a modern server. They set _meta,
-// inputResponses and requestState from meta, and remove task from a legacy tool call. As with ToLegacyRequest, they do not
-// change name, uri, ref and arguments. Nothing is allocated if edits has room for 24 more.
+// ToModernRequest appends the edits that translate a client's request of either era for a modern server. They set _meta
+// from meta and, if the method may require input, inputResponses and requestState. They remove task from a legacy tool
+// call, and the related task from a legacy _meta. As with ToLegacyRequest, they do not change name, uri, ref and
+// arguments. Nothing is allocated if edits has room for 24 more.
 func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no MCP method has array params
@@ -211,10 +212,9 @@ func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
 	return append(dst, '}')
 }
 
-// AppendRetry appends the retry of a client's request to a modern server, with the responses and the state (raw JSON string, or
-// nil) of an input_required result. Without responses, the retry has no inputResponses. edits must contain the edits of the id,
-// name and URI.
-// MCP 2026-07-28, basic/patterns/mrtr, client requirements
+// AppendRetry appends the retry of a client's request to a modern server, with the responses and the state (raw JSON
+// string, or nil) of an input_required result. Without responses, the retry has no inputResponses. edits must contain
+// the edits of the id, name and URI. MCP 2026-07-28, basic/patterns/mrtr, client requirements
 func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...rawjson.Edit) []byte {
 	meta.InputResponses, meta.RequestState = nil, state
 	if len(responses) > 0 {

@@ -125,10 +125,11 @@ func findMeta(key []byte) field {
 // Scan finds the members of a parsed frame's params that the gateway reads. It allocates only for errors.
 // A null member counts as absent. Array params have no members.
 //
-// Scan fails with a *ParseError of code -32602 if a known key occurs twice in any spelling (ErrDuplicate), or if its value
-// has the wrong type (ErrShape). A value of the wrong type counts as absent instead if the method is MethodOther (except for
-// goblin-actor/project), or if it is the version, capabilities or client info in _meta. After an error, p still holds all
-// valid members. For a repeated key it holds the first.
+// Scan fails with a *ParseError of code -32602 if a known key occurs twice in any spelling (ErrDuplicate), or if its
+// value has the wrong type (ErrShape). Unless the method is MethodOther, it also fails if a key of ref is in another
+// case (ErrDuplicate). A value of the wrong type counts as absent instead if the method is MethodOther (except for
+// goblin-actor/project), or if it is the version, capabilities or client info in _meta. After an error, p still holds
+// all valid members. For a repeated key it holds the first.
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
 	s := paramScan{raw: f.Raw, strict: f.Method != MethodOther}

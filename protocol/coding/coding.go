@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Accept is the Accept-Encoding header for requests whose responses a Reader decodes. All servers support gzip, and its window of
-// 32 KiB limits the memory for a response.
+// Accept is the Accept-Encoding header for requests whose responses a Reader decodes. gzip is the most widely supported
+// coding, and its window of 32 KiB limits the memory for a response.
 const Accept = "gzip"
 
 const shownBytes = 60 // maximum bytes of a Content-Encoding in an error

@@ -149,7 +149,8 @@ func TestReaderStreams(t *testing.T) {
 	}
 }
 
-// Reading a body that expands without end stops soon after the limit, with an error that names the limit. Text may expand as usual.
+// Reading a body that expands without end stops soon after the limit, with an error that names the limit. Text that
+// compresses well, but below maxExpansion, is decoded completely.
 func TestReaderExpansion(t *testing.T) {
 	for form, c := range compressors {
 		r := NewReader(c.coding, bytes.NewReader(encode(t, form, strings.Repeat("\x00", 16<<20))), limit)
@@ -197,8 +198,8 @@ func TestReaderIsReused(t *testing.T) {
 	}
 }
 
-// FuzzReader compares with the library's own reader, which reads the whole body: the text is equal, and an error occurs exactly where
-// the library reports one.
+// FuzzReader compares with the library's own reader, which reads the whole body: the text is equal, and Read fails if
+// and only if the library fails or the text expands too much.
 func FuzzReader(f *testing.F) {
 	for form, c := range compressors {
 		encoded := encode(f, form, "data: {}\n\n")

@@ -197,8 +197,8 @@ func (s *Server) headerReceived(h *fasthttp.RequestHeader) (standard fasthttp.Re
 // hasCredential reports whether the request has a credential. An Authorization header of only spaces counts as none.
 func (h *knownHeader) hasCredential() bool { return len(h.authorization) > 0 }
 
-// mayContinue returns false if it has refused a request that lacks a required credential. It accepts every credential;
-// handle checks it.
+// mayContinue returns false if it has refused a request with an invalid header or without a required credential. It
+// accepts every credential; handle checks it.
 func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	a := s.options.Admission
 	if a == nil || !a.ChecksAll() {

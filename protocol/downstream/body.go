@@ -84,12 +84,12 @@ func (b *connBody) whole(received int) bool {
 	return b.length < 0 && !b.conn.ended || received == b.length
 }
 
-// bodyDeadline returns when more bytes of a body must arrive, of which some were received.
+// bodyDeadline returns the time by which more bytes of a body must arrive, if received bytes have arrived since began.
 func (l *limits) bodyDeadline(began time.Time, received int) time.Time {
 	return began.Add(l.header + time.Duration(received)*time.Second/time.Duration(l.bodyRate))
 }
 
-// bodySource is a body that arrives.
+// bodySource is a request body that is read from a connection.
 type bodySource interface {
 	io.Reader
 	extend(received int)     // extends the read deadline

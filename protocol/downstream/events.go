@@ -45,7 +45,7 @@ func (s *Server) routeMessages(ctx *fasthttp.RequestCtx, c *serverConn, h *known
 	}
 }
 
-// queryValue returns the first value of a parameter, or nil if it is absent.
+// queryValue returns the first value of a parameter, or nil if it is absent or has an invalid escape.
 func queryValue(query []byte, name string) []byte {
 	for len(query) > 0 {
 		var pair []byte

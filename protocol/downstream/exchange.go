@@ -121,7 +121,8 @@ func (x *httpExchange) leave() {
 	}
 }
 
-// writePlain passes the answer to fasthttp as a single body, without copying it.
+// writePlain passes the answer to fasthttp as a single body. It copies the answer only if the client accepts nothing
+// but an event stream.
 func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 	v, session := x.take()
 	if v.status == 0 { // the client has just left: send nothing more

@@ -15,9 +15,10 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Mount is an http.Handler that passes the messages of clients to a Handler, for a server of net/http that a program runs itself. It makes
-// the same checks and gives the same responses as a Server. Limits on connections, headers, and TLS belong to that
-// server. HTTP+SSE of 2024-11-05 is not supported.
+// Mount is an http.Handler that passes the messages of clients to a Handler, for a server of net/http that a program
+// runs itself. It gives the same responses as a Server and makes the same checks, except for the Host header (see
+// checkSite). The server of net/http limits connections and headers, and serves TLS. HTTP+SSE of 2024-11-05 is not
+// supported.
 type Mount struct {
 	handler    Handler
 	options    Options
@@ -32,7 +33,8 @@ type Mount struct {
 	ended chan struct{} // closed by Close
 }
 
-// NewMount returns a Mount. forwarded names the headers to forward to servers. Of the options, Other and TLS have no effect.
+// NewMount returns a Mount. forwarded names the headers to forward to servers. Of the options, Other, TLS and
+// TraceHeaders have no effect.
 func NewMount(handler Handler, o Options, forwarded []string) *Mount {
 	m := &Mount{
 		handler: handler, options: o, checks: newHostChecks(o), limits: defaultLimits,

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// mountConn is the Connection of a request's response. The goroutine of ServeHTTP does all writing.
+// mountConn is the Connection that carries a response of a Mount. The goroutine of ServeHTTP does all writing.
 type mountConn struct {
 	wake   chan struct{} // capacity 1
 	killed atomic.Bool
@@ -46,8 +46,8 @@ func flushes(w http.ResponseWriter) bool {
 	}
 }
 
-// await blocks until there is something to write, and writes the response. Like that of a Server, it is JSON unless a notification
-// precedes the answer or SSEAfter passes.
+// await blocks until there is something to write, and writes the response. Like that of a Server, it is JSON unless a
+// notification precedes the answer or SSEAfter passes.
 func (q *mountRequest) await(x *Response) {
 	defer x.end(true) // no effect if the answer is written
 	mayStream := !x.Origin.JSONOnly && !x.noEarlyStream && (x.Frame.Raw != nil || x.Batch != nil)
@@ -184,8 +184,8 @@ type source interface {
 	stop()
 }
 
-// answerSource is the event stream of a Response. Unlike Response.Read, it does not end the response before its last message is
-// written.
+// answerSource is the event stream of a Response. Unlike Response.Read, it does not end the response before its last
+// message is written.
 type answerSource struct{ *Response }
 
 func (a answerSource) Read(dst []byte) (_ []byte, last bool) {
@@ -213,8 +213,8 @@ func (q *mountRequest) writeStream(x *Response) {
 	}
 }
 
-// stream writes an event stream until it ends. It returns false if the client has left before. If the stream ends before its last
-// message, the connection is aborted.
+// stream writes an event stream until it ends. It returns false if the client has left before. If the stream ends
+// before its last message, the connection is aborted.
 func (q *mountRequest) stream(from source) (whole bool) {
 	defer func() { _ = q.rc.SetWriteDeadline(time.Time{}) }()
 	idle := time.NewTimer(q.keepAlive)
@@ -255,7 +255,8 @@ func (q *mountRequest) stream(from source) (whole bool) {
 	}
 }
 
-// fill appends waiting messages until dst holds streamBatch bytes, which full reports, or no more wait.
+// fill appends waiting messages until dst holds streamBatch bytes (full is then true), the stream ends (last is then
+// true), or no more messages wait.
 func fill(from source, dst []byte) (_ []byte, last, full bool) {
 	for len(dst) < streamBatch {
 		n := len(dst)

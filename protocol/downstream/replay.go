@@ -55,8 +55,8 @@ const (
 //	replay.Close()                                        // when the session ends
 //
 // Event ids are unique in the session and name their stream: "<session>-p<stream>-<number>" for POST, -g for GET. At a
-// limit, the oldest progress and log messages are dropped first, then the oldest answers. A client whose answer was
-// dropped is informed (ResumeGone). Methods may be called from any goroutine and never block.
+// limit, the oldest state, progress and log messages are dropped first, then the oldest answers. A client whose answer
+// was dropped is informed (ResumeGone). Methods may be called from any goroutine and never block.
 type Replay struct {
 	o   ReplayOptions
 	tag string // prefix of the ids of this session

@@ -83,7 +83,7 @@ func (x *Response) init(conn Connection, budget *stream.Budget, limit int) {
 	x.queue.budget = budget
 }
 
-// Receive reads the request's body, which counts against the budget until the request is answered. If the body is not
+// Receive parses the request's body, which counts against the budget until the request is answered. If the body is not
 // accepted, Receive returns the response to send at once.
 func (x *Response) Receive(raw []byte) (refused *Head) {
 	if !x.body.budget.Take(len(raw)) {

@@ -203,8 +203,8 @@ func (c *serverConn) repeated(h *fasthttp.RequestHeader) http.Header {
 	return header
 }
 
-// refuse answers a request without calling the Handler. If the body was not read, it closes the connection, because the rest
-// of the body would be read as the next request.
+// refuse answers a request without calling the Handler. It closes the connection if the request is malformed or its
+// body was not read completely, because the rest would be read as the next request.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
 	s.counters.refused[why].Add(1)
 	if why == refusedMalformed || !bodyIsRead(ctx) {
@@ -229,7 +229,8 @@ func (*Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 // refusalFaults are the errors of refusalBodies, for a message whose id is known. They are read-only.
 var refusalFaults [refusedKinds]*protocol.Fault
 
-// refusalBodies are JSON-RPC errors without an id, which may be the body of an HTTP error (MCP 2025-11-25).
+// refusalBodies are JSON-RPC errors without the id of a request, which may be the body of an HTTP error (MCP
+// 2025-11-25).
 var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
 		refusedMalformed:  "malformed HTTP request",

@@ -144,8 +144,9 @@ func (s *Server) Connections() (open, streams int) {
 	return len(s.conns) + len(s.streams), len(s.streams)
 }
 
-// Shutdown stops listening, closes idle connections, ends streams once their waiting messages are written, and waits until
-// running exchanges are answered. If ctx ends first, Shutdown closes all connections and returns ctx.Err().
+// Shutdown stops listening, closes idle connections, ends streams once their waiting messages are written, and waits
+// until running exchanges are answered. If ctx ends first, Shutdown closes all connections and returns an error that
+// wraps ctx.Err().
 func (s *Server) Shutdown(ctx context.Context) error {
 	streams, ended := s.beginStop()
 	for _, stream := range streams {
@@ -163,8 +164,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// beginStop makes the server refuse new requests. It returns the open streams, and a channel that is closed when all
-// connections have ended.
+// beginStop makes the server refuse new requests and closes the connections that handle none. It returns the open
+// streams, and a channel that is closed when all connections have ended.
 func (s *Server) beginStop() (streams []*httpStream, ended <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ type stdioServer struct {
 	over    bool                        // the server has ended
 	failure error                       // why the server ended, if because of an error
 	gone    []func()                    // callbacks of the stream's OnGone
-	dropped uint64                      // number of dropped log messages
+	dropped uint64                      // number of dropped log and progress messages
 
 	wake chan struct{} // wakes the writer
 	idle chan struct{} // signals that the last exchange was answered while closing

@@ -35,8 +35,9 @@ func IsSlug(name string) bool {
 	return true
 }
 
-// Slug turns any text into a server name: lower case, with each run of other characters replaced by one hyphen.
-// If nothing remains, the result is "s-" and a hash of the text.
+// Slug turns any text into a server name. It returns a valid server name unchanged. Otherwise it converts letters to
+// lower case, replaces each run of other characters with one hyphen, and omits hyphens at the ends. If nothing remains,
+// the result is "s-" and a hash of the text.
 func Slug(name string) string {
 	if IsSlug(name) {
 		return name
@@ -64,8 +65,9 @@ func Slug(name string) string {
 	return b.String()
 }
 
-// PublicName returns the name that clients see: prefix, sep and name, or only name if prefix is empty. Characters outside
-// [A-Za-z0-9_-] become _. A name of more than limit characters (0 means 64) is cut and ends in _ and a hash of the full name.
+// PublicName returns the name that clients see: prefix, sep and name, or only name if prefix is empty. Characters
+// outside [A-Za-z0-9_-] become _. A name of more than limit characters (0 means 64) is cut. It then ends in _ and a
+// hash of the full name, as does an empty name.
 func PublicName(prefix, sep, name string, limit int) string {
 	whole := name
 	if prefix != "" {

@@ -19,9 +19,9 @@ func (t *Template) MatchUnderscore(server, id string) bool {
 	return ok
 }
 
-// ExpandUnderscore returns the expansion whose underscore id is id. A _ in an id can represent many characters, so each must
-// belong to a literal of the template: ExpandUnderscore reports false unless all values consist of [A-Za-z0-9.~-]. Then the
-// URI is unambiguous.
+// ExpandUnderscore returns the expansion whose underscore id is id. A _ in an id can represent many characters, so
+// every _ must belong to a literal of the template: ExpandUnderscore reports false unless all values consist of
+// [A-Za-z0-9.~-]. Then the URI is unambiguous.
 //
 //	mcp://database/{table}/{id}: db_mcp___database_users_42  →  mcp://database/users/42
 func (t *Template) ExpandUnderscore(server, id string) (uri string, ok bool) {

@@ -119,7 +119,8 @@ func (l *Lines) cut() ([]byte, bool) {
 	return waiting[:i], true
 }
 
-// fill reads once. The buffer grows if a read fills it.
+// fill reads until a read returns bytes or an error, at most 100 times. It first enlarges a full buffer, up to
+// linesMax.
 func (l *Lines) fill() {
 	full := l.end == len(l.buf)
 	if l.start > 0 {

@@ -96,8 +96,8 @@ func (r *Rope) tail() []byte {
 	return r.chunks[len(r.chunks)-1][:size]
 }
 
-// whole is like tail, but makes room for the whole expected message, and copies Small to its start. If the budget does not
-// allow that, it returns tail.
+// whole is like tail, but makes room for the whole expected message, and copies Small to its start. If the budget does
+// not allow that, it returns the result of tail.
 func (r *Rope) whole() []byte {
 	size := r.expect
 	if r.expect = 0; !r.take(size) {

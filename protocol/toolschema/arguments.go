@@ -97,7 +97,7 @@ func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	}
 	c.depth++
 	v := c.value(n, at)
-	if v != refuted { // after a mismatch of type, further faults would be redundant
+	if v != refuted { // after a mismatch of the value itself, further faults would be redundant
 		switch first := c.raw[at.Off]; {
 		case first == '{' && n.object != nil:
 			v = v.and(c.object(n.object, at))

@@ -180,7 +180,7 @@ func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	return c.schema(at, depth+1)
 }
 
-// namesForm checks a list of distinct strings.
+// namesForm checks a list of distinct strings. It compares only the first 64 and the string after them.
 func namesForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '[' {
 		return c.want("an array of names", at)

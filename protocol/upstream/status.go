@@ -15,7 +15,7 @@ type StatusError struct {
 	RetryAfter time.Duration // from Retry-After, seconds or date; 0 = none
 	Body       []byte        // the first 1 KiB of the response's body
 	Location   string        // target of a redirect that was not followed, without query and user; "" = none
-	Scheme     string        // scheme of the first WWW-Authenticate challenge other than Bearer, such as "Basic"; "" = none
+	Scheme     string        // for 401: scheme of the first WWW-Authenticate challenge, such as "Basic"; "" = none, or a challenge is Bearer
 }
 
 // Error returns the status in words, and the beginning of the body:

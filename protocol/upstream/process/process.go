@@ -57,8 +57,9 @@ func Open(o Options, sink upstream.Sink) upstream.Link {
 	return p
 }
 
-// link is a connection to a program over stdio. Its goroutines are run (start, supervise, end), one that holds the thread that forked
-// the program, and one each for stdin, stdout and stderr. All have ended when Closed is reported.
+// link is a connection to a program over stdio. Its goroutines are run (start, supervise, end), one that holds the
+// thread that forked the program, and one each for stdin, stdout and stderr. All have ended when Closed is reported,
+// unless the process survives SIGKILL: the thread is then held until it ends.
 type link struct {
 	o      Options
 	sink   upstream.Sink

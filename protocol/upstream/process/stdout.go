@@ -17,9 +17,8 @@ const (
 	largeLine   = 128 << 10 // a process that prints a line of this size gets a wider pipe for further ones
 )
 
-// readStdout reports Opened and then the messages of the process, until the pipe ends or, after the process has exited, its read
-// deadline passes.
-// While the sink blocks, it does not read. The pipe then fills, which blocks the process.
+// readStdout reports Opened and then the messages of the process, until the pipe ends or, after the process has exited,
+// its read deadline passes. While the sink blocks, it does not read. The pipe then fills, which blocks the process.
 func (p *link) readStdout(child *child) {
 	defer p.streams.Done()
 	err := p.report(upstream.Opened{PID: child.pid})

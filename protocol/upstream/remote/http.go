@@ -64,7 +64,8 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	return l
 }
 
-// httpLink is a session with a server. It has one goroutine for each running exchange, one for the GET stream, and a few idle ones.
+// httpLink is a session with a server. It has one goroutine for each running exchange that is not inline, one for the
+// GET stream, and a few idle ones.
 type httpLink struct {
 	o         Options
 	sink      upstream.Sink
