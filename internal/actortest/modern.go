@@ -194,8 +194,7 @@ func (s *Modern) Notify(method, members string) {
 }
 
 // EndStreams ends the open streams. If gracefully is true, it sends their results. Otherwise it ends their exchanges
-// over
-// HTTP as if the connection broke, and on stdio sends notifications/cancelled.
+// over HTTP as if the connection broke, and on stdio sends notifications/cancelled.
 func (s *Modern) EndStreams(gracefully bool) {
 	s.mu.Lock()
 	streams := s.streams

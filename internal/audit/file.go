@@ -49,8 +49,7 @@ type opened struct {
 }
 
 // open opens the log for writing, or creates it. It removes an incomplete last line. If the file was signed with
-// another
-// key, open rotates it and creates the next file.
+// another key, open rotates it and creates the next file.
 func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -282,8 +281,7 @@ func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
 }
 
 // lastLine returns the last whole and valid line of tail, which is the end of a file, and the number of bytes after
-// that
-// line. last is nil if there is no such line.
+// that line. last is nil if there is no such line.
 func lastLine(tail []byte) (last []byte, torn int) {
 	end := bytes.LastIndexByte(tail, '\n')
 	for end >= 0 {

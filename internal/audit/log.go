@@ -19,7 +19,7 @@ const (
 
 // Values of Settings.Sync: when lines are synced to disk.
 const (
-	SyncSecond = "1s"    // within a second
+	SyncSecond = "1s"    // within about a second
 	SyncEach   = "each"  // before Commit calls back; concurrent commits share a sync
 	SyncNever  = "never" // left to the operating system
 )
@@ -121,8 +121,7 @@ func (l *Log) Record(r Record) {
 }
 
 // Commit records r and calls then exactly once: with SyncEach when the record is on disk, otherwise immediately. It
-// also
-// calls then if r is dropped. then must not block; it runs on the caller's goroutine or on the writer's.
+// also calls then if r is dropped. then must not block; it runs on the caller's goroutine or on the writer's.
 func (l *Log) Commit(r Record, then func()) {
 	if l.Flags().Has(On|Each) && l.add(r, then) {
 		return

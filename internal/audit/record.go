@@ -32,8 +32,8 @@ const (
 	Deny  = "deny"
 )
 
-// Record is the content of a line. The log adds its number, hash and signature. Texts may contain any characters: they are escaped, and
-// truncated after a few hundred bytes.
+// Record is the content of a line. The log adds its number, hash and signature. Texts may contain any characters: they
+// are escaped, and truncated to 256 bytes (Item and Detail to 1 KiB).
 type Record struct {
 	Time    time.Time // zero = now
 	Event   string    // an Event constant

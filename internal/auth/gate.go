@@ -95,8 +95,8 @@ func NewGate(o Options) *Gate {
 	return g
 }
 
-// Configure applies new settings. If the key file cannot be read, the previous keys stay in force and Configure returns a *FileError.
-// If there were no keys before, no key is accepted until the file exists.
+// Configure applies new settings. If the key file cannot be read, Configure returns a *FileError. The previous keys
+// then stay in force if they come from the same file. Otherwise no key is accepted until the file can be read.
 func (g *Gate) Configure(s Settings) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

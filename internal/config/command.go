@@ -17,8 +17,8 @@ const (
 	commandGrace = time.Second // maximum time that children that hold stdout may outlive the program
 )
 
-// runCommand runs a command line without a shell and with empty stdin, and returns its stdout. A program that takes too long or writes too
-// much is killed, with its children.
+// runCommand runs a command line without a shell and with empty stdin, and returns its stdout. A program that takes too
+// long or writes too much is killed. On Unix, so are its children.
 func (d *decoder) runCommand(line string) (string, error) {
 	words, err := splitWords(line)
 	if err != nil {

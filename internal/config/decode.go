@@ -19,7 +19,7 @@ type decoder struct {
 	lines  [][]byte  // the lines of the file
 	base   string    // the directory of the file; "" if unknown
 	read   envReader // reads files of variables; nil if no file may be read
-	files  []string  // other files that were read
+	files  []string  // other files that were read or could not be read
 	env    func(string) (string, bool)
 	may    lookups
 	report Report

@@ -152,7 +152,7 @@ func keyOf(text, server string) (string, error) {
 	return "", fmt.Errorf("%w %q", ErrNoServer, clip(server))
 }
 
-// edit applies a change and verifies it: parsed, the new text must equal the old tree with the wanted change.
+// edit applies a change and verifies it: the tree of the new text must equal the old tree with the wanted change.
 func edit(name, text string, change func(*editor) error, want func(*node) *node) (string, error) {
 	if _, report := parseAt(name, text); len(report.Faults) > 0 {
 		return "", &InvalidError{Report: report}
@@ -176,7 +176,7 @@ func edit(name, text string, change func(*editor) error, want func(*node) *node)
 	return edited, nil
 }
 
-// parseAt is like Load for text that has not been written to the file at path.
+// parseAt is like Outline for text that has not been written to the file at path.
 func parseAt(path, text string) (*Config, Report) {
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)

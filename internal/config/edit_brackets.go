@@ -86,8 +86,8 @@ func (d *editor) insertFlow(f flow, key string, value *node) {
 	d.put(tail, tail, item)
 }
 
-// removeFlow removes item i, its line if nothing else is on it, and the comma after it or, if there is none, the
-// comma before it.
+// removeFlow removes item i and the comma after it or, if there is none, the comma before it. If only a comment or
+// nothing is left on the line, it removes the line.
 func (d *editor) removeFlow(f flow, i int) {
 	item := f.items[i]
 	from, to := item.start, item.end

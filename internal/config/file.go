@@ -40,8 +40,8 @@ type File struct {
 	info   fs.FileInfo // nil if the file does not exist
 }
 
-// OpenFile reads the file at path, in UTF-8 or UTF-16, up to limit bytes. A file that does not exist is treated as empty, and Replace
-// creates it. Symbolic links are followed. Errors are *FileError.
+// OpenFile reads the file at path, in UTF-8 or UTF-16. More than limit bytes are an error. A file that does not exist
+// is treated as empty, and Replace creates it. Symbolic links are followed. Errors are *FileError.
 func OpenFile(path string, limit int64) (*File, error) {
 	f := &File{Path: path, target: path}
 	fail := func(err error, hint string) (*File, error) { return nil, &FileError{path, err, hint} }

@@ -18,7 +18,7 @@ import (
 // to an hour. Gemini CLI and Claude Code write milliseconds, where less than four seconds is not plausible.
 const mostSeconds = 3600
 
-// maxLooked is the maximum number of foreign keys to compare with known keys, and to list.
+// maxLooked is the maximum number of foreign keys to compare with known keys, and of ignored keys to record.
 const maxLooked = 200
 
 // renamed maps keys of other programs' entries to keys of the gateway.
@@ -35,8 +35,8 @@ var filters = map[string]string{"disabledTools": "disabled", "includeTools": "al
 var elsewhere = map[string]string{"servers": "vscode", "context_servers": "zed"}
 
 // isForeign reports whether root is another program's file with MCP servers: JSON, with mcpServers or a key of
-// elsewhere, and with no other key of the gateway. The projects of Claude Code do not count as such a key. Such a file
-// is read as the other program would read it.
+// elsewhere, and with no other key of the gateway. The projects of Claude Code do not count as such a key, and
+// `$schema` counts only if it contains "goblin". Such a file is read as the other program would read it.
 func isForeign(source []byte, root *node) bool {
 	if root.kind != mapping || !beginsJSON(string(source)) {
 		return false
@@ -301,7 +301,7 @@ func (d *decoder) isOurs(n *node) bool {
 	})
 }
 
-// loopbackName replaces the host of host:port by 127.0.0.1 if it is localhost or [::1].
+// loopbackName replaces the host of host:port with 127.0.0.1 if it is localhost or [::1].
 func loopbackName(host string) string {
 	for _, name := range []string{"localhost:", "[::1]:"} {
 		if port, ok := strings.CutPrefix(host, name); ok {

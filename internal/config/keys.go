@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// The struct types in the keys*.go files define the configuration file. Their tags are the schema, and their comments are the
-// reference: decode.go, default.go, show.go, diff.go, reference.go and schema.go read them.
+// The struct types in the keys*.go files define the configuration file. Their tags are the schema, and their comments
+// are the reference: decode.go, default.go, describe.go, diff.go, reference.go, schema.go and show.go read them.
 //
 //	key:"timeout"   the key in the file
 //	in:"shutdown"   the section around the key, if the file nests deeper than the struct
@@ -16,9 +16,9 @@ import (
 //	min, max        bounds, as written in the file
 //	oneof:"a|b"     the allowed words
 //	single:"ok"     a list with one element may be written without brackets
-//	form:"bytes"    an integer written with a unit
+//	form:"bytes"    an integer that may be written with a unit, such as 64MiB
 //	secret:"yes"    Show hides values that do not consist of references such as ${NAME}
-//	change:"…"      connection: a change reconnects the server; catalog (or no tag): connections stay
+//	change:"…"      "connection": a change reconnects the server; without the tag, connections stay
 //
 // A comment may end with "Default: …." to describe a default that depends on other keys, or with "Required."
 
@@ -119,9 +119,9 @@ type Config struct {
 	EnvFile []string `key:"envFile" single:"ok"`
 
 	Path  string   // file name; "" if there is no file
-	Files []string // every file that was read, starting with Path
+	Files []string // Path and the other files that Load read or could not read; nil after Parse
 
-	Secrets secret.Values // values to hide in output: resolved references and secrets written in the file
+	Secrets secret.Values // values to hide in output: secrets from references, the file and its envFiles
 }
 
 // Namespace controls the public names of tools and prompts.

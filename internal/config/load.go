@@ -147,8 +147,8 @@ func (d *decoder) whole(data []byte) *Config {
 	return &cfg
 }
 
-// Salvage is like Load, but for a file with errors it returns the servers without errors. The Config is nil if the file
-// cannot be read, or if it has errors and no server is left.
+// Salvage is like Load, but from a file with errors it returns what could be decoded, without the servers that have
+// errors. The Config is nil if the file cannot be read, or if it has errors and no server is left.
 func Salvage(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {

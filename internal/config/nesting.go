@@ -10,7 +10,8 @@ import (
 // contains this gateway, used as the gateway's own configuration, would start gateways endlessly.
 const NestingVariable = "GOBLIN_ACTOR_NESTING"
 
-// maxNesting is the maximum nesting of gateways. Running one gateway behind another is useful; deeper nesting indicates a loop.
+// maxNesting is the maximum number of gateways that a gateway may run under. Running one gateway behind another is
+// useful; deeper nesting indicates a loop.
 const maxNesting = 3
 
 // ErrNested is returned by CheckNesting if gateways start each other in a loop.

@@ -19,7 +19,8 @@ var refusedKeys = map[string]string{
 	"mcpServers.*.auth": "exchange",
 }
 
-// removedKeys maps keys of earlier versions to their replacements. Files that still have them keep working, with a warning.
+// removedKeys maps keys of earlier versions to hints about their replacements. Files that still have them keep working,
+// with a warning.
 var removedKeys = map[string]string{
 	"policy.reveal": "goblin-actor policy explain names the rule that denies a call",
 	"tracing":       "write telemetry: {endpoint: http://host:4318}",

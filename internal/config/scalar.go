@@ -293,7 +293,7 @@ func parseBytes(s string) (int64, error) {
 	return 0, errSize
 }
 
-// formatBytes formats n with the largest unit that keeps it an integer.
+// formatBytes formats n with the largest binary unit that keeps it an integer.
 func formatBytes(n int64) string {
 	for _, unit := range slices.Backward(byteUnits[:4]) {
 		if n > 0 && n%unit.size == 0 {

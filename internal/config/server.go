@@ -246,7 +246,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 	}
 }
 
-// itemPath returns the path of item i of the list at path. A list written as a single string has no item paths.
+// itemPath returns the path of item i of the list at path, or path if the list is written as a single string.
 func (d *decoder) itemPath(path string, i int) string {
 	if item := (place{path: path}).item(i).path; d.written(item) {
 		return item

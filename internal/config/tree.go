@@ -73,7 +73,8 @@ func parseTree(data []byte, fault, warn findingFunc) *node {
 	file, err := parseYAML(data)
 	if err != nil {
 		line, column, message := 0, 0, "not valid YAML"
-		// Error would quote the line, which may contain a secret. It also takes 20 s for 400 000 commas.
+		// The error's Error method would quote the line, which may contain a secret. It also takes 20 s for 400 000
+		// commas.
 		if e, ok := errors.AsType[*yaml.SyntaxError](err); ok {
 			message = e.Message
 			line, column = position(e.Token)

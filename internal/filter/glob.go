@@ -7,7 +7,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Blocked reports whether deny or disabled match own. Deny patterns match as described at Denies; disabled names are exact.
+// Blocked reports whether a deny pattern or a disabled name matches own. Deny patterns match as described at Denies;
+// disabled names match without case folding.
 func Blocked(f *config.Filter, own string) bool {
 	return Denies(f.Deny, own) || Any(f.Disabled, own)
 }

@@ -103,8 +103,7 @@ func (j *Judge) Denies(uris []string) bool {
 }
 
 // Odd reports whether a URI may mean another one to its server: it contains dot segments, control characters, an
-// encoded
-// slash or backslash outside the query, or too many encodings.
+// encoded slash or backslash outside the query, or too many encodings.
 func Odd(uri string) bool {
 	_, odd := spellings(uri)
 	return odd
@@ -166,8 +165,7 @@ func spellings(uri string) (forms []string, odd bool) {
 }
 
 // decodeURI percent-decodes uri once. * and ? stay encoded, because they have a meaning in patterns and URIs. slash
-// reports
-// whether it has decoded a slash or backslash outside the query.
+// reports whether it has decoded a slash or backslash outside the query.
 func decodeURI(uri string) (decoded string, slash bool) {
 	if !strings.Contains(uri, "%") {
 		return uri, false

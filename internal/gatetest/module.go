@@ -18,7 +18,7 @@ func Run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// Try is Run, but returns the error.
+// Try is like Run, but returns the output and the error.
 func Try(dir, name string, args ...string) (out []byte, err error) {
 	c := exec.Command(name, args...)
 	c.Dir = dir

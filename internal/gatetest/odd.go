@@ -34,8 +34,9 @@ var oddDefinitions = map[string]string{
 	"numbertext":  `"outputSchema":{"type":"array","items":7}`,
 }
 
-// ServeOdd runs an MCP server on in and out. In mode "items" each tool, prompt and resource returns a result of Odd, and has an invalid
-// definition. In mode "list-NAME" all lists return Odd[NAME]; in mode "init-NAME" initialize does.
+// ServeOdd runs an MCP server on in and out. In mode "items" each tool, prompt and resource returns a result of Odd,
+// and most have an invalid definition. In mode "list-NAME" all lists return Odd[NAME]; in mode "init-NAME" initialize
+// does.
 func ServeOdd(mode string, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -113,9 +113,8 @@ func (p *Principal) May(project string) bool {
 	return p == nil || p.Projects == nil || project != "" && slices.Contains(p.Projects, project)
 }
 
-// Operates reports whether the principal may act for all users: it has AdminAct, and it is local or has roles.
-// Without a
-// policy, a key only identifies a user of the gateway.
+// Operates reports whether the principal may act for all users: it has AdminAct, and it is local or has roles. Without
+// a policy, a key only identifies a user of the gateway.
 func (p *Principal) Operates() bool {
 	return p != nil && p.Admin == AdminAct && (p.ID == LocalID || p.Rights != "")
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxBody    = 16 << 10
-	deviceWait = 25 * time.Second // time limit of a request to finish a device login; the client repeats it
+	deviceWait = 25 * time.Second // time limit of a request to begin or finish a login; the client repeats a pending finish
 	logoutWait = 5 * time.Second  // time limit of a request to log out, even if the authorization server does not answer
 )
 

@@ -43,10 +43,8 @@ type Request struct {
 }
 
 // validate returns ErrRedirect if the redirect URI is not an http URI on a loopback address or localhost. A device
-// login
-// needs no redirect URI. An attacker could start a login and send its URL to a victim; the response must therefore
-// stay on
-// the machine where the browser runs.
+// login needs no redirect URI. An attacker could start a login and send its URL to a victim; the response must
+// therefore stay on the machine where the browser runs.
 func (w *Request) validate() error {
 	u, err := url.Parse(w.Redirect)
 	switch {

@@ -20,8 +20,7 @@ const (
 )
 
 // guard sets headers that keep a page out of frames and caches, and its URL out of the Referer headers of requests to
-// other
-// sites.
+// other sites.
 func guard(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

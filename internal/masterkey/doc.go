@@ -11,8 +11,7 @@
 //
 // A key stays where it was first stored, unless Options.Move moves it to the keyring. A gateway that starts without a
 // desktop session uses the same key or fails with an error that names the reason. It never creates a new key because
-// the
-// keyring is locked.
+// the keyring is locked.
 //
 //	m, err := masterkey.Load(masterkey.Options{Dir: dir, Getenv: os.Getenv, Log: log})
 //	key := m.Key(masterkey.State)

@@ -122,9 +122,8 @@ func readFile(path string, ring Keyring) (*Master, error) {
 	return m, nil
 }
 
-// lost returns the error for a failed keyring lookup. If the keyring no longer has the entry, lost removes the file
-// at path
-// and returns fs.ErrNotExist, so that a new key is created.
+// lost returns the error for a failed keyring lookup. If the keyring no longer has the entry, lost removes the file at
+// path and returns fs.ErrNotExist, so that a new key is created.
 func lost(path string, err error) error {
 	if !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: it is in the user's keyring: %w", ErrUnreachable, err)
@@ -135,9 +134,8 @@ func lost(path string, err error) error {
 	return fs.ErrNotExist
 }
 
-// publish creates the file. It returns fs.ErrExist if the file exists. Creation is atomic unless the file system has
-// no hard
-// links.
+// publish creates the file. It returns fs.ErrExist if the file exists. Creation is atomic unless the file system has no
+// hard links.
 func publish(path, text string) error {
 	temporary, err := temporaryFile(path, text)
 	if err != nil {

@@ -25,8 +25,7 @@ type Challenge struct {
 }
 
 // ParseChallenge parses WWW-Authenticate headers. It returns the first bearer challenge or, if there is none, the
-// scheme of
-// the first other challenge. It ignores headers that are invalid or too long.
+// scheme of the first other challenge. It reads at most 8 headers, and ignores those that are invalid or too long.
 func ParseChallenge(headers []string) Challenge {
 	var other Challenge
 	for _, header := range headers[:min(len(headers), maxChallenges)] {

@@ -20,8 +20,9 @@ const (
 	maxIssuers          = 16           // issuers of one server to consider
 )
 
-// Discover finds the authorization server of the MCP server. It tries protected resource metadata (RFC 9728) first, then, for servers of
-// 2025-03-26, the metadata or the default endpoints of the MCP server's own host.
+// Discover finds the authorization server of the MCP server. It tries protected resource metadata (RFC 9728) first,
+// then, for servers of 2025-03-26, the metadata of the configured issuer or of the MCP server's own host, or the
+// default endpoints of that host.
 func (a *Agent) Discover(ctx context.Context, c Challenge) (*AuthServer, error) {
 	own, err := url.Parse(a.Server)
 	if err != nil || own.Host == "" {
@@ -119,7 +120,8 @@ func (a *Agent) chooseIssuer(named []string) (string, error) {
 	return named[0], nil
 }
 
-// discoverLegacy is Discover for servers of 2025-03-26, which are their own authorization servers.
+// discoverLegacy is Discover for servers of 2025-03-26, which are their own authorization servers unless Config.Issuer
+// names another.
 func (a *Agent) discoverLegacy(ctx context.Context, own *url.URL, c Challenge) (*AuthServer, error) {
 	issuer := origin(own)
 	if want := a.Config.Issuer; want != "" {
@@ -194,7 +196,8 @@ func shorten(s string) string {
 	}, s), "")
 }
 
-// Probe sends a request without a token to the MCP server and returns its challenge. It returns the zero Challenge on any error.
+// Probe sends a request without a token to the MCP server and returns its challenge. It returns the zero Challenge on
+// any error and for any status other than 401.
 func (a *Agent) Probe(ctx context.Context) Challenge {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server, nil)
 	if err != nil {

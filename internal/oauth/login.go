@@ -80,7 +80,8 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Check reports whether the response belongs to this login and grants it. It neither trusts nor displays anything from a response to another login.
+// Check returns an error unless the response belongs to this login and grants it. It neither trusts nor displays
+// anything from a response to another login.
 func (l *Login) Check(answer AuthResponse) error {
 	if l.device != "" || subtle.ConstantTimeCompare([]byte(answer.State), []byte(l.State)) != 1 {
 		return refuse(ErrState, "start the login again", "its state differs from the one sent")

@@ -88,10 +88,9 @@ func binds(b *config.Binding, key string, local bool) bool {
 	return local && b.Local || key != "" && filter.Any(b.Keys, key)
 }
 
-// Admin returns the highest admin access that the roles in rights grant. Projects do not restrict it. local means an unauthenticated client.
-// A nil policy grants AdminAct. A policy that only reports grants AdminAct to unauthenticated clients and at least
-// AdminView
-// to keys.
+// Admin returns the highest admin access that the roles in rights grant. Projects do not restrict it. local means an
+// unauthenticated client. A nil policy grants AdminAct. A policy that only reports grants AdminAct to unauthenticated
+// clients and at least AdminView to keys.
 func (p *Policy) Admin(rights string, local bool) (most identity.Admin) {
 	switch {
 	case p == nil, p.report && local:

@@ -10,9 +10,8 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// maxBuckets limits the number of buckets. Full buckets are dropped when space is needed, because a new bucket would
-// be full,
-// too.
+// maxBuckets limits the number of buckets. Full buckets are dropped when space is needed, because a new bucket would be
+// full, too.
 const maxBuckets = 16384
 
 // maxLimits limits the number of rights whose rate is cached.

@@ -58,9 +58,8 @@ func forms(value string) []string {
 	return all
 }
 
-// common returns the base64 characters of value that do not depend on its neighbors, given that `before` bytes
-// precede value
-// in its group of three.
+// common returns the base64 characters of value that do not depend on its neighbors, given that `before` bytes precede
+// value in its group of three.
 func common(encoding *base64.Encoding, before int, value string) string {
 	text := encoding.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, before), value...))
 	bits := 8 * (before + len(value))

@@ -7,10 +7,8 @@ import (
 )
 
 // inJSON hides secrets in s if it is a JSON object or array, and keeps the order of keys. It hides the strings and
-// numbers
-// under keys that suggest a secret, and under headers and env. Other strings are processed by Argument. If all is
-// true, it
-// hides all strings and numbers. ok is false if s is not a JSON object or array.
+// numbers under keys that suggest a secret, and under headers and env. Other strings are processed by Argument. If all
+// is true, it hides all strings and numbers. ok is false if s is not a JSON object or array.
 func inJSON(s string, all bool) (shown string, ok bool) {
 	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(s)) {
 		return "", false

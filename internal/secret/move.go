@@ -17,11 +17,9 @@ const maxMatch = 1 << 18
 var schemeOf = pattern.Lazy(`(?i)^(?:bearer|basic|token|digest) +`)
 
 // Move replaces every secret in word with the result of with(value, before), where before is the text before the
-// secret.
-// shown is the result of a function of this package for word. Everything else is kept. If Move cannot locate the
-// secrets,
-// it replaces the whole word, unless the word contains a reference. A secret in the default of a variable is not
-// replaced.
+// secret. shown is the result of a function of this package for word. Everything else is kept. If Move cannot locate
+// the secrets, it replaces the whole word, unless the word contains a reference. A secret in the default of a variable
+// is not replaced.
 func Move(word, shown string, with func(value, before string) string) string {
 	if word == shown {
 		return word

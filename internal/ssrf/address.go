@@ -36,8 +36,8 @@ var nonPublic = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
 }
 
-// Kinds of nonPublic addresses that occur more than once. refusal permits the first three for the operator's own
-// server.
+// Kinds of nonPublic addresses that the code names more than once. refusal permits the first three for the operator's
+// own server.
 const (
 	private  = "a private address"
 	shared   = "a shared address (CGNAT)"

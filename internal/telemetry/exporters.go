@@ -43,8 +43,7 @@ func newLogExporter(ctx context.Context, s signal, c cut) (sdklog.Exporter, erro
 }
 
 // cut holds a context that ends when the time for the last export is over. Without it, the SDK would let a running
-// export
-// continue until its own timeout.
+// export continue until its own timeout.
 type cut struct{ ended context.Context }
 
 // limit returns a context that also ends with c. The caller must call done.

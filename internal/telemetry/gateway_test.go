@@ -135,8 +135,7 @@ func legacyServer() *actortest.Server {
 }
 
 // A call has a SERVER span, whose parent is the client's span, and a CLIENT span below it. Both have the names of the
-// semantic
-// conventions. The server gets the CLIENT span as its parent.
+// semantic conventions. The server gets the CLIENT span as its parent.
 func TestSpansOfACall(t *testing.T) {
 	r, fake := otlptest.New(t, nil), legacyServer()
 	g := start(t, r.URL, fake.Open, nil)

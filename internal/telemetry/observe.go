@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Limits of texts in spans.
+// Limits of texts in spans, in bytes.
 const (
 	maxPayload = 4 << 10
 	maxMessage = 200

@@ -3,8 +3,7 @@
 // actors note what happens to it, and internal/telemetry makes spans from the notes when the request has been answered.
 //
 // A Request exists for monitoring only. No actor decides anything by it. A request that is not sampled has none, so
-// Sent,
-// Retry, On and LogArgs accept a nil *Request.
+// Sent, Retry, On and LogArgs accept a nil *Request.
 //
 //	r.Sent(now, wait)             // the pool has given the call to a connection
 //	r.On(connection, id)          // the connection has written it
