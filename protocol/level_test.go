@@ -16,7 +16,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	if !LevelInfo.MoreVerbose(LevelError) || LevelError.MoreVerbose(LevelInfo) || !LevelEmergency.MoreVerbose(LevelNone) || LevelNone.MoreVerbose(LevelNone) {
-		t.Error("the most verbose level is the least grave one")
+		t.Error("MoreVerbose does not order the levels from LevelNone to debug")
 	}
 	for raw, want := range map[string]Level{`"info"`: LevelInfo, `"al\u0065rt"`: LevelAlert, `"Info"`: LevelNone, `1`: LevelNone, ``: LevelNone} {
 		if got := LevelOf([]byte(raw)); got != want {

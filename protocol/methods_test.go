@@ -19,7 +19,7 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	if MethodOther.String() != "other" || Method(255).String() != "other" {
-		t.Error("unknown methods are called other")
+		t.Error("String of an unknown method is not other")
 	}
 	if n := testing.AllocsPerRun(100, func() { ParseMethod([]byte("notifications/resources/list_changed")) }); n != 0 {
 		t.Errorf("ParseMethod: %v allocations", n)

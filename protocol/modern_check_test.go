@@ -31,7 +31,7 @@ const (
 	testVersion = "MCP-Protocol-Version: 2026-07-28"
 )
 
-// eraIf is the modern era or the legacy one.
+// eraIf returns EraModern if modern is true, and EraLegacy otherwise.
 func eraIf(modern bool) Era {
 	if modern {
 		return EraModern
@@ -72,7 +72,7 @@ func TestEraOf(t *testing.T) {
 		}
 	}
 	if !IsModern(Version20260728) || IsModern(Version20251125) || IsLegacy(Version20260728) {
-		t.Error("IsModern")
+		t.Error("IsModern or IsLegacy is wrong about a version")
 	}
 }
 

@@ -99,7 +99,7 @@ func TestParseBatch(t *testing.T) {
 		}
 	}
 	if IsBatch([]byte(" {")) || IsBatch(nil) {
-		t.Error("IsBatch")
+		t.Error("IsBatch accepts text that is not a batch")
 	}
 }
 
@@ -118,7 +118,8 @@ func TestParseAlignment(t *testing.T) {
 	}
 }
 
-// Every sequence of up to four bytes that could start a character is validated, in the middle and at the end of the text.
+// Every byte that is not ASCII is validated as the first of a character, with selected bytes after it, in the middle
+// and at the end of the text.
 func TestParseUTF8(t *testing.T) {
 	second := []byte{0x00, 0x22, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF}
 	for first := 0x80; first <= 0xFF; first++ {

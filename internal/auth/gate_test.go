@@ -158,7 +158,7 @@ func TestAdmit(t *testing.T) {
 func TestReload(t *testing.T) {
 	d := newTestGate(t)
 	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.ChecksAll() {
-		t.Fatalf("without a file: got %v, Asks %v; want ErrNotExist, true", err, d.ChecksAll())
+		t.Fatalf("without a file: got %v, ChecksAll %v; want ErrNotExist, true", err, d.ChecksAll())
 	}
 	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
 	if err := d.Reload(); err != nil {

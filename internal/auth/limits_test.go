@@ -213,7 +213,7 @@ func TestRefusedPrincipalIsLoggedOncePerSecond(t *testing.T) {
 	})
 }
 
-// Admin access: a key gets what the policy grants, or nothing without a policy; an unauthenticated client gets AdminAct without a policy.
+// A key has the admin access that the policy grants, and none without a policy.
 func TestAdminOfPrincipals(t *testing.T) {
 	d := newTestGate(t)
 	key := d.issue(Key{Name: "a"})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// longInputs returns inputs of the maximum size that are slow to parse.
+// longInputs returns large inputs that may be slow to parse, most of them at a limit.
 func longInputs() map[string]string {
 	fill := func(unit string) string { return strings.Repeat(unit, maxFileBytes/len(unit)) }
 	distinct := func(format string) string {

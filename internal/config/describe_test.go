@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestDescribe checks that a reload logs the changed keys, with old and new values only if they cannot be secret.
+// TestDescribe checks that Describe lists the changed keys, with old and new values only if they cannot be secret.
 func TestDescribe(t *testing.T) {
 	base := func() *Config {
 		c := Default()

@@ -114,7 +114,8 @@ func TestEditErrors(t *testing.T) {
 	}
 }
 
-// FuzzEdit checks that an edit fails or produces a valid file, and that adding and removing a server keeps every original line.
+// FuzzEdit checks that an edit fails or produces a valid file, and that adding and removing a server keeps every
+// comment line.
 func FuzzEdit(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {

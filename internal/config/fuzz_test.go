@@ -60,7 +60,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzEnvFile checks that every line is parsed or reported, and that a rendered line parses to the same variable.
+// FuzzEnvFile checks that no line gives more than one variable or error, and that a rendered line parses to the same
+// variable.
 func FuzzEnvFile(f *testing.F) {
 	for _, seed := range []string{"", "A=1\nexport B='x\ny'\nC=\"\\n\\\"$\" # c\n", "A='", "=x", "\ufeffA = b #c", "A=\"\r\n\""} {
 		f.Add(seed, seed)

@@ -86,7 +86,7 @@ func TestOtherForms(t *testing.T) {
 		{"two values", Own([]byte(`{} x`), "--json", &m), "--json is not valid JSON: unexpected 'x' at byte 4"},
 		{"unknown member", Strict([]byte(`{"tipe":1}`), "arguments", new(piece)), `arguments has an unknown member "tipe"`},
 		{"stream", Reader(strings.NewReader(`"x"`), "the body", &m), "the body is a string; an object was expected"},
-		{"too long", Reader(http.MaxBytesReader(httptest.NewRecorder(), http.NoBody, 0), "the body", &m), "the body is empty; an object was expected"},
+		{"empty body", Reader(http.MaxBytesReader(httptest.NewRecorder(), http.NoBody, 0), "the body", &m), "the body is empty; an object was expected"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, c.err, c.want)

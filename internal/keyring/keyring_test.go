@@ -52,7 +52,7 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// TestPatience checks the time limit.
+// TestPatience checks that a lookup that takes too long returns ErrBusy.
 func TestPatience(t *testing.T) {
 	Fake()
 	held := make(chan struct{})

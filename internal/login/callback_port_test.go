@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The listener prefers the same port, for which a client may be registered, and uses another if it is taken.
+// The listener prefers the same port, for which a client may be registered, and uses another if it is taken. A
+// requested port is the only one that it tries.
 func TestPreferredPort(t *testing.T) {
 	const usual, free = "127.0.0.1:8739", "127.0.0.1:0"
 	for _, c := range []struct {

@@ -192,9 +192,9 @@ func check(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-// In every combination of eras, the trace context reaches the server in params._meta and as a header, and nothing else
-// in the request changes: apart from the two members of _meta, the server gets the same bytes as from a gateway that
-// does not trace.
+// In every combination of eras, the trace context reaches the server in params._meta, and a modern server also as a
+// header. Nothing else in the request changes: apart from the two members of _meta, the server gets the same bytes as
+// from a gateway that does not trace.
 func TestContextReachesTheServer(t *testing.T) {
 	const meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
 	for _, cell := range []struct{ name, rest, own string }{

@@ -39,8 +39,8 @@ func benchConn(b testing.TB, address string) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReaderSize(c, 64<<10)
 }
 
-// BenchmarkServerPost measures a request and an answer of 200 bytes. Another goroutine makes the answer, as an actor would.
-// Client and server share the process.
+// BenchmarkServerPost measures a request and an answer of about 200 bytes each. Another goroutine makes the answer, as
+// an actor would. Client and server share the process.
 func BenchmarkServerPost(b *testing.B) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"t":"` + strings.Repeat("x", 160) + `"}}`)
 	calls := make(chan *Exchange, 1024)

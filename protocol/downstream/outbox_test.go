@@ -18,7 +18,7 @@ func drainOutbox(q *outboxQueue) (frames []string) {
 	return frames
 }
 
-// Answers are never dropped, a state replaces the one with its key, and the oldest log message is dropped beyond the limit.
+// Messages stay in order, and a state replaces the waiting state with the same owner and key.
 func TestOutbox(t *testing.T) {
 	type message struct {
 		frame  string
@@ -81,7 +81,7 @@ func TestOutboxLimits(t *testing.T) {
 		t.Error("an answer ended the stream")
 	}
 	if _, lost := unbounded.push(protocol.Message{Frame: make([]byte, 1)}, WeightLog, outboxKey{}); !lost {
-		t.Error("the stream has ended")
+		t.Error("the stream has not ended")
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Ten thousand clients begin a TLS handshake or a request and send nothing more. Existing clients are hardly affected, new clients
-// are served, and at most maxUnadmitted of the silent connections are kept.
+// Ten thousand clients connect, send at most the first message of a TLS handshake, and then nothing more. Existing
+// clients are hardly affected, new clients are served, and at most maxUnadmitted of the silent connections are kept.
 func TestAttack97HalfOpenTLS(t *testing.T) {
 	attackers := 10_000
 	var limit syscall.Rlimit

@@ -209,7 +209,7 @@ func TestProcessExit(t *testing.T) {
 	}
 }
 
-// Every frame sent to a process that is about to exit is reported exactly once.
+// No frame sent to a process that is about to exit is reported twice, and the first one is reported.
 func TestProcessDiesUnderLoad(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "exit:7+"))
 	const n = 3000
@@ -288,7 +288,7 @@ func TestProcessStderr(t *testing.T) {
 	}
 }
 
-// A frame larger than the limit is accepted if the queue is empty. Newlines between tokens become spaces.
+// A frame larger than the queue's limit is accepted if the queue is empty. Newlines between tokens become spaces.
 func TestProcessFrames(t *testing.T) {
 	o := childOptions(t, "echo")
 	o.QueueBytes = 1000

@@ -89,7 +89,8 @@ func autoTestOpen(t *testing.T, url string, known *Dialect) (upstream.Link, *lin
 	return l, r
 }
 
-// An initialize that an HTTP+SSE server refuses over Streamable HTTP is answered, and the next link uses HTTP+SSE at once.
+// An initialize that an HTTP+SSE server refuses over Streamable HTTP is sent again over HTTP+SSE, and the next link
+// uses HTTP+SSE at once.
 func TestAutoFallsBack(t *testing.T) {
 	for _, status := range []int{400, 404, 405} {
 		testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {

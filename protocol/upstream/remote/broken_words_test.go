@@ -51,7 +51,7 @@ func TestLinkErrorTextOfLostCalls(t *testing.T) {
 				h2Conn{conn}.serve(func(s h2Conn, _ uint32, _ []byte, _ bool) { s.conn.Close() })
 				return
 			}
-			_, _ = io.ReadFull(conn, make([]byte, 500)) // all of the call
+			_, _ = io.ReadFull(conn, make([]byte, 500)) // only part of the call
 		})
 		l, r := testOpen(t, Options{URL: url})
 		frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":"` + strings.Repeat("x", 1000) + `"}`)

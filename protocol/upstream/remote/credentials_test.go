@@ -54,7 +54,7 @@ func (l *login) refusals() []refusal {
 	return slices.Clone(l.asked)
 }
 
-// renewing returns a new token after each refusal.
+// renewing returns a login that takes the next of tokens after each refusal, until none is left.
 func renewing(tokens ...string) *login {
 	l := &login{token: "Bearer " + tokens[0]}
 	rest := tokens[1:]
