@@ -1,6 +1,7 @@
-// Package downstream is the transport between clients and the gateway: [Server] for HTTP, [Mount] for HTTP in a server of net/http, [ServeStdio] for stdin and
-// stdout. It passes each message as an [Exchange] to a [Handler], which answers it from any goroutine and never blocks. A
-// stream for messages outside of requests is an [EventStream]. The rules of MCP are left to the Handler.
+// Package downstream is the transport between clients and the gateway: [Server] for HTTP, [Mount] for HTTP in a server
+// of net/http, [ServeStdio] for stdin and stdout. It passes each message as an [Exchange] to a [Handler], which answers
+// it from any goroutine and never blocks. A stream for messages outside of requests is an [EventStream]. The rules of
+// MCP are left to the Handler.
 //
 //	server := downstream.NewServer(handler, downstream.Options{MaxMessageBytes: 64 << 20, Budget: budget}, log)
 //	go server.Serve(listener)
