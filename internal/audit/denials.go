@@ -7,7 +7,7 @@ import (
 
 const (
 	denialWindow = time.Minute // equal denials within a window produce one line at its start, and one with their count at its end
-	maxDenials   = 256         // distinct denials of unknown clients per window; all others are counted together
+	maxDenials   = 256         // distinct denials of unknown clients per window; further ones are counted together
 	maxNamed     = 1024        // distinct denials of principals per window, counted separately: a flood of unknown clients must not hide them
 )
 

@@ -2,11 +2,11 @@ package audit
 
 import "time"
 
-// Values of Record.Event.
+// Values of Record.Event. For logins, logouts, reloads and operators' actions, Outcome says whether they succeeded.
 const (
 	EventCall   = "call"   // a call has ended
 	EventBegin  = "begin"  // a call starts (only with audit.when: both)
-	EventDenied = "denied" // a request was refused: the client is unknown, not permitted, or over its rate
+	EventDenied = "denied" // a request was refused, for example because the client is unknown, not permitted, or over its rate
 	EventLogin  = "login"  // a user logged in to a server
 	EventLogout = "logout" // a login to a server was removed
 	EventKey    = "key"    // an API key was added, changed or removed
@@ -20,7 +20,7 @@ const (
 const (
 	EventFile       = "file"       // first line of each file; signed
 	EventCheckpoint = "checkpoint" // its signature covers all previous lines; signed
-	EventOpen       = "open"       // an existing file was reopened after a restart
+	EventOpen       = "open"       // an existing file was opened again, usually after a restart
 	EventRepair     = "repair"     // an incomplete line was removed
 	EventDropped    = "dropped"    // count records were dropped
 	EventMissing    = "missing"    // lines up to number count, which the log once had, are missing

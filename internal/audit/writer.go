@@ -11,7 +11,7 @@ const (
 	chunk           = 1 << 20     // bytes per write
 	maxSpare        = 4 << 20     // a larger buffer is released after use
 	rotateRetry     = time.Minute // delay before a failed rotation is retried
-	markLogInterval = time.Minute // interval between checkpoint lines in the gateway's log
+	markLogInterval = time.Minute // minimum interval between checkpoint lines in the gateway's log
 )
 
 // writer owns the file. All its fields belong to one goroutine.

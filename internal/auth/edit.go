@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// ErrNoKey is wrapped by the error of Revoke if the file has no key of that name.
+// ErrNoKey is returned by Revoke if the file has no key of that name.
 var ErrNoKey = errors.New("the key file has no key of this name")
 
-// ErrKeyExists is wrapped by the error of Add if the file already has a key of that name.
+// ErrKeyExists is returned by Add if the file already has a key of that name.
 var ErrKeyExists = errors.New("the key file already has a key of this name")
 
 // Add appends a key to the file at path, and creates the file if it does not exist. The update is atomic: readers see the old

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxLogLines limits the refusals logged per second over all networks. A client with many networks can stay below the
-// limit of each.
+// maxLogLines limits the refusals logged per second, of all networks and principals together. A client with many
+// networks can stay below the limit of each.
 const maxLogLines = 20
 
 // logLimiter limits log lines per second. It is safe for concurrent use.
@@ -29,12 +29,13 @@ func (l *logLimiter) allow(now time.Time) bool {
 }
 
 const (
-	maxFailures   = 20          // maximum number of failures per network within failureWindow; further ones are answered with HTTP 429
+	maxFailures   = 20          // maximum number of failures per network within failureWindow; further invalid credentials are answered with HTTP 429
 	failureWindow = time.Minute // starts at the network's first failure
 	maxNetworks   = 8192        // maximum number of networks to track
 )
 
-// failures counts refused credentials by network. It is safe for concurrent use.
+// failures counts, by network, the requests that are refused for their credential or because of a proxy. It is safe for
+// concurrent use.
 type failures struct {
 	mu        sync.Mutex
 	byNetwork map[netip.Prefix]*networkFailures

@@ -262,7 +262,8 @@ func parseTime(member, value string) (t time.Time, fault string) {
 	return t, ""
 }
 
-// IsName reports whether name is a valid key name: letters and digits, and after the first character also . _ and -.
+// IsName reports whether name is a valid name of a key, role or project: at most 64 ASCII letters and digits, and after
+// the first character also . _ and -.
 func IsName(name string) bool {
 	if name == "" || len(name) > maxNameBytes {
 		return false

@@ -64,8 +64,8 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 	return found[0], true
 }
 
-// lastUntrusted walks a list of hops from its end to the first untrusted address. At a hop that hides its address it
-// stops and returns the proxy that reported the hop.
+// lastUntrusted walks a list of hops from its end to the first untrusted address. If there is none, it returns the last
+// address that it has examined. At a hop that hides its address it stops and returns the proxy that reported the hop.
 func lastUntrusted(hops []string, proxies []netip.Prefix) (last netip.Addr, ok bool) {
 	for n := 0; n < len(hops) && n < maxHops; n++ {
 		hop := strings.TrimSpace(hops[len(hops)-1-n])

@@ -55,10 +55,11 @@ func (d *Denial) From() string {
 // Options are a Gate's hooks into the rest of the gateway.
 type Options struct {
 	Log *slog.Logger
-	// Changed is called with principals whose rights changed, and with nil for each principal that no longer exists. Added is called
-	// with new principals; if it is nil, Changed is called with them too. Calls do not overlap.
+	// Changed is called with principals that changed, and with nil for each whose key was removed or has expired. Added
+	// is called with new principals; if it is nil, Changed is called with them too. Calls do not overlap.
 	Changed, Added func(map[string]*identity.Principal)
-	// Denied is called for every denial, including those that are only summarized in the log. It must not block. nil = not called.
+	// Denied is called for every request that Admit refuses, including those that are only summarized in the log,
+	// except for requests without a credential. It must not block. nil = not called.
 	Denied func(Denial)
 }
 
@@ -68,11 +69,11 @@ type Gate struct {
 	options      Options
 	state        atomic.Pointer[state]
 	failures     failures
-	anonymousUse usage      // usage of unauthenticated clients; only refusals are counted
+	anonymousUse usage      // usage of unauthenticated clients; only lastLogged is used
 	logLimit     logLimiter // limits log lines
 
 	mu      sync.Mutex
-	timer   *time.Timer // fires when the next key expires; nil = no key will
+	timer   *time.Timer // fires when the next key expires, or after expiryStep; nil = no key will expire
 	checked time.Time   // keys that expired up to this time have been reported
 	closed  bool
 }

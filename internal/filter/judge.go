@@ -47,8 +47,9 @@ func (j *Judge) Hides(own string) bool {
 	return slices.ContainsFunc(forms, j.denies)
 }
 
-// Admits reports whether clients may request a URI that the server does not list. template is the text of the template that matches it, or "". With
-// rules, dot segments and encoded slashes are refused, because their meaning depends on the server.
+// Admits reports whether clients may request a URI that the server does not list. template is the text of the template
+// that matches it, or "". With rules, it refuses a URI that is Odd, because its meaning depends on the server, and one
+// that is longer than maxJudged.
 func (j *Judge) Admits(template, uri string) bool {
 	if j == nil {
 		return true
@@ -144,7 +145,7 @@ func withoutExpressions(text string) string {
 	}
 }
 
-// maxDecodings is the maximum number of percent-decodings; a URI that needs more is odd.
+// maxDecodings is the maximum number of percent-decodings. A URI that the last of them still changes is odd.
 const maxDecodings = 4
 
 // spellings returns the URI as written and after each percent-decoding. odd reports that it contains dot segments, control characters, an encoded

@@ -38,7 +38,7 @@ const (
 	info          = "goblin-actor v1 "
 )
 
-// ErrUnreachable is returned if the key exists but cannot be read.
+// ErrUnreachable is returned if the key exists but cannot be used, or cannot be stored in the keyring.
 var ErrUnreachable = errors.New("the master key is not available")
 
 // Keyring is the user's keyring. Get returns ErrNotFound if it has no such entry.

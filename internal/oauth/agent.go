@@ -47,7 +47,7 @@ type Client struct {
 	ID       string    `json:"id"`
 	Secret   string    `json:"secret,omitempty"`
 	Method   string    `json:"method"`             // client_secret_basic, client_secret_post or none
-	Redirect string    `json:"redirect,omitempty"` // registered redirect URI; "" = any
+	Redirect string    `json:"redirect,omitempty"` // registered redirect URI; "" = configured client, or registered for logins by device
 	Expires  time.Time `json:"expires,omitzero"`   // expiry of the secret; zero = never
 }
 

@@ -74,12 +74,12 @@ func scopesOf(list []string) []string {
 	return out
 }
 
-// isScope reports whether s is a scope-token of RFC 6749, section 3.3.
+// isScope reports whether s is a scope-token of RFC 6749, section 3.3, of at most maxScope bytes.
 func isScope(s string) bool {
 	return s != "" && len(s) <= maxScope && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
-// Union returns the scopes of a followed by those of b that are not in a.
+// Union returns the scopes of a followed by those of b that are not in a. It drops the same scopes as Scopes.
 func Union(a, b []string) []string {
 	return scopesOf(slices.Concat(a, b))
 }

@@ -174,7 +174,7 @@ func origin(u *url.URL) string {
 	return scheme + "://" + host
 }
 
-// canonical returns the canonical URL of a server for requests (RFC 8707).
+// canonical returns the canonical URL of a server, which is the resource in requests (RFC 8707).
 func canonical(u *url.URL) string {
 	s := origin(u) + strings.TrimSuffix(u.EscapedPath(), "/")
 	if u.RawQuery != "" {
@@ -197,7 +197,7 @@ func shorten(s string) string {
 }
 
 // Probe sends a request without a token to the MCP server and returns its challenge. It returns the zero Challenge on
-// any error and for any status other than 401.
+// any error and for any status other than 401. For status 401, Bearer is always true.
 func (a *Agent) Probe(ctx context.Context) Challenge {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server, nil)
 	if err != nil {

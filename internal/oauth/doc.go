@@ -13,8 +13,8 @@
 //
 //   - Metadata for a resource other than the server's URL or a parent of its path, and metadata for an issuer other
 //     than the one requested or configured.
-//   - An authorization server that does not announce PKCE with S256. (A server of 2025-03-26 without metadata cannot announce it; S256 is
-//     used there because that version requires it.)
+//   - A login by browser at an authorization server that does not announce PKCE with S256. (A server of 2025-03-26
+//     without metadata cannot announce it; S256 is used there because that version requires it.)
 //   - An authorization response whose state is not that of the login, whose iss is not the login's issuer, or that has
 //     no iss although the server announced it. No other parameter of such a response is used.
 //   - A redirect of a request that carries a secret; addresses that the egress guard blocks.

@@ -7,7 +7,8 @@ import (
 )
 
 var (
-	// ErrNoLogin is returned by Discover if neither the server nor its host names an authorization server.
+	// ErrNoLogin is returned by Discover if it finds no authorization server with metadata and the default endpoints do
+	// not apply, and by Register if a server without metadata has no default endpoints.
 	ErrNoLogin = errors.New("no authorization server found")
 	// ErrForeignResource is returned by Discover if the metadata describes a resource other than the server.
 	ErrForeignResource = errors.New("the metadata belongs to another resource")
@@ -15,11 +16,12 @@ var (
 	ErrForeignIssuer = errors.New("unexpected authorization server")
 	// ErrNoPKCE is returned by Authorize for an authorization server that does not announce PKCE with S256.
 	ErrNoPKCE = errors.New("the authorization server does not announce PKCE with S256")
-	// ErrNoClient is returned by Register if the gateway cannot become a client of the authorization server.
+	// ErrNoClient is returned by Register if the gateway cannot become a client of the authorization server, and by
+	// ClientCredentials without a configured client id and secret.
 	ErrNoClient = errors.New("the authorization server did not register the gateway as a client")
 	// ErrState is returned by Redeem for a response to another login.
 	ErrState = errors.New("the authorization response does not belong to this login")
-	// ErrMixUp is returned by Redeem for a response of another authorization server.
+	// ErrMixUp is returned by Redeem for a response of another authorization server, or without the announced iss.
 	ErrMixUp = errors.New("the authorization response comes from another authorization server")
 	// ErrUnsupported is returned if the authorization server lacks a required feature.
 	ErrUnsupported = errors.New("not supported by the authorization server")
@@ -94,7 +96,8 @@ func (e *OAuthError) Temporary() bool {
 	return e.Status >= 500 || e.Status == 429 || e.Status == 408 || e.Code == "temporarily_unavailable" || e.Code == "server_error"
 }
 
-// NetworkError is returned if a request got no response.
+// NetworkError is returned if a request got no complete response, or if a registration was answered with HTTP 429 or
+// 5xx.
 type NetworkError struct {
 	Op  string
 	Err error

@@ -48,7 +48,8 @@ func (a *Agent) fetchJSON(ctx context.Context, what, url string, v any) error {
 	return nil
 }
 
-// networkError converts the error of a failed request. An error of the guard is returned without the context that net/http adds.
+// networkError converts the error of a failed request. An error of the egress guard does not become a NetworkError,
+// because it is not temporary. An AddressError also loses the context that net/http adds.
 func networkError(op string, err error) error {
 	var address *ssrf.AddressError
 	switch {

@@ -55,7 +55,8 @@ func (a *Agent) configuredClient(site *AuthServer) (Client, bool) {
 	return Client{}, false
 }
 
-// methodOf returns the authentication method to use with a secret: the first that the server lists, or basic, the default of RFC 6749.
+// methodOf returns the client authentication method: none without a secret, otherwise basic if the server supports it
+// or names no method for secrets, otherwise post.
 func methodOf(site *AuthServer, secret string) string {
 	if secret == "" {
 		return methodNone

@@ -1,11 +1,12 @@
-// Package policy decides what roles permit. It compiles config.Policy. Its functions are pure and safe for concurrent use.
+// Package policy decides what roles permit. It compiles config.Policy. Its decisions are pure functions. [Rates] and
+// [Buckets] limit requests.
 //
 // A role is judged as a whole: it permits an item if its servers cover the item's server, its globs allow the item and, for a
 // read-only role, the tool is read-only. A principal with several roles may do what any one of them permits as a whole. A deny therefore
 // restricts only its own role, never what another role permits.
 //
 // Invariants:
-//   - with a policy, an item that no effective role permits is invisible; there is no other default;
+//   - with a policy that does not only report, an item that no effective role permits is invisible;
 //   - decisions use an item's public name, or its server and own name, never the client's spelling;
 //   - a URI that its server may resolve to another one (dot segments, encoded slashes) matches no allow.
 //

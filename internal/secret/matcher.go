@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// matcher finds any of a set of strings in a text, using the Wu–Manber algorithm. It compares the last two bytes of a window that is as long as
-// the shortest string, and moves the window as far as possible without missing a match, so it does not read most of the text. Strings are
-// added and removed one by one: the cost of a renewed token depends on its length, not on the size of the set.
+// matcher finds any of a set of strings in a text, using the Wu–Manber algorithm. It compares the last two bytes of a
+// window of Shortest bytes, and moves the window as far as possible without missing a match, so it does not read most
+// of the text. Strings are added and removed one by one: the cost of a renewed token depends on its length, not on the
+// size of the set.
 type matcher struct {
 	shift [1 << 16]uint8      // distance that the window may move, by its last two bytes; 0 if a string may match here
 	texts map[uint16][]wanted // strings by the last two bytes of the window, longest first

@@ -58,7 +58,8 @@ func Text(s string) string {
 	return m.bare(byLook(t, Hidden))
 }
 
-// URL returns a URL with user, password, query values and tokens in its path hidden. Text that is not a URL is returned unchanged.
+// URL returns a URL with user, password, the values in its query and fragment, and tokens in its path hidden. Text that
+// is not a URL is returned unchanged.
 func URL(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
@@ -90,7 +91,8 @@ func byLook(s, hidden string) string {
 	})
 }
 
-// mixed reports whether a word has letters and digits, and, if it has dashes, letters of both cases: my-server-2025 is a name.
+// mixed reports whether a word has letters and digits. A word with dashes or underscores must also have letters of both
+// cases, or be a UUID: my-server-2025 is a name.
 func mixed(word string) bool {
 	has := func(from, to rune) bool {
 		return strings.ContainsFunc(word, func(r rune) bool { return from <= r && r <= to })

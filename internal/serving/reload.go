@@ -29,7 +29,7 @@ type Reloader struct {
 	bound             []string // actual listen addresses, which a reload does not change; empty = no listener
 	credentialsFailed bool     // the credentials could not be read at the last attempt
 	level             *slog.LevelVar
-	known             *secret.Redactor // gets the secrets of the newest configuration; may be nil
+	known             *secret.Redactor // gets the secrets of the configuration in force and of the newest; may be nil
 	log               *slog.Logger
 
 	drain atomic.Int64      // shutdown.drain of cfg

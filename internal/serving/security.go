@@ -39,7 +39,7 @@ type Security struct {
 	gate      *auth.Gate
 	policy    *policy.Policy
 	written   config.Policy // the configuration that policy was compiled from
-	rates     policy.Rates  // rates of authenticated principals
+	rates     policy.Rates  // request rates of principals
 	listens   bool          // false: the only client is on stdin and needs no authentication
 	Secure    bool          // listeners use TLS; fixed at the start
 	pair      atomic.Pointer[tls.Certificate]

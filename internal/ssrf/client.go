@@ -134,7 +134,8 @@ func (d *Client) checkDialed(host, dialled string) error {
 	return nil
 }
 
-// redirect limits redirects, and refuses them for requests with a body. The transport checks their targets.
+// redirect limits redirects, and refuses them for requests other than GET, which carry secrets. The transport checks
+// their targets.
 func redirect(_ *http.Request, via []*http.Request) error {
 	switch first := via[0]; {
 	case first.Method != http.MethodGet:

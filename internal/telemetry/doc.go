@@ -1,8 +1,8 @@
 // Package telemetry exports traces, metrics and logs with the OpenTelemetry SDK, over OTLP and HTTP. It uses the names of
 // the semantic conventions for MCP (open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md).
 //
-// It is off unless the configuration or OTEL_EXPORTER_OTLP_ENDPOINT names a collector. While it is off, no code of the
-// SDK runs.
+// It is off unless the configuration or a variable such as OTEL_EXPORTER_OTLP_ENDPOINT names a collector. While it is
+// off, no code of the SDK runs.
 //
 //	t := telemetry.Start(telemetry.Options{Config: cfg.Telemetry, Log: log})   // nil = off
 //	log = slog.New(t.Logs(log.Handler()))
@@ -12,7 +12,7 @@
 // The decision to sample a request is made when it arrives, before anything is allocated for it. A trace.Request
 // records what happens to a sampled request. When the request has been answered, a record goes to a queue, and one
 // goroutine turns the records into spans. No caller ever waits for that goroutine or for the collector: if a queue is
-// full, the record is dropped.
+// full, a record is dropped.
 //
 // Metrics do not depend on sampling. Each request is added to counters in memory (status.Operations), which are exported
 // periodically.

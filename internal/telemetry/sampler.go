@@ -15,7 +15,7 @@ import (
 // sampler decides which requests are traced.
 type sampler struct {
 	root   sdktrace.Sampler // for requests without a parent
-	parent bool             // a request with a parent is sampled if the parent is
+	parent bool             // a request with a parent is sampled if the parent is; false: root decides for it too
 }
 
 // samplerOf returns the sampler of the variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.

@@ -31,7 +31,7 @@ const exporterPrefix = "OTEL_EXPORTER_OTLP_"
 
 func (s *settings) on() bool { return s.traces.on || s.metrics.on || s.logs.on }
 
-// destination returns the host that telemetry is sent to, for log messages.
+// destination returns the host of the first exported signal, for log messages.
 func (s *settings) destination() string {
 	for _, sig := range []signal{s.traces, s.metrics, s.logs} {
 		if sig.on {

@@ -33,7 +33,7 @@ type Options struct {
 	Config  config.Telemetry
 	Version string           // of the program
 	Log     *slog.Logger     // receives messages about telemetry itself, which are not exported
-	Secrets *secret.Redactor // hides secrets in everything that is exported; nil = none are known
+	Secrets *secret.Redactor // hides secrets in exported log lines, error messages, URIs and payloads; nil = none are known
 }
 
 // Telemetry exports what the gateway reports. All methods are safe for concurrent use and, except for Shutdown, never

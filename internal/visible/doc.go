@@ -7,5 +7,5 @@
 //	visible.JSON([]byte(`"a\u202eb"`))    // the same value; the character is written as an escape
 //
 // Invisible characters stay where writing needs them: a joiner within an emoji or between letters of a script that uses
-// joiners, and one variation selector after a symbol or ideograph. Everything in this package is a pure function.
+// joiners, and one variation selector after a symbol or ideograph. All functions except Writer are pure.
 package visible

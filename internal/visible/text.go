@@ -60,7 +60,8 @@ func JSON(s string) string {
 // Contains reports whether s has hidden characters that Text would escape or drop.
 func Contains(s string) bool { return strings.ContainsFunc(s, suspect) && Text(s) != s }
 
-// Cut returns at most limit characters of s, which must have no hidden characters. The last one is "…" if there were more.
+// Cut returns at most limit characters of s, which must have no hidden characters; a limit of 0 means all. The last one
+// is "…" if there were more.
 func Cut(s string, limit int) string {
 	if limit <= 0 || len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
