@@ -16,7 +16,8 @@ var (
 	ErrNotReading = errors.New("process does not read its stdin")
 	// ErrNoAnswer is the error in Ended if the HTTP response to a request contained no JSON-RPC response.
 	ErrNoAnswer = errors.New("the response ended without an answer")
-	// ErrSessionLost is the error in Ended right after SessionLost for the same ticket.
+	// ErrSessionLost is the error in Ended if the server no longer knows the session. SessionLost for the same ticket
+	// precedes it, unless the link already has another session.
 	ErrSessionLost = errors.New("session lost")
 )
 

@@ -82,8 +82,9 @@ func (g *listener) run() {
 	}
 }
 
-// listenPause returns the pause after a number of consecutive streams without messages. Half of it is jitter, so that the clients of
-// a restarted server do not return at the same time.
+// listenPause returns the pause after a number of consecutive failures. Half of it is jitter, so that the clients of a
+// restarted server do not return at the same time. After at most one failure, a pause set by the server is not
+// shortened.
 func listenPause(failures int, retry time.Duration) time.Duration {
 	pause := listenPauseMin
 	if retry > 0 {
