@@ -38,7 +38,7 @@ type Variable struct{ Name, Value string }
 // Slug converts name to a valid server name.
 func Slug(name string) string { return namespace.Slug(name) }
 
-// ErrByHand is wrapped by the error of an edit that cannot be made without changing other parts of the file.
+// ErrByHand is returned by an edit that cannot be made without changing other parts of the file.
 var ErrByHand = errors.New("this part of the file cannot be edited automatically; edit it by hand")
 
 // ErrNoServer is wrapped by the error of an edit if the file does not have the server.

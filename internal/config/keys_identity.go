@@ -28,7 +28,7 @@ func (t TLS) On() bool { return t.Cert != "" }
 
 // Policy controls what each client may see and do. Anything no role permits is invisible to the client.
 type Policy struct {
-	Present bool // the file has the section, so everything that no role permits is denied
+	Present bool // the file has the section, so roles decide what is permitted
 
 	// Mode is `enforce`, or `report` to permit everything and log what would have been denied.
 	Mode string `key:"mode" oneof:"enforce|report" default:"enforce"`
