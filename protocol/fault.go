@@ -29,7 +29,7 @@ const (
 	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL is where to log in
 	Cancelled           FaultName = "CANCELLED"            // cancelled by the client; its HTTP request still needs a response
 	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // a modern client lacks the capabilities in Required
-	Overloaded          FaultName = "OVERLOADED"           // too many requests in flight or awaiting input for this client
+	Overloaded          FaultName = "OVERLOADED"           // a limit is reached, usually that of requests in flight for this client
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
 	UnknownProject      FaultName = "UNKNOWN_PROJECT"
 	Unauthenticated     FaultName = "UNAUTHENTICATED"    // missing or invalid credentials
