@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxStatusBytes limits the size of a status that Fetch reads.
+// maxStatusBytes limits the size of a response that Fetch, or a Source that Dial returned, reads.
 const maxStatusBytes = 64 << 20
 
 // Fetch returns the Snapshot of the gateway with the admin socket at path. It blocks until the gateway answers or ctx ends.
