@@ -53,6 +53,7 @@ func init() {
 		{key: "space", label: "pause", help: "pause: the screen stands still, while the console keeps receiving; again: continue", is: char(' '), do: (*App).pause, hint: hintView, labelNow: pauseLabel},
 		{key: "v", label: "level", help: "in logs, the lowest level shown: info, warn, error, debug", is: char('v'), do: func(a *App, _ *tcell.EventKey) { a.view().table.nextLevel() }, disabled: noLevels, hint: hintView},
 		{key: "w", label: "wrap", help: "in logs, wrap long lines; again: cut them", is: char('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.wraps = !t.wraps }, disabled: noLevels, hint: hintView},
+		{key: ", .", label: "window", help: "compute rates over a shorter or longer time: 1 min, 5 min, 2 h", is: anyOf(char(','), char('.')), do: (*App).widen},
 		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, or cancel the call, after confirmation", is: ctrl('d'), do: (*App).danger, dangerous: true, disabled: noDanger, hint: hintView, labelNow: dangerLabel},
 		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: show all", is: ctrl('z'), do: (*App).faults, labelNow: faultsLabel},
 		{key: "ctrl-w", label: "all columns", help: "show all columns and, in metrics, also the Go runtime's; again: those that matter most", is: ctrl('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.all = !t.all; t.apply() }},

@@ -54,6 +54,7 @@ type App struct {
 	paused  *Picture // the newest Picture while the screen is paused; nil = not paused
 
 	pausedAt time.Time
+	window   int // index in windows
 	prompting
 	details
 	flash       string
@@ -183,8 +184,26 @@ func (a *App) take(p *Picture) {
 		a.paused = p
 		return
 	}
+	if p.Window != a.window {
+		copied := *p
+		copied.Window = a.window
+		p = &copied
+	}
 	a.picture = p
 	a.view().show(p, a.now())
+}
+
+// widen computes rates over the next longer or shorter window.
+func (a *App) widen(e *tcell.EventKey) {
+	step := 1
+	if e.Rune() == ',' {
+		step = -1
+	}
+	if next := a.window + step; next >= 0 && next < len(windows) {
+		a.window = next
+	}
+	a.notify("rates over the last "+windowName(windows[a.window]), Plain)
+	a.take(a.picture)
 }
 
 // pause stops the screen, or shows the newest Picture again.

@@ -126,8 +126,8 @@ func TestSameViewAgain(t *testing.T) {
 // A server's details count the subscriptions of clients and those at the server.
 func TestSubscriptionsOfAServer(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
-	s.press(":servers<enter><down>d")
+	s.press(":servers<enter><down><down>d")
 	s.has("subscriptions: 1 by clients, 1 at the server")
-	s.press("<down>")
+	s.press("<up>")
 	s.hasNot("subscriptions:")
 }

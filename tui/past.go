@@ -21,6 +21,7 @@ type past struct {
 	Lines    []status.Event        // lines that the servers wrote themselves, ordered by number
 
 	line uint64 // number of the last line received, also of lines that Lines omits
+	recent
 }
 
 // fetchPast adds what has happened since last. A restarted gateway has a new past.
@@ -36,8 +37,9 @@ func fetchPast(ctx context.Context, source status.Source, last, next *Picture) e
 	if err != nil {
 		return err
 	}
-	next.past = next.past.with(finished, lines)
-	return nil
+	next.past = next.with(finished, lines)
+	next.recent, err = next.recent.fetch(ctx, source, next.Now)
+	return err
 }
 
 // lastNumber returns the number of the last call, or 0.

@@ -13,6 +13,7 @@ type Picture struct {
 	Events           []status.Event
 	Metrics          string // fetched only while the metrics view is visible
 	past
+	Window int // index in windows of the time over which rates are computed
 
 	Lost  error     // why the gateway does not respond, or nil; if set, the other fields are from its last response
 	Since time.Time // when it stopped responding

@@ -14,20 +14,21 @@ import (
 // calls that have waited longest.
 var overviewKind = &Kind{
 	Name:   "overview",
+	Head:   overviewHead,
 	Panels: []*Kind{healthKind, failuresKind, warningsKind, waitsKind},
 }
 
 // healthKind is the overview's panel of servers, with the gateway's own problems on top.
 var healthKind = &Kind{
 	Name: "servers", Title: "worst first", Enter: "backends", Danger: status.Restart, Worst: true,
-	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "QUEUE", Sort: 'Q', Right: true},
-		{Name: "WHY", Flex: true}},
+	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "CALLS/S", Sort: 'C', Right: true}, {Name: "ERR", Sort: 'E', Right: true},
+		{Name: "P95", Sort: 'P', Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "QUEUE", Sort: 'Q', Right: true}, {Name: "WHY", Flex: true}},
 	Rows: func(p *Picture) []Row {
 		rows := gatewayFaults(p)
 		for i := range p.Servers {
 			s := &p.Servers[i]
 			r := serverBase(p, s)
-			r.Cells = []Cell{text(s.Name), colored(stateText(p, s), r.Health), count(s.InFlight), faults(s.Queued), colored(whyOf(s), r.Health)}
+			r.Cells = slices.Concat([]Cell{text(s.Name), colored(stateText(p, s), r.Health)}, rateCells(p, s.Name), []Cell{count(s.InFlight), faults(s.Queued), colored(whyOf(p, s), r.Health)})
 			rows = append(rows, r)
 		}
 		return rows
@@ -47,7 +48,7 @@ func gatewayFaults(p *Picture) []Row {
 	var rows []Row
 	add := func(id, state, why string, detail ...Field) {
 		rows = append(rows, Row{ID: "gateway/" + id, Goto: "logs", Mark: sevAct, Health: Bad, Detail: func() []Field { return fields(detail...) },
-			Cells: []Cell{text(id), colored(state, Bad), {}, {}, colored(why, Bad)}})
+			Cells: []Cell{text(id), colored(state, Bad), {}, {}, {}, {}, {}, colored(why, Bad)}})
 	}
 	if f := p.ConfigFault; f != nil {
 		add("configuration", "rejected "+brief(p.Now.Sub(f.Since)), f.Reason, Field{"configuration", p.Config}, Field{"rejected since", instant(f.Since)}, Field{"reason", f.Reason})
@@ -121,7 +122,7 @@ var warningsKind = &Kind{
 func warningText(e *status.Event) string {
 	if _, reason, ok := strings.Cut(e.Fields, "reason="); ok && reason != "" {
 		reason, _, _ = strings.Cut(reason, " nextAttempt=") // differs from line to line
-		return reason
+		return causeFirst(reason, 0)
 	}
 	return strings.TrimSpace(e.Message + "  " + e.Fields)
 }

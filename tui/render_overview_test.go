@@ -16,7 +16,7 @@ func TestFaultsWhileStarting(t *testing.T) {
 	var faults []string
 	for _, r := range healthKind.Rows(p) {
 		if r.Mark <= sevFailed {
-			faults = append(faults, r.Server+" "+r.Cells[1].Text+" "+r.Cells[4].Text)
+			faults = append(faults, r.Server+" "+r.Cells[1].Text+" "+r.Cells[7].Text)
 		}
 	}
 	if len(faults) != 1 || faults[0] != "hung handshaking waiting for the response to initialize for 12s" {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // serversKind shows the entries of mcpServers, those that need attention first.
 var serversKind = &Kind{
 	Name: "servers", Title: "worst first", Enter: "backends", Danger: status.Restart, Worst: true,
-	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "READY", Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true},
+	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "READY", Right: true, Wide: true}, {Name: "CALLS/S", Sort: 'C', Right: true}, {Name: "ERR", Sort: 'E', Right: true}, {Name: "P95", Sort: 'P', Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true},
 		{Name: "QUEUE", Sort: 'Q', Right: true}, {Name: "TOOLS", Sort: 'T', Right: true}, {Name: "PROM", Right: true, Wide: true},
 		{Name: "RES", Right: true, Wide: true}, {Name: "TEMPL", Right: true, Wide: true}, {Name: "SUBS", Sort: 'W', Right: true, Wide: true}, {Name: "WHY", Flex: true}},
 	Rows: func(p *Picture) []Row {
@@ -27,8 +26,9 @@ var serversKind = &Kind{
 
 func serverRow(p *Picture, s *status.Server) Row {
 	r := serverBase(p, s)
-	r.Cells = []Cell{text(s.Name), colored(stateText(p, s), r.Health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true},
-		count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), colored(whyOf(s), r.Health)}
+	r.Cells = slices.Concat([]Cell{text(s.Name), colored(stateText(p, s), r.Health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true}},
+		rateCells(p, s.Name),
+		[]Cell{count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), colored(whyOf(p, s), r.Health)})
 	return r
 }
 
@@ -39,12 +39,12 @@ func serverBase(p *Picture, s *status.Server) Row {
 }
 
 // serverSeverity returns how urgently a server needs a person.
-func serverSeverity(_ *Picture, s *status.Server) Severity {
+func serverSeverity(p *Picture, s *status.Server) Severity {
 	mark := severityOf(s.State)
 	switch {
 	case mark == sevBusy && s.Fault:
 		return sevFailed
-	case mark == sevGood && (len(s.Warnings) > 0 || s.Reason != "" || !s.CachedSince.IsZero()):
+	case mark == sevGood && (len(s.Warnings) > 0 || s.Reason != "" || !s.CachedSince.IsZero() || len(limitations(p, s)) > 0):
 		return sevLimited
 	}
 	return mark
@@ -66,17 +66,35 @@ func stateText(p *Picture, s *status.Server) string {
 }
 
 // whyOf returns what a server's row says about its state.
-func whyOf(s *status.Server) string {
+func whyOf(p *Picture, s *status.Server) string {
 	all := slices.Clone(s.Warnings)
+	if s.State == "ready" {
+		all = append(all, limitations(p, s)...)
+	}
 	if s.Reason != "" {
-		all = append(all, s.Reason)
+		all = append(all, causeFirst(s.Reason, s.LastErrorTries))
 	} else if s.LastError != "" && s.State != "ready" && s.State != "disabled" {
-		all = append(all, s.LastError)
+		all = append(all, causeFirst(s.LastError, s.LastErrorTries))
 	}
 	if s.State == "needs-login" && len(all) == 0 {
 		all = append(all, s.Hint)
 	}
 	return strings.Join(all, "; ")
+}
+
+// causeFirst moves what a server wrote about its failure to the start of the reason: "Error: no token (exit 1, try 9)".
+func causeFirst(reason string, tries int) string {
+	how, cause, ok := strings.Cut(reason, "; stderr: ")
+	if !ok {
+		return reason
+	}
+	if code, ok := strings.CutPrefix(how, "process exited with code "); ok {
+		how = "exit " + code
+	}
+	if tries > 1 {
+		how += fmt.Sprintf(", try %d", tries)
+	}
+	return cause + " (" + how + ")"
 }
 
 func serverFields(p *Picture, s *status.Server) []Field {
@@ -128,13 +146,18 @@ func serverHead(p *Picture, of scope) []line {
 	first.add(mark.health(), " "+stateText(p, s))
 	first.add(Plain, fmt.Sprintf("  %s, %s %s %s, run %d, queue %d", plural(connections(p, s.Name), "connection"),
 		plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), s.InFlight, s.Queued))
-	out := []line{first}
-	if why := cmp.Or(whyOf(s), s.LastError); why != "" {
+	out := []line{first, ratesLine(p, s.Name)}
+	switch why := whyOf(p, s); {
+	case s.LastError != "":
 		var l line
 		l.hint("last error ")
 		if !s.LastErrorAt.IsZero() {
 			l.add(Plain, s.LastErrorAt.Local().Format(time.TimeOnly)+", "+brief(p.Now.Sub(s.LastErrorAt))+" ago, "+plural(s.LastErrorTries, "failure")+": ")
 		}
+		l.add(mark.health(), causeFirst(s.LastError, 0))
+		out = append(out, l)
+	case why != "":
+		var l line
 		l.add(mark.health(), why)
 		out = append(out, l)
 	}

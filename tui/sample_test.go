@@ -54,7 +54,40 @@ func samplePicture() *Picture {
 			{Name: "monitor", Kind: "monitor", Handled: 2044, Last: "monitor.surveyed"},
 		},
 	}
-	return &Picture{Snapshot: s, Items: sampleItems(), Events: sampleEvents(), Metrics: sampleMetrics, past: past{}.with(sampleFinished(), sampleLines())}
+	s.Process = &status.Process{RSS: 61 << 20, CPU: .14, Goroutines: 88}
+	p := &Picture{Snapshot: s, Items: sampleItems(), Events: sampleEvents(), Metrics: sampleMetrics, past: past{}.with(sampleFinished(), sampleLines())}
+	p.Series = sampleSeries()
+	return p
+}
+
+// sampleSeries returns the last minute: files is busy, github slow, and calls of issues fail.
+func sampleSeries() []status.Series {
+	all := status.Series{Since: noon.Unix() - 11520, Until: noon.Unix()}
+	files, github, issues := all, all, all
+	files.Server, github.Server, issues.Server = "files", "github", "issues"
+	bucket := func(seconds float64, n uint32) []status.Bucket {
+		for i := range status.BucketCount {
+			if status.BucketBound(i) >= seconds {
+				return []status.Bucket{{Index: uint8(i), Count: n}}
+			}
+		}
+		return nil
+	}
+	for i := range int64(60) {
+		start := noon.Unix() - 60 + i
+		n := uint32(200 + 4*i)
+		one := status.Interval{Start: start, Calls: n, Errors: n / 200, Buckets: bucket(.0041, n), In: 88 << 10, Out: 1 << 20, Running: 1}
+		files.Seconds = append(files.Seconds, one)
+		two := status.Interval{Start: start, Calls: 3, Errors: uint32(i / 50), Buckets: bucket(.031, 3), In: 400, Out: 9 << 10, Queued: int32(i / 45)}
+		github.Seconds = append(github.Seconds, two)
+		sum := status.Interval{Start: start, Calls: n + 3, Errors: one.Errors + two.Errors, Buckets: append(slices.Clone(one.Buckets), two.Buckets...), In: one.In, Out: one.Out, Running: 3}
+		if i < 20 {
+			issues.Seconds = append(issues.Seconds, status.Interval{Start: start, Calls: 1, Errors: 1, Buckets: bucket(.0001, 1)})
+			sum.Calls, sum.Errors = sum.Calls+1, sum.Errors+1
+		}
+		all.Seconds = append(all.Seconds, sum)
+	}
+	return []status.Series{all, files, github, issues}
 }
 
 // sampleFinished returns calls that have ended: most of them without errors.

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-func (*fixed) Series(context.Context, int64) ([]status.Series, error) { return nil, nil }
+func (f *fixed) Series(context.Context, int64) ([]status.Series, error) { return f.get().Series, nil }
 
 func (*fixed) Usage(context.Context) ([]status.ItemUsage, error) { return nil, nil }
 

@@ -17,8 +17,9 @@ type table struct {
 	kind    *Kind
 	columns []Column
 
-	rows  []Row // all rows
-	shown []int // indices of the visible rows, in display order
+	rows     []Row // all rows
+	shown    []int // indices of the visible rows, in display order
+	branches bool  // the rows form a tree
 
 	keep       func(*Row) bool // restricts rows to the view's server and session; nil = all
 	query      string
@@ -76,6 +77,7 @@ func (t *table) update(rows []Row, now time.Time) {
 	before, was := t.places(), t.at
 	t.follow(rows, now)
 	t.rows = rows
+	t.branches = slices.ContainsFunc(rows, func(r Row) bool { return r.Branch.Group })
 	t.arrange(before, now)
 	switch {
 	case end:

@@ -66,7 +66,9 @@ func (t *table) hold(before map[string]int, now time.Time) {
 }
 
 // isTree reports whether the rows are shown as a tree. Filtered and sorted rows are a flat list.
-func (t *table) isTree() bool { return t.query == "" && t.order == 0 && !t.onlyFaults }
+func (t *table) isTree() bool {
+	return t.branches && t.query == "" && t.order == 0 && !t.onlyFaults
+}
 
 // isClosed reports whether the rows below a group are hidden.
 func (t *table) isClosed(r *Row) bool { return r.Branch.Closed != t.folded[r.ID] }

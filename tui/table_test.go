@@ -179,3 +179,64 @@ func TestManyRows(t *testing.T) {
 		return time.Since(began)
 	})
 }
+
+// Conditions on columns compare whole words, numbers, durations and sizes.
+func TestConditions(t *testing.T) {
+	p := samplePicture()
+	for _, c := range []struct {
+		query string
+		want  int
+	}{
+		{"outcome:ok", 7}, {"outcome:!ok", 8}, {"outcome:o", 0}, {"total>1s", 4}, {"total<1ms", 2}, {"total>100ms outcome:cancelled", 1},
+		{"in>1k", 2}, {"left>1", 3}, {"server:github outcome:ok", 6}, {"server:", 14}, {"server:!", 1}, {"total>x", 0}, {"nothing:x", 0},
+	} {
+		tab := newTable(callsKind)
+		tab.update(callsKind.Rows(p), noon)
+		tab.query = c.query
+		tab.apply()
+		if len(tab.shown) != c.want {
+			t.Errorf("%s: %d rows, want %d: %s", c.query, len(tab.shown), c.want, tab.ids())
+		}
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]float64{"3": 3, "1.5": 1.5, "100ms": .1, "2m": 120, "64k": 65536, "1M": 1 << 20, "x": -1, "": -1} {
+		got, ok := amount(text)
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("amount(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Intervals are merged without gaps or repetitions, and the sum of all parts of a sparkline is the sum of the window.
+func TestSparkline(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{0, 0, 0}, "▁▁▁"},
+		{[]float64{1, 2, 4}, "▃▅█"},
+		{[]float64{0, .001, 1000}, "▁▂█"},
+	} {
+		if got := sparkline(c.values); got != c.want {
+			t.Errorf("%v: %s, want %s", c.values, got, c.want)
+		}
+	}
+	of := func(starts ...int64) (all []status.Interval) {
+		for _, s := range starts {
+			all = append(all, status.Interval{Start: s})
+		}
+		return all
+	}
+	got := merged(of(1, 2, 3), of(2, 3, 5), 3)
+	if len(got) != 3 || got[0].Start != 2 || got[2].Start != 5 {
+		t.Errorf("merged: %v", got)
+	}
+	if got := merged(of(1, 2), of(1, 2), 9); len(got) != 2 {
+		t.Errorf("merged without news: %v", got)
+	}
+}
