@@ -17,6 +17,8 @@ import (
 type Options struct {
 	Server    config.Server
 	Replica   int
+	Name      string // of the connection, for operators: <replica>.<number>
+	Whose     string // the only client or principal that it serves, for operators; "" = several
 	Member    string // name of its entry in a group; "" = the server is not a group
 	Node      string // names this gateway to other gateways; never empty
 	Pool      kernel.Reference

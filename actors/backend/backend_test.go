@@ -129,8 +129,11 @@ func TestCallIsEditedAndAnswered(t *testing.T) {
 			t.Errorf("server got\n%s, want\n%s", got, want)
 		}
 		got := b.holder.Got()
-		if len(got) != 2 || got[0] != (message.RequestWritten{Seq: 7}) {
+		if len(got) != 2 {
 			t.Fatalf("holder got %v, want RequestWritten and Done", got)
+		}
+		if written, ok := got[0].(message.RequestWritten); !ok || written.Seq != 7 || written.Route == nil || written.Route.Protocol != "2025-11-25" {
+			t.Errorf("holder got %T %v, want RequestWritten 7 on a connection with its protocol", got[0], got[0])
 		}
 		if done, ok := got[1].(message.Done); !ok || done.Seq != 7 {
 			t.Errorf("holder got %T %v, want Done 7", got[1], got[1])

@@ -61,7 +61,7 @@ func (s *state) hasForeignState(r *message.Request) bool {
 }
 
 func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
-	return s.writeCall(&pending{call: m.Call, request: m.Request, reached: m.Reached, before: m.Reached}, out)
+	return s.writeCall(&pending{call: m.Call, request: m.Request, reached: m.Reached, before: m.Reached, taken: m.Taken}, out)
 }
 
 // writeCall assigns an id to a call and writes it.
@@ -99,7 +99,7 @@ func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	if p.own != nil {
 		return out
 	}
-	return append(out, kernel.Tell(p.call.Holder, message.RequestWritten{Seq: p.call.Seq}))
+	return append(out, kernel.Tell(p.call.Holder, message.RequestWritten{Seq: p.call.Seq, Taken: p.taken, Route: s.route()}))
 }
 
 // remove removes a request from the tables.
@@ -195,7 +195,7 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 			p.written = true // it is not sent again
 			return s.lose(now, "the server lost its session twice on the same request", out)
 		}
-		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request})
+		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request, Taken: p.taken})
 		s.remove(id, p)
 	}
 	if s.life.phase != message.Ready {

@@ -12,11 +12,27 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
+// garbage counts the lines that were not messages, and keeps the first and the last.
+type garbage struct {
+	lines       int
+	first, last string
+}
+
+// maxGarbage limits a kept line, in bytes.
+const maxGarbage = 200
+
+func (g *garbage) add(line []byte) {
+	g.last = status.Printable(string(line[:min(len(line), 2*maxGarbage)]), maxGarbage)
+	if g.lines++; g.lines == 1 {
+		g.first = g.last
+	}
+}
+
 // receivedGarbage handles input that is not a valid message. If it was meant as the response to a pending request, that request
 // fails at once, since no other response will come. Otherwise the first such input on a connection is logged as a warning, and
 // later ones at level debug.
 func (s *state) receivedGarbage(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
-	s.life.garbage++
+	s.life.garbage.add(e.Line)
 	if id, ok := parseID(e.ID); ok && s.conn.pending[id] != nil {
 		return s.unusableAnswer(now, id, e, out)
 	}

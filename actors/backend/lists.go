@@ -330,7 +330,7 @@ func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Eff
 	held := s.carried.unexecuted
 	s.carried.unexecuted = nil
 	for _, h := range held {
-		out = s.writeCall(&pending{call: h.Call, request: h.Request, resent: true}, out)
+		out = s.writeCall(&pending{call: h.Call, request: h.Request, resent: true, taken: h.Taken}, out)
 	}
 	return s.sendRounds(out)
 }

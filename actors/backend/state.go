@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -29,6 +30,7 @@ type state struct {
 	rng        *rand.Rand
 	legacyOnly bool                  // only the legacy era is used
 	announce   message.CapabilitySet // client capabilities declared to the server
+	shown      shown                 // how operators see it
 	catalog    bool                  // it fetches the server's lists; connections that only carry calls do not
 	level      protocol.Level        // log level that clients want
 	meta       []byte                // _meta of the gateway's requests to a modern server
@@ -53,7 +55,7 @@ type life struct {
 	noLogin          bool          // according to the last refusal, logging in does not help
 	retryAfter       time.Duration // pause that the server asked for (Retry-After); reset by each attempt
 	nextAttempt      time.Time
-	garbage          int // number of lines that were not messages, over all connections
+	garbage          garbage // lines that were not messages, over all connections
 	stderr           []string
 
 	known            message.KnownEra // the era that the next connection begins with
@@ -75,6 +77,7 @@ type conn struct {
 	era     protocol.Era // unknown until it is determined
 	probe   probe
 	info    *message.ServerInfo
+	route   *status.Route // names the connection; nil until a call is written
 	peer    peer
 	opening opening
 	reach   reach
@@ -186,6 +189,7 @@ type pending struct {
 	headersRetried bool          // it was sent again with other headers
 	followed       *followed     // legacy servers: the task that the gateway asked for; nil = none
 	query          uint64        // key of the pool's query; 0 = none
+	taken          time.Time     // when the call left the pool's queue; zero = unknown
 	own            answerHandler // handles the response to a gateway request; nil for calls
 }
 
@@ -196,8 +200,8 @@ func newState(o Options, self kernel.Reference, connections *uint64) *state {
 	ours := modernCapabilities(o.Announce)
 	return &state{
 		server: o.Server, replica: o.Replica, member: o.Member, transport: o.Transport, link: traitsOf(o.Transport), node: o.Node, pool: o.Pool, self: self,
-		rng:        rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
-		legacyOnly: o.Legacy, announce: o.Announce, catalog: o.Catalog,
+		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
+		shown: shown{name: o.Name, whose: o.Whose}, legacyOnly: o.Legacy, announce: o.Announce, catalog: o.Catalog,
 		meta:      (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: ours}).AppendMeta(nil),
 		tasksMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(ours, true)}).AppendMeta(nil),
 		life:      life{phase: message.Idle, connections: connections, known: o.Known},

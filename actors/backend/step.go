@@ -5,7 +5,6 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -245,29 +244,4 @@ func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out 
 	out = s.failRounds(name, reason, out)
 	out = s.shut(out)
 	return s.enter(now, message.Stopped, reason, out)
-}
-
-// reasonShown returns what a start waits for and the last failure, or why the backend is in its phase.
-func (s *state) reasonShown(now time.Time) string {
-	switch {
-	case s.starting():
-		reason, _ := message.Starting(s.life.phase, now.Sub(s.life.since), s.life.fault)
-		return reason
-	case s.life.connectRequested:
-		return message.WithFailure(message.AwaitsTurn, s.life.fault)
-	}
-	return message.Explain(s.life.reason, s.conn.process.lastLine)
-}
-
-// report returns the backend's status for operators.
-func (s *state) report(now time.Time) status.Backend {
-	b := status.Backend{
-		Server: s.server.Name, Replica: s.replica, Member: s.member, Catalog: s.catalog, State: string(s.life.phase), Reason: s.reasonShown(now), Incarnation: uint64(s.conn.incarnation),
-		Transport: s.transport, PID: s.conn.process.pid, NextAttempt: s.life.nextAttempt, Since: s.life.since, InFlight: len(s.conn.byCall) + len(s.carried.rounds), Noise: s.life.garbage,
-		Stderr: append([]string(nil), s.life.stderr...),
-	}
-	if s.conn.info != nil {
-		b.Protocol = s.conn.info.Version
-	}
-	return b
 }

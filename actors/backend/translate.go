@@ -246,7 +246,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 		out = p.round.completed(out)
 	}
 	s.learnTaskEnd(p, &f)
-	out = append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}))
+	out = append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f, At: now}))
 	return s.stopWhenDrained(now, out)
 }
 

@@ -48,18 +48,21 @@ type Call struct {
 	Began  time.Time
 	Limits Limits
 
-	Sent time.Time // when the request reached the server; zero = not yet, or unknown
+	Taken    time.Time // when it left the pool's queue; zero = not yet, or unknown
+	Sent     time.Time // when the request reached the server; zero = not yet, or unknown
+	Asked    time.Time // when the first server request arrived; zero = there was none
+	Answered time.Time // when the server's answer arrived; zero = not yet
 
 	written time.Time // when Idle and Absolute started; zero = not yet
 	heard   time.Time // when Idle last restarted, by progress or an answer from the client
-	asked   time.Time // when the oldest open server request arrived
+	parked  time.Time // when the oldest open server request arrived
 	asking  int       // number of open server requests
 }
 
 // Deadline returns when the call times out; zero = never, or not known yet.
 func (c *Call) Deadline() time.Time {
 	if c.State == Parked && c.Limits.Parked > 0 {
-		return c.asked.Add(c.Limits.Parked)
+		return c.parked.Add(c.Limits.Parked)
 	}
 	if c.State == Queued && c.Limits.Queue > 0 && c.Limits.Idle > 0 {
 		return c.Began.Add(c.Limits.Queue + c.Limits.Idle) // limits the wait for a process that does not read, or a connection that hangs

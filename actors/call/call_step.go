@@ -25,15 +25,20 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	case Asked:
 		c.begin(now) // a server request may arrive before Sent
 		if c.asking++; c.asking == 1 {
-			c.State, c.asked = Parked, now
+			c.State, c.parked = Parked, now
+		}
+		if c.Asked.IsZero() {
+			c.Asked = now
 		}
 	case Replied:
 		if c.asking--; c.asking == 0 {
 			c.State, c.heard = Written, now
-			c.written = c.written.Add(now.Sub(c.asked)) // Idle and Absolute stopped while the request to the client was open
+			c.written = c.written.Add(now.Sub(c.parked)) // Idle and Absolute stopped while the request to the client was open
 		}
 	case Answered:
-		c.State = Ended
+		if c.State = Ended; c.Answered.IsZero() {
+			c.Answered = now
+		}
 		out = append(out, Effect{Kind: Deliver, Frame: e.Frame})
 	case Broken:
 		c.State = Ended

@@ -21,7 +21,10 @@ type Held struct {
 	View     *catalog.View   // the view in which the item was found; the result's public names are made from it
 	Upstream *catalog.Server // the server whose pool executes the call
 	record   *audit.Record   // for the audit log; nil = none is wanted
+	who      string          // name of the principal; "" = not authenticated
 	version  string          // protocol version of the client
+	in       int             // bytes of the request
+	route    *status.Route   // the connection that carries the call; nil = none yet
 	trace    *trace.Request  // nil = the request is not sampled
 }
 
@@ -155,7 +158,7 @@ func (c *Calls[H, K, R]) Hold(now time.Time, h H, out []kernel.Effect) []kernel.
 // Begin holds the call for the client's request x, records its beginning in the audit log, and sends r to the server's pool.
 func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, project string, denied *admission.Denied, r *message.Request, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
-	b.version, b.trace = r.Caller.Version, r.Trace
+	b.version, b.trace, b.in, b.who = r.Caller.Version, r.Trace, len(x.Frame.Raw), message.NameOf(x.Origin.Principal)
 	x.Report.Version = b.version
 	if subject := b.Method.Names(); subject == protocol.SubjectTool || subject == protocol.SubjectPrompt {
 		x.Report.Item = b.Public
@@ -184,10 +187,13 @@ func (c *Calls[H, K, R]) Change(now time.Time, h H, event any) []call.Effect {
 
 // Apply applies an event to a call and executes its effects. If the call has already ended, nothing happens.
 func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
-	h, ok := c.held[seq]
-	if !ok {
-		return out
+	if h, ok := c.held[seq]; ok {
+		return c.apply(now, h, event, out)
 	}
+	return out
+}
+
+func (c *Calls[H, K, R]) apply(now time.Time, h H, event any, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
 	c.scratch = b.Step(now, event, c.scratch[:0])
 	if b.State == call.Ended {
@@ -198,7 +204,7 @@ func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kerne
 	}
 	clear(c.scratch) // do not keep the frames alive
 	if b.State == call.Ended {
-		delete(c.held, seq)
+		delete(c.held, b.Seq)
 		return c.holder.Ended(h, out)
 	}
 	return c.clock.by(now, b.Deadline(), out)
@@ -218,12 +224,12 @@ func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kerne
 		return c.auditEnd(b, nil, first, c.holder.Deliver(now, h, &e.Frame, out))
 	case call.Fail:
 		e.Fault = namingTool(e.Fault, &b.Call)
-		out = append(out, countUnanswered(now, b, outcomeOf(e.Fault)))
+		out = append(out, countFailed(now, b, e.Fault))
 		return c.auditEnd(b, e.Fault, first, c.holder.Fail(now, h, e.Fault, out))
 	case call.Cancel:
 		return append(out, c.cancel(b, e.Reason, e.TimedOut))
 	case call.Forget:
-		out = append(out, countUnanswered(now, b, status.OutcomeCancelled))
+		out = append(out, countCanceled(now, b))
 		return c.auditEnd(b, nil, first, c.holder.Withdrawn(h, out))
 	}
 	return out
@@ -252,17 +258,4 @@ func (c *Calls[H, K, R]) EndAll(now time.Time, match func(H) bool, reason string
 		}
 	}
 	return out
-}
-
-// Report returns the calls for the status. session is the holder's name. who returns the principal of a call.
-func (c *Calls[H, K, R]) Report(session string, who func(H) string) (all []status.Call) {
-	for _, seq := range c.Numbers() {
-		h := c.held[seq]
-		b := h.Base()
-		all = append(all, status.Call{
-			ID: c.holder.CallName(seq), Session: session, Client: b.Client, Who: who(h), Server: b.Server, Method: b.Method.String(), Item: b.Item, Public: b.Public,
-			State: string(b.State), Began: b.Began, Deadline: b.Ends(),
-		})
-	}
-	return all
 }

@@ -28,19 +28,32 @@ func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 
 // endedAs describes a call that ends at now.
 func endedAs(now time.Time, h *Held, outcome status.Outcome) status.Ended {
-	return status.Ended{Client: h.Client, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began), Sent: h.Sent, Version: h.version, Trace: h.trace}
+	return status.Ended{
+		Client: h.Client, Who: h.who, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began),
+		Sent: h.Sent, Taken: status.MomentOf(h.Began, h.Taken), Asked: status.MomentOf(h.Began, h.Asked), Answered: status.MomentOf(h.Began, h.Answered),
+		In: int64(h.in), Route: h.route, Version: h.version, Trace: h.trace,
+	}
 }
 
-// countUnanswered counts a call that ended without an answer from its server.
-func countUnanswered(now time.Time, c *Held, outcome status.Outcome) kernel.Effect {
-	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
+// countFailed counts a call that ended with a gateway error.
+func countFailed(now time.Time, c *Held, fault *protocol.Fault) kernel.Effect {
+	ended := endedAs(now, c, outcomeOf(fault))
+	ended.Failure = failureOf(fault)
+	return kernel.Act(CallOutcome{Server: c.Server, ended: ended})
+}
+
+// countCanceled counts a call that its client has canceled.
+func countCanceled(now time.Time, c *Held) kernel.Effect {
+	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, status.OutcomeCancelled)})
 }
 
 // countAnswered counts a call that ended with its server's answer.
 func countAnswered(now time.Time, of *Held, frame *protocol.Frame) kernel.Effect {
 	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
+	c.ended.Out = int64(len(frame.Raw))
 	if frame.Kind == protocol.KindError {
 		c.ended.Code, _ = protocol.ErrorNumber(frame)
+		c.ended.Failure = failureIn(frame)
 	}
 	if frame.Kind == protocol.KindResult {
 		c.ended.Outcome = status.OutcomeOK

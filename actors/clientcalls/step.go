@@ -12,9 +12,13 @@ import (
 func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.RequestWritten:
-		return c.Apply(now, m.Seq, call.Sent{}, out), true
+		if h, ok := c.held[m.Seq]; ok {
+			written(h.Base(), m)
+			return c.apply(now, h, call.Sent{}, out), true
+		}
 	case message.Done:
 		if h, ok := c.held[m.Seq]; ok {
+			h.Base().Answered = m.At
 			out = c.holder.Answered(now, h, m, out)
 		}
 	case message.Failed:
@@ -56,6 +60,13 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 		return out, false
 	}
 	return out, true
+}
+
+// written notes on which connection a call was written, and when it left the queue for the first time.
+func written(b *Held, m message.RequestWritten) {
+	if b.route = m.Route; b.Taken.IsZero() {
+		b.Taken = m.Taken
+	}
 }
 
 // abort ends a call for an operator.

@@ -1,6 +1,8 @@
 package message
 
 import (
+	"time"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 )
@@ -16,7 +18,8 @@ type Send struct {
 	Request *Request
 	Pool    kernel.Reference
 	Backend kernel.Reference
-	Reached float64 // highest progress reported to the client during an earlier attempt; 0 = none
+	Reached float64   // highest progress reported to the client during an earlier attempt; 0 = none
+	Taken   time.Time // when the call left the queue
 }
 
 // Abandon returns a Send that the backend never handled to the pool, which may try another backend. If the backend

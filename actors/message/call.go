@@ -5,10 +5,12 @@ package message
 
 import (
 	"cmp"
+	"time"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
@@ -81,7 +83,11 @@ type CallMsg interface{ callMsg() }
 
 // RequestWritten says that the request has reached the server (process: write(2) accepted it; HTTP: the connection accepted its
 // first byte).
-type RequestWritten struct{ Seq uint64 }
+type RequestWritten struct {
+	Seq   uint64
+	Taken time.Time     // when the call left the pool's queue
+	Route *status.Route // the connection; nil = the gateway itself executes the call
+}
 
 // Progress carries the server's notifications/progress frame, with the gateway's own progress token.
 type Progress struct {
@@ -123,6 +129,7 @@ type ServerRequestResult struct {
 type Done struct {
 	Seq   uint64
 	Frame protocol.Frame
+	At    time.Time // when the response arrived; zero = now
 }
 
 // Failed carries a gateway error in place of the server's response. It ends the call.

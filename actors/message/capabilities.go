@@ -63,6 +63,23 @@ func (c CapabilitySet) In(version string) CapabilitySet {
 	return c
 }
 
+// Clients returns which clients have exactly this set, in plain words for operators.
+func (c CapabilitySet) Clients() string {
+	if c&CanAll == CanAll {
+		return "clients that answer every kind of request"
+	}
+	var kinds []string
+	for i, kind := range [...]string{"forms", "URLs", "sampling", "sampling with tools", "roots"} {
+		if c&(1<<i) != 0 {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return "clients that answer no requests"
+	}
+	return "clients that answer " + strings.Join(kinds, ", ")
+}
+
 // Capabilities returns the raw JSON object that declares the set to a legacy server.
 func (c CapabilitySet) Capabilities() []byte { return c.declare(`"roots":{"listChanged":true}`) }
 

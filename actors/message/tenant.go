@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
@@ -35,6 +36,31 @@ func (t *Tenant) Fits(server *config.Server) bool {
 		return false
 	}
 	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
+}
+
+// Description returns whose connections they are, in plain words for operators, and "" for nil.
+func (t *Tenant) Description() string {
+	if t == nil {
+		return ""
+	}
+	who := identity.IDIn(t.Who)
+	text := "clients that sent the same headers"
+	switch {
+	case t.Client != "" && who != "":
+		text = "one session of " + who
+	case t.Client != "":
+		text = "one session"
+	case t.Isolation == "principal" && who != "":
+		text = who + " (principal)"
+	case t.Isolation == "principal":
+		text = "all clients, which are not authenticated"
+	case t.Lane != "":
+		text = identity.IDIn(t.Lane)
+	}
+	if t.Lane != "" {
+		text += ", its own login"
+	}
+	return text
 }
 
 // ConnectionOwner identifies the connections on which a client subscribes, and the class of connection to open if there is

@@ -91,7 +91,7 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 				out = append(out, kernel.WakeAfter(keepIndex, indexDue{}))
 			}
 		}
-		out = append(out, kernel.Tell(m.Call.Holder, message.RequestWritten{Seq: m.Call.Seq}), kernel.Act(run{s.number, m.Request, s.snapshot}))
+		out = append(out, kernel.Tell(m.Call.Holder, message.RequestWritten{Seq: m.Call.Seq, Taken: now}), kernel.Act(run{s.number, m.Request, s.snapshot}))
 	}
 	return s.setQueueTimer(waitAtMost, out)
 }
@@ -141,7 +141,7 @@ func (s *state) ran(now time.Time, m ran, out []kernel.Effect) []kernel.Effect {
 		if m.fault != nil {
 			out = append(out, failed(d, m.fault))
 		} else {
-			out = append(out, kernel.Tell(d.Call.Holder, message.Done{Seq: d.Call.Seq, Frame: m.frame}))
+			out = append(out, kernel.Tell(d.Call.Holder, message.Done{Seq: d.Call.Seq, Frame: m.frame, At: now}))
 		}
 	}
 	return s.pump(now, out)

@@ -62,7 +62,7 @@ func (s *state) sendTo(now time.Time, conn *connection, q queued, out []kernel.E
 	if q.Request.Trace != nil {
 		out = append(out, kernel.Act(traced{q.Request.Trace, now, now.Sub(q.since)}))
 	}
-	send := message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: conn.ref}
+	send := message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: conn.ref, Taken: now}
 	if q.broken != nil {
 		send.Reached = q.broken.Reached
 	}

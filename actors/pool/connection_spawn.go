@@ -50,7 +50,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	return append(out, kernel.Act(spawn{
 		login:  key,
 		server: s.backendConfig(conn.replica), entry: withTenantHeaders(conn, entry), own: own, member: s.memberOf(conn), replica: conn.replica, number: conn.number, announce: conn.announces, catalog: conn.main, legacy: conn.legacy,
-		known: s.replicas.eras.known[eraIdentity(s.server, conn.replica)], before: before,
+		known: s.replicas.eras.known[eraIdentity(s.server, conn.replica)], before: before, whose: conn.tenant.Description(),
 	}))
 }
 
@@ -74,7 +74,7 @@ func logOf(log *slog.Logger, a spawn) *slog.Logger {
 
 // spawn starts a backend as a child. The state receives the backend's reference before any message from the backend.
 func (p *pool) spawn(self kernel.Self, a spawn) {
-	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
+	name := fmt.Sprintf("%d.%d", a.replica, a.number)
 	opener := p.Open
 	switch {
 	case a.entry.Embedded != 0 && p.Embedded != nil:
@@ -83,8 +83,8 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 		opener = p.openAs(p.credentials(self, a))
 	}
 	open, transport := opener(a.entry, a.own)
-	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.redactEvents(open), Transport: transport, Links: p.Links,
+	ref := backend.Spawn(self, "backend/"+name, backend.Options{
+		Name: name, Whose: a.whose, Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.redactEvents(open), Transport: transport, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: logOf(p.Log, a), Seed: p.Seed + uint64(a.number),
 	})

@@ -94,6 +94,7 @@ type (
 		legacy   bool // only the legacy era is used
 		known    message.KnownEra
 		login    message.LoginKey // Entry "" = the gateway does not log in there
+		whose    string           // the only client or principal that it serves, for operators; "" = several
 		before   uint64           // number of main connections that this replica has had; 0 for a connection that is not main
 	}
 	waited struct{ d time.Duration } // a call left the queue after d

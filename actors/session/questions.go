@@ -30,6 +30,16 @@ func (q *questions) add(asked question) (id uint64) {
 	return q.last
 }
 
+// texts returns the texts of a call's questions, oldest first.
+func (q *questions) texts(seq uint64) (texts []string) {
+	for _, id := range kernel.SortedKeys(q.open) {
+		if asked := q.open[id]; asked.seq == seq {
+			texts = append(texts, asked.text)
+		}
+	}
+	return texts
+}
+
 // take removes and returns the question with that id.
 func (q *questions) take(id uint64) (question, bool) {
 	taken, ok := q.open[id]
@@ -42,6 +52,7 @@ type question struct {
 	seq  uint64 // the call it belongs to
 	key  uint64 // the backend's number for it
 	from kernel.Reference
+	text string // what the client has not done, for operators
 }
 
 // ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is
@@ -60,7 +71,7 @@ func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerReques
 	if m.Frame.Method == protocol.MethodRootsList {
 		put(&s.questions.rootsPools, h.Upstream.Name, h.Upstream.Pool)
 	}
-	number := s.questions.add(question{m.Seq, m.Key, m.From})
+	number := s.questions.add(question{m.Seq, m.Key, m.From, clientcalls.WaitsFor(&m.Frame)})
 	s.calls.Change(now, h, call.Asked{})
 	id := strconv.AppendUint(nil, number, 10)
 	edits := admission.PublicTask([]rawjson.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)

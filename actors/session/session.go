@@ -126,6 +126,8 @@ func (s *session) Act(self kernel.Self, act any) {
 		a.Count(s.Metrics, s.Log)
 	case clientcalls.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
+	case clientcalls.CallRefused:
+		a.Store(s.Metrics, shortID(s.ID))
 	case clientcalls.Audited:
 		s.commitAudit(self, a)
 	case push:

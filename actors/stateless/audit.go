@@ -19,9 +19,12 @@ func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []ker
 
 // refusedItem is like refused, for a request that names an item. denied says what the policy denied; nil = nothing.
 func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
+	client := s.memo.clientName(x.Params.MetaClientInfo.Of(x.Frame.Raw))
+	out = append(out, clientcalls.Refused(x, client, protocol.Version20260728, f, denied))
 	first := len(out)
-	out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: f}))
-	return s.calls.AuditRefused(m.Exchange, m.View.Project, f, denied, first, out)
+	out = append(out, kernel.Act(reply.Refuse{X: x, Fault: f}))
+	return s.calls.AuditRefused(x, m.View.Project, f, denied, first, out)
 }
 
 // note hands a record to the audit log, which sends the replies that wait for it.

@@ -198,3 +198,12 @@ func invalidQuestionFault(v *heldCall) *protocol.Fault {
 func tooLargeFault(v *heldCall) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's requestState is too large to pass on"}
 }
+
+// waits returns what the client of a parked call has not done, for operators.
+func (s *state) waits(v *heldCall) (texts []string) {
+	for _, key := range s.questionKeys(v) {
+		frame := v.questions[key].Frame
+		texts = append(texts, clientcalls.WaitsFor(&frame))
+	}
+	return texts
+}

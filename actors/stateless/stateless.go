@@ -94,6 +94,8 @@ func (d *stateless) Act(self kernel.Self, act any) {
 		a.X.OnGone(func() { me.Tell(reply.Departed{Seq: a.Seq, X: a.X}) })
 	case admission.Denied:
 		a.Count(d.Metrics, d.Log)
+	case clientcalls.CallRefused:
+		a.Store(d.Metrics, "desk")
 	case clientcalls.CallOutcome:
 		m := d.meters[a.Server]
 		if m == nil {

@@ -179,5 +179,5 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // report returns the calls for the status.
 func (s *state) report() message.SessionReport {
-	return message.SessionReport{Calls: s.calls.Report("desk", func(v *heldCall) string { return message.NameOf(v.who) })}
+	return message.SessionReport{Calls: s.calls.Report("desk", func(v *heldCall) string { return message.NameOf(v.who) }, s.waits)}
 }

@@ -3,11 +3,10 @@ package status
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 )
 
@@ -24,7 +23,7 @@ type FinishedCall struct {
 	Number  uint64    `json:"number"` // increasing, in the order in which calls end
 	Session string    `json:"session"`
 	Client  string    `json:"client,omitempty"` // name and version
-	Server  string    `json:"server"`           // empty = no server: the item is unknown
+	Server  string    `json:"server"`           // empty = the gateway refused the request before it chose a server, for example an unknown name
 	Method  string    `json:"method"`
 	Item    string    `json:"item,omitempty"`   // name or URI as the server defines it
 	Public  string    `json:"public,omitempty"` // the public name; empty = unknown
@@ -33,15 +32,15 @@ type FinishedCall struct {
 	Seconds float64   `json:"seconds"` // time from arrival to answer
 
 	Who     string `json:"who,omitempty"`     // name of the principal; empty = no authentication
-	Backend string `json:"backend,omitempty"` // connection that carried the call, as <replica>.<incarnation>; empty = none, or unknown
+	Backend string `json:"backend,omitempty"` // Backend.Name of the connection that carried the call; empty = none, or unknown
 	Version string `json:"version,omitempty"` // protocol version of the client
 	Peer    string `json:"peer,omitempty"`    // protocol version of the server on that connection
 	Code    string `json:"code,omitempty"`    // name of the gateway's error, or number of the server's; empty = a result
-	Error   string `json:"error,omitempty"`   // the first bytes of the error's text
+	Error   string `json:"error,omitempty"`   // the first bytes of the error's text; never that of a result with isError
 	In      int64  `json:"in,omitempty"`      // bytes of the request
-	Out     int64  `json:"out,omitempty"`     // bytes of the answer
+	Out     int64  `json:"out,omitempty"`     // bytes of the server's answer
 
-	Taken    time.Time `json:"taken,omitzero"`    // when the call left the queue for Backend
+	Taken    time.Time `json:"taken,omitzero"`    // when the call left the queue
 	Written  time.Time `json:"written,omitzero"`  // when the request reached the server
 	Asked    time.Time `json:"asked,omitzero"`    // when the server first sent a request to the client
 	Answered time.Time `json:"answered,omitzero"` // when the server's answer arrived
@@ -50,27 +49,19 @@ type FinishedCall struct {
 // Failed reports whether the caller got an error, or a result with isError.
 func (f FinishedCall) Failed() bool { return f.Outcome != OutcomeOK.String() }
 
-// Ended describes a call that has just ended.
-type Ended struct {
-	Session string // short id for display
-	Client  string // name and version
-	Method  protocol.Method
-	Item    string // must not refer to a frame's memory
-	Public  string // must not refer to a frame's memory
-	Outcome Outcome
-	Began   time.Time
-	Took    time.Duration
-
-	Sent    time.Time      // when the request was written to the server; zero = it was not
-	Version string         // protocol version of the client
-	Code    int            // JSON-RPC error code of the server's answer; 0 = a result, or no answer
-	Trace   *trace.Request // nil = the request is not sampled
-}
-
-// kept is a stored Ended with its number. The server's name is that of the ServerMetrics.
+// kept is a stored call: an Ended without what calls do not need to be shown, in as few bytes as possible.
 type kept struct {
-	number uint64
-	Ended
+	number                          uint64
+	session, client, who, version   string
+	item, public                    string
+	route                           *Route
+	failure                         *Failure
+	began                           time.Time
+	took                            time.Duration
+	taken, written, asked, answered Moment
+	in, out                         int64
+	method                          protocol.Method
+	outcome                         Outcome
 }
 
 // finished stores calls of a server. Its rings grow with use, up to maxFinished and maxFailed calls.
@@ -80,19 +71,23 @@ type finished struct {
 	failed callRing
 }
 
-// callRing is a ring buffer of the last calls. Its capacity is the argument most of add.
+// callRing is a ring buffer of the last calls. Its capacity is the argument most of next.
 type callRing struct {
-	calls []kept
-	next  int // index of the next entry to overwrite when full
+	calls  []kept
+	oldest int // index of the next entry to overwrite when full
 }
 
-func (r *callRing) add(call kept, most int) {
+// next returns the entry for the next call.
+func (r *callRing) next(most int) *kept {
 	if len(r.calls) < most {
-		r.calls = append(r.calls, call)
-		return
+		r.calls = append(r.calls, kept{})
+		return &r.calls[len(r.calls)-1]
 	}
-	r.calls[r.next] = call
-	r.next = (r.next + 1) % most
+	i := r.oldest
+	if r.oldest++; r.oldest == most {
+		r.oldest = 0
+	}
+	return &r.calls[i]
 }
 
 // Ended counts and stores a call.
@@ -102,14 +97,31 @@ func (s *ServerMetrics) Ended(e Ended) {
 	if s.all.observer != nil {
 		s.all.observer.CallEnded(s.name, e)
 	}
-	e.Item, e.Public, e.Trace = cutItem(e.Item), cutItem(e.Public), nil
-	s.finished.mu.Lock()
-	defer s.finished.mu.Unlock()
-	call := kept{s.all.ended.Add(1), e} // with the lock, so that Finished misses no call
-	s.finished.newest.add(call, maxFinished)
+	s.finished.add(&s.all.ended, &e)
+}
+
+// Refused stores a request that the gateway refused before it chose a server. It is counted elsewhere.
+func (m *Metrics) Refused(e Ended) { m.refused.add(&m.ended, &e) }
+
+// add stores a call under the next number.
+func (f *finished) add(last *atomic.Uint64, e *Ended) {
+	f.mu.Lock()
+	call := f.newest.next(maxFinished)
+	call.set(last.Add(1), e) // with the lock, so that Finished misses no call
 	if e.Outcome != OutcomeOK {
-		s.finished.failed.add(call, maxFailed)
+		*f.failed.next(maxFailed) = *call
 	}
+	f.mu.Unlock()
+}
+
+func (k *kept) set(number uint64, e *Ended) {
+	k.number = number
+	k.session, k.client, k.who, k.version = e.Session, e.Client, e.Who, e.Version
+	k.item, k.public = cutItem(e.Item), cutItem(e.Public)
+	k.route, k.failure = e.Route, e.Failure
+	k.began, k.took = e.Began, e.Took
+	k.taken, k.written, k.asked, k.answered = e.Taken, MomentOf(e.Began, e.Sent), e.Asked, e.Answered
+	k.in, k.out, k.method, k.outcome = e.In, e.Out, e.Method, e.Outcome
 }
 
 // cutItem truncates a name or URI.
@@ -117,11 +129,27 @@ func cutItem(s string) string {
 	if len(s) <= maxFinishedItem {
 		return s
 	}
-	return strings.ToValidUTF8(strings.Clone(s[:maxFinishedItem]), "") + "…"
+	return Cut(s, maxFinishedItem)
 }
 
-// Finished returns stored calls with a number above after, ordered by number, of one server or, with "", of all
-// servers.
+// call returns the call as it is shown.
+func (k *kept) call(server string) FinishedCall {
+	f := FinishedCall{
+		Number: k.number, Session: k.session, Client: k.client, Server: server, Method: k.method.String(), Item: k.item, Public: k.public,
+		Outcome: k.outcome.String(), Began: k.began, Seconds: k.took.Seconds(), Who: k.who, Version: k.version, In: k.in, Out: k.out,
+		Taken: k.taken.In(k.began), Written: k.written.In(k.began), Asked: k.asked.In(k.began), Answered: k.answered.In(k.began),
+	}
+	if k.route != nil {
+		f.Backend, f.Peer = k.route.Backend, k.route.Protocol
+	}
+	if k.failure != nil {
+		f.Code, f.Error = k.failure.Code, k.failure.Text
+	}
+	return f
+}
+
+// Finished returns stored calls with a number above after, ordered by number, of one server or, with "", of all servers
+// and those that no server got.
 func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
 	last := m.ended.Load() // the calls up to this number are stored, or will be before their server is unlocked
 	m.mu.RLock()
@@ -134,23 +162,23 @@ func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
 	m.mu.RUnlock()
 	out := []FinishedCall{} // an empty list in JSON is [], not null
 	for _, s := range servers {
-		out = s.finishedAfter(after, out)
+		out = s.finished.after(s.name, after, out)
+	}
+	if server == "" {
+		out = m.refused.after("", after, out)
 	}
 	out = slices.DeleteFunc(out, func(f FinishedCall) bool { return f.Number > last }) // calls with lower numbers may have been missed
 	slices.SortFunc(out, func(a, b FinishedCall) int { return cmp.Compare(a.Number, b.Number) })
 	return slices.CompactFunc(out, func(a, b FinishedCall) bool { return a.Number == b.Number }) // a failed call may be in both rings
 }
 
-func (s *ServerMetrics) finishedAfter(after uint64, out []FinishedCall) []FinishedCall {
-	s.finished.mu.Lock()
-	defer s.finished.mu.Unlock()
-	for _, ring := range []*callRing{&s.finished.newest, &s.finished.failed} {
-		for _, c := range ring.calls {
-			if c.number > after {
-				out = append(out, FinishedCall{
-					Number: c.number, Session: c.Session, Client: c.Client, Server: s.name, Method: c.Method.String(), Item: c.Item, Public: c.Public,
-					Outcome: c.Outcome.String(), Began: c.Began, Seconds: c.Took.Seconds(),
-				})
+func (f *finished) after(server string, after uint64, out []FinishedCall) []FinishedCall {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, ring := range []*callRing{&f.newest, &f.failed} {
+		for i := range ring.calls {
+			if c := &ring.calls[i]; c.number > after {
+				out = append(out, c.call(server))
 			}
 		}
 	}

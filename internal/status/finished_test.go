@@ -42,10 +42,57 @@ func TestFinishedCalls(t *testing.T) {
 	}
 }
 
+// A stored call has all facts that are known about it.
+func TestFactsOfFinishedCalls(t *testing.T) {
+	m := NewMetrics()
+	began := time.Unix(100, 0)
+	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
+	m.Server("files").Ended(Ended{
+		Session: "a", Client: "agent 2", Who: "ci", Method: protocol.MethodToolsCall, Item: "read", Public: "files_read", Outcome: OutcomeError, Began: began, Took: 9 * time.Millisecond,
+		Taken: MomentOf(began, began), Sent: at(2), Asked: MomentOf(began, at(3)), Answered: MomentOf(began, at(8)), In: 120, Out: 4100,
+		Route: &Route{"0.2", "2025-11-25"}, Version: "2026-07-28", Code: -32602, Failure: &Failure{"-32602", "no such file"},
+	})
+	want := FinishedCall{
+		Number: 1, Session: "a", Client: "agent 2", Who: "ci", Server: "files", Method: "tools/call", Item: "read", Public: "files_read", Outcome: "error", Began: began, Seconds: 0.009,
+		Taken: began, Written: at(2), Asked: at(3), Answered: at(8), In: 120, Out: 4100, Backend: "0.2", Peer: "2025-11-25", Version: "2026-07-28", Code: "-32602", Error: "no such file",
+	}
+	if got := m.Finished("files", 0); len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Requests that no server got are stored apart from the servers' calls, and their number is limited too.
+func TestRefusedRequests(t *testing.T) {
+	m := NewMetrics()
+	m.Server("files").Ended(Ended{Item: "read", Outcome: OutcomeOK})
+	for range 10000 {
+		m.Refused(Ended{Public: strings.Repeat("x", 1000), Outcome: OutcomeFailed, Failure: &Failure{Code: "TOOL_NOT_FOUND"}})
+	}
+	all := m.Finished("", 0)
+	if len(all) != maxFinished+1 || all[0].Server != "files" || all[1].Server != "" || all[1].Code != "TOOL_NOT_FOUND" || len(all[1].Public) != maxFinishedItem+len("…") {
+		t.Errorf("%d calls, the first are %+v", len(all), all[:2])
+	}
+	if of := m.Finished("files", 0); len(of) != 1 {
+		t.Errorf("%d calls of the server", len(of))
+	}
+}
+
 func BenchmarkEnded(b *testing.B) {
 	s := NewMetrics().Server("files")
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Ended(Ended{Session: "a", Method: protocol.MethodToolsCall, Item: "read", Outcome: OutcomeOK, Took: time.Millisecond})
+	}
+}
+
+// BenchmarkEndedWithFacts measures a call as it is on the way to a server.
+func BenchmarkEndedWithFacts(b *testing.B) {
+	s := NewMetrics().Server("files")
+	route, began := &Route{"0.1", "2025-11-25"}, time.Now()
+	sent := began.Add(time.Microsecond)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Ended(Ended{Session: "a", Client: "agent 2", Who: "ci", Method: protocol.MethodToolsCall, Item: "read", Public: "files_read", Outcome: OutcomeOK, Began: began, Took: time.Millisecond,
+			Taken: MomentOf(began, sent), Sent: sent, Answered: MomentOf(began, sent), In: 120, Out: 4100, Route: route, Version: "2026-07-28"})
 	}
 }

@@ -34,6 +34,7 @@ type Metrics struct {
 	notifications [maxMethods][deliveries]atomic.Uint64
 	bytes         [sides][directions]atomic.Uint64
 	ended         atomic.Uint64 // number of the last finished call
+	refused       finished      // requests that no server got
 	deniedLines   deniedLines
 	observer      Observer // nil = none
 	operations    *Operations

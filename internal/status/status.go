@@ -110,6 +110,7 @@ type Server struct {
 // Backend is the state of one connection to a server.
 type Backend struct {
 	Server      string    `json:"server"`
+	Name        string    `json:"name,omitempty"` // <replica>.<number>; unique among the server's connections since the gateway started
 	Replica     int       `json:"replica"`
 	Member      string    `json:"member,omitempty"` // in a group: the entry of mcpServers that it belongs to
 	Catalog     bool      `json:"catalog"`          // lists the server's items; other connections carry calls of one class of clients
