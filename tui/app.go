@@ -54,7 +54,8 @@ type App struct {
 	paused  *Picture // the newest Picture while the screen is paused; nil = not paused
 
 	pausedAt time.Time
-	window   int // index in windows
+	window   int      // index in windows
+	samples  []sample // of the metrics view
 	prompting
 	details
 	flash       string
@@ -184,13 +185,12 @@ func (a *App) take(p *Picture) {
 		a.paused = p
 		return
 	}
-	if p.Window != a.window {
-		copied := *p
-		copied.Window = a.window
-		p = &copied
-	}
-	a.picture = p
-	a.view().show(p, a.now())
+	copied := *p
+	copied.Window = a.window
+	a.samples = sampled(a.samples, p.Metrics, p.Now)
+	copied.samples = a.samples
+	a.picture = &copied
+	a.view().show(a.picture, a.now())
 }
 
 // widen computes rates over the next longer or shorter window.

@@ -54,6 +54,7 @@ func TestScreens(t *testing.T) {
 		{"logs-of-issues", ":servers<enter>l"},
 		{"projects", ":projects<enter>"},
 		{"metrics", ":metrics<enter>"},
+		{"metrics-all", ":metrics<enter><ctrl-w>"},
 		{"help", "?"},
 		{"command", ":res<tab>"},
 		{"no-such-view", ":nothing<enter>"},

@@ -15,6 +15,8 @@ type Picture struct {
 	past
 	Window int // index in windows of the time over which rates are computed
 
+	samples []sample // of Metrics, oldest first
+
 	Lost  error     // why the gateway does not respond, or nil; if set, the other fields are from its last response
 	Since time.Time // when it stopped responding
 }

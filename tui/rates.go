@@ -101,6 +101,9 @@ func rate(perSecond float64) string {
 
 // rateCells returns the cells CALLS/S, ERR and P95 of a server.
 func rateCells(p *Picture, server string) []Cell {
+	if p.series("") == nil {
+		return []Cell{none(), none(), none()}
+	}
 	t := p.totals(server, p.window())
 	calls := Cell{Text: strings.TrimSpace(rate(t.PerSecond()) + " " + p.spark(server, callsOf)), Number: t.PerSecond()}
 	if t.Calls == 0 {
@@ -160,8 +163,12 @@ func queuedFor(s *status.Series, now time.Time) int {
 
 // ratesLine returns the rates of a server, or of the gateway if server is "".
 func ratesLine(p *Picture, server string) line {
-	t := p.totals(server, p.window())
 	var l line
+	if p.series("") == nil {
+		l.hint("no rates are known yet")
+		return l
+	}
+	t := p.totals(server, p.window())
 	l.hint("calls/s over " + windowName(p.window()) + " ")
 	l.add(Plain, rate(t.PerSecond())+" ")
 	l.add(Good, p.spark(server, callsOf))

@@ -1,55 +1,86 @@
 package tui
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// metricsKind shows the samples of /metrics, one per row.
+// metricsKind shows the series of /metrics, one per row. A histogram is one row. Those of the Go runtime and the process
+// are shown with all columns only.
 var metricsKind = &Kind{
-	Name:    "metrics",
-	Columns: []Column{{Name: "METRIC", Sort: 'N'}, {Name: "VALUE", Sort: 'V', Right: true}, {Name: "LABELS", Flex: true}},
+	Name: "metrics",
+	Columns: []Column{{Name: "METRIC", Sort: 'N'}, {Name: "NOW", Sort: 'V', Right: true}, {Name: "PER S", Sort: 'P', Right: true}, {Name: "5 MIN", Wide: true, Spare: true},
+		{Name: "QUANTILES", Wide: true, Spare: true}, {Name: "LABELS", Flex: true}},
 	Rows: func(p *Picture) []Row {
-		var rows []Row
-		for line := range strings.Lines(p.Metrics) {
-			if r, ok := metricRow(strings.TrimSpace(line)); ok {
-				rows = append(rows, r)
-			}
+		all := parseMetrics(p.Metrics)
+		rows := make([]Row, len(all))
+		for i := range all {
+			rows[i] = metricRow(&all[i], p.samples, p.Now)
 		}
 		return rows
 	},
 }
 
-// metricRow parses a line of the Prometheus text format, name{labels} value. It skips comments and histogram buckets.
-func metricRow(line string) (Row, bool) {
-	at := strings.LastIndexByte(line, ' ')
-	if at < 0 || strings.HasPrefix(line, "#") {
-		return Row{}, false
+func metricRow(m *metric, samples []sample, now time.Time) Row {
+	value := strconv.FormatFloat(m.value, 'g', 6, 64)
+	per, quantiles := none(), m.quantiles()
+	if rise, known := m.perSecond(samples, now); known {
+		per = Cell{Text: rate(rise), Number: rise}
 	}
-	name, labels, _ := strings.Cut(line[:at], "{")
-	if strings.HasSuffix(name, "_bucket") {
-		return Row{}, false
-	}
-	value, err := strconv.ParseFloat(line[at+1:], 64)
-	if err != nil {
-		return Row{}, false
-	}
-	labels = strings.TrimSuffix(labels, "}")
+	values := shownLabels(m.labels)
 	return Row{
-		ID: line[:at], Server: label(labels, "server"),
-		Cells: []Cell{text(name), {Text: strconv.FormatFloat(value, 'g', 6, 64), Number: value, Trend: true}, text(strings.ReplaceAll(labels, ",", " "))},
+		ID: m.id(), Server: serverLabel(m.labels), Extra: strings.HasPrefix(m.name, "go_") || strings.HasPrefix(m.name, "process_"), Copy: m.id(),
+		Cells: []Cell{text(m.name), {Text: value, Number: m.value, Trend: true}, per, {Text: m.history(samples)}, text(quantiles), text(values)},
 		Detail: func() []Field {
-			return fields(Field{"metric", name}, Field{"value", line[at+1:]}, Field{"labels", strings.ReplaceAll(labels, ",", "\n")})
+			all := []Field{{"metric", m.name}, {"type", m.kind}, {"value", value}, {"per second", strings.TrimPrefix(per.Text, "–")}, {"quantiles", quantiles}, {"labels", strings.ReplaceAll(m.labels, ",", "\n")}}
+			for _, b := range m.buckets {
+				all = append(all, Field{"up to " + strconv.FormatFloat(b.bound, 'g', 6, 64), strconv.FormatFloat(b.count, 'g', 12, 64)})
+			}
+			return fields(all...)
 		},
-	}, true
+	}
 }
 
-// label returns the value of a label, or "". It does not decode escape sequences.
-func label(labels, name string) string {
-	_, rest, ok := strings.Cut(","+labels, ","+name+`="`)
-	if !ok {
+// shownLabels returns the values of labels, and the names of those that are not obvious.
+func shownLabels(labels string) string {
+	var parts []string
+	for one := range strings.SplitSeq(labels, `",`) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(one, `"`), `="`)
+		switch {
+		case !ok:
+			parts = append(parts, one)
+		case name == "server" || name == "method" || name == "outcome" || name == "kind":
+			parts = append(parts, value)
+		default:
+			parts = append(parts, name+"="+value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// serverLabel returns the server that labels name, or "".
+func serverLabel(labels string) string {
+	if server := label(labels, "server"); server != "" {
+		return server
+	}
+	return label(labels, "goblin_server_name")
+}
+
+// quantiles returns the quantiles of a histogram: "p50 1.2ms p95 4.1ms p99 18ms".
+func (m *metric) quantiles() string {
+	if math.IsNaN(m.quantile(.5)) {
 		return ""
 	}
-	value, _, _ := strings.Cut(rest, `"`)
-	return value
+	var parts []string
+	for _, q := range []float64{.5, .95, .99} {
+		value := strconv.FormatFloat(m.quantile(q), 'g', 3, 64)
+		if strings.HasSuffix(m.name, "_seconds") {
+			value = short(time.Duration(m.quantile(q) * 1e9))
+		}
+		parts = append(parts, fmt.Sprintf("p%.0f %s", q*100, value))
+	}
+	return strings.Join(parts, " ")
 }

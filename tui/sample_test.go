@@ -172,8 +172,12 @@ func sampleEvents() []status.Event {
 const sampleMetrics = `# TYPE goblin_calls_total counter
 goblin_calls_total{server="files",method="tools/call",outcome="ok"} 20311
 goblin_calls_total{server="github",method="tools/call",outcome="error"} 12
+# TYPE goblin_call_seconds histogram
 goblin_call_seconds_bucket{server="files",method="tools/call",le="0.001"} 19000
+goblin_call_seconds_bucket{server="files",method="tools/call",le="0.01"} 20300
+goblin_call_seconds_bucket{server="files",method="tools/call",le="+Inf"} 20311
 goblin_call_seconds_count{server="files",method="tools/call"} 20311
+# TYPE goblin_in_flight gauge
 goblin_in_flight{server="github"} 2
 go_goroutines 88
 `

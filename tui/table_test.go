@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -137,20 +138,57 @@ func TestWaitsFor(t *testing.T) {
 	}
 }
 
-func TestMetricRows(t *testing.T) {
-	for _, c := range []struct{ line, server, value string }{
-		{`goblin_in_flight{server="files"} 3`, "files", "3"},
-		{`go_goroutines 88`, "", "88"},
-		{`x{kind="a",server="b c"} 1e+06`, "b c", "1e+06"},
-		{`# TYPE x counter`, "", ""},
-		{`x_bucket{le="1"} 3`, "", ""},
-		{`nonsense`, "", ""},
-		{`x{ NaNa`, "", ""},
+func TestParseMetrics(t *testing.T) {
+	for _, c := range []struct{ page, want string }{
+		{`goblin_in_flight{server="files"} 3`, `goblin_in_flight{server="files"} 3`},
+		{`go_goroutines 88`, `go_goroutines{} 88`},
+		{`x{kind="a",server="b c"} 1e+06`, `x{kind="a",server="b c"} 1e+06`},
+		{"# TYPE x counter\n# HELP x y", ""},
+		{`nonsense`, ""},
+		{`x{ NaNa`, ""},
+		{"# TYPE x histogram\nx_bucket{le=\"1\"} 3 # {trace_id=\"a\"} 0.5\nx_bucket{le=\"+Inf\"} 4\nx_sum 5\nx_count 4", `x{} 4 [{1 3} {+Inf 4}]`},
+		{"x_count 4", `x_count{} 4`},
+		{"# TYPE x histogram\nx_bucket{a=\"b\",le=\"1\",c=\"d\"} 0\nx_count{a=\"b\",c=\"d\"} 0", `x{a="b",c="d"} 0 [{1 0}]`},
 	} {
-		r, ok := metricRow(c.line)
-		if ok != (c.value != "") || ok && (r.Server != c.server || r.Cells[1].Text != c.value) {
-			t.Errorf("metricRow(%q) = %+v, %v; want %q of %q", c.line, r.Cells, ok, c.value, c.server)
+		var got []string
+		for _, m := range parseMetrics(c.page) {
+			one := fmt.Sprintf("%s %g", m.id(), m.value)
+			if m.buckets != nil {
+				one += fmt.Sprint(" ", m.buckets)
+			}
+			got = append(got, one)
 		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("parseMetrics(%q) = %q, want %q", c.page, got, c.want)
+		}
+	}
+}
+
+// A counter has its growth per second, a gauge has none, and a histogram has quantiles.
+func TestMetricRates(t *testing.T) {
+	page := func(calls int) string {
+		return fmt.Sprintf("# TYPE c counter\nc %d\n# TYPE g gauge\ng %d\n# TYPE h_seconds histogram\nh_seconds_bucket{le=\"0.01\"} 50\nh_seconds_bucket{le=\"0.1\"} 100\nh_seconds_bucket{le=\"+Inf\"} 100\nh_seconds_count 100\n", calls, calls)
+	}
+	var all []sample
+	for i := range 10 {
+		all = sampled(all, page(i*50), noon.Add(time.Duration(i)*samplePause))
+		all = sampled(all, page(i*50), noon.Add(time.Duration(i)*samplePause+time.Second))
+	}
+	if len(all) != 10 {
+		t.Errorf("%d samples, want one every five seconds", len(all))
+	}
+	p := noPicture()
+	p.Metrics, p.samples, p.Now = page(450), all, noon.Add(9*samplePause)
+	var got []string
+	for _, r := range metricsKind.Rows(p) {
+		got = append(got, fmt.Sprint(r.Cells[0].Text, " ", r.Cells[2].Text, " ", r.Cells[3].Text, " ", r.Cells[4].Text))
+	}
+	want := []string{"c 10 █████████ ", "g – ▁▂▃▃▄▅▆▆▇█ ", "h_seconds 0 ▁▁▁▁▁▁▁▁▁ p50 10ms p95 91ms p99 98ms"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if all = sampled(all, page(9), noon.Add(time.Hour)); len(all) != 1 {
+		t.Errorf("%d samples after an hour without the view", len(all))
 	}
 }
 
