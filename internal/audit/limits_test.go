@@ -339,6 +339,18 @@ func TestRefusingThreshold(t *testing.T) {
 	}
 }
 
+// A record whose replies wait for the disk counts like any other.
+func TestRefusingThresholdUnderSyncEach(t *testing.T) {
+	l := New(options(t))
+	l.flags.Store(uint32(On|Each) | required)
+	for range maxBacklog / 2 {
+		l.Commit(callRecord(0), func() {})
+	}
+	if !l.Flags().Has(Refusing) {
+		t.Error("does not refuse at half of the backlog")
+	}
+}
+
 // Has requires all flags, not any.
 func TestFlagsHas(t *testing.T) {
 	for _, c := range []struct {

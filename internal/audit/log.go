@@ -158,7 +158,8 @@ func (l *Log) add(r Record, then func()) bool {
 		l.wake(l.wakeNow)
 	case len(l.waiting) == 1:
 		l.wake(l.wakeSoon)
-	case len(l.waiting) == maxBacklog/2:
+	}
+	if len(l.waiting) == maxBacklog/2 {
 		l.refuse(true)
 	}
 	return true

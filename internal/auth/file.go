@@ -23,7 +23,7 @@ const (
 
 // fileHead is the header of a new key file.
 const fileHead = `# API keys that may use this goblin-actor, one per line. Only a hash of each key is stored.
-# Maintained by "goblin-actor key new", "list" and "revoke"; you may also delete a line by hand. The format is a strict subset of YAML.
+# "goblin-actor key new" and "key revoke" change this file; you may also delete a line by hand. The format is a strict subset of YAML.
 `
 
 // ErrShared is wrapped by the error of Load if users other than the owner may read the file.

@@ -235,7 +235,11 @@ func (d *decoder) warnIgnored() {
 		case n == 1:
 			name += " of " + clip(one.servers[0])
 		case n > 1:
-			name += fmt.Sprintf(" of %s and %d other servers", clip(one.servers[0]), n-1)
+			others := "1 other server"
+			if n > 2 {
+				others = fmt.Sprintf("%d other servers", n-1)
+			}
+			name += fmt.Sprintf(" of %s and %s", clip(one.servers[0]), others)
 		}
 		names = append(names, name)
 	}

@@ -152,6 +152,9 @@ func (r *Redactor) Writer(w io.Writer) io.Writer { return &cutter{r, w} }
 
 // holds reports whether p may contain something to hide.
 func (r *Redactor) holds(p []byte) bool {
+	if r == nil {
+		return false
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.find == nil {

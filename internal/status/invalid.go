@@ -30,6 +30,9 @@ func (i Invalid) String() string {
 func InvalidWarnings(list []Invalid) (warnings []string) {
 	for i, t := range list {
 		if i == invalidShown {
+			if len(list)-i == 1 {
+				return append(warnings, "1 more tool has an invalid definition; run goblin-actor lint to list it")
+			}
 			return append(warnings, fmt.Sprintf("%d more tools have invalid definitions; run goblin-actor lint to list them", len(list)-i))
 		}
 		warnings = append(warnings, t.String())

@@ -117,7 +117,7 @@ func (s symptom) diagnose() (cause, fix string) {
 		return "the program writes its log to stdout, which is reserved for messages, or it is not an MCP server on stdio", "make the program log to stderr, or add its flag for stdio; " + byHand
 	case strings.Contains(s.reason, "refused initialize"):
 		return "the program is not an MCP server on stdio", "add its flag for stdio; " + byHand
-	case s.reason == "" || strings.Contains(s.reason, "startTimeout") || strings.HasPrefix(s.reason, "waits for "):
+	case s.reason == "" || strings.Contains(s.reason, "startTimeout") || strings.HasPrefix(s.reason, "waiting for "):
 		return "the program runs but does not answer: it may be downloading, or expect something other than MCP on stdin",
 			"if the program is slow, as on the first run of npx, raise `startTimeout` and --timeout; add an argument if it needs one, such as stdio; " + byHand
 	}

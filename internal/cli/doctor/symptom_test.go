@@ -3,7 +3,9 @@ package doctor
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 )
 
@@ -18,6 +20,17 @@ func TestExplainEncodings(t *testing.T) {
 		cause, fix := symptom{state: "waiting", reason: reason, server: config.Server{URLs: []string{"https://mcp.example.com/mcp"}}, command: []string{""}}.diagnose()
 		if !strings.Contains(cause, want[0]) || !strings.Contains(fix, want[1]) {
 			t.Errorf("%s:\n%s\n%s", reason, cause, fix)
+		}
+	}
+}
+
+// A process that is still starting when doctor's patience ends gets a cause and a fix.
+func TestExplainSlowProcess(t *testing.T) {
+	for _, phase := range []message.Phase{message.Connecting, message.Handshaking, message.Syncing} {
+		reason, _ := message.Starting(phase, 30*time.Second, "")
+		s := symptom{state: "connecting", reason: reason, server: config.Server{Name: "files", Command: "npx"}, command: []string{"npx"}}
+		if cause, fix := s.diagnose(); !strings.Contains(cause, "does not answer") || !strings.Contains(fix, "startTimeout") {
+			t.Errorf("%s: cause %q, fix %q", s.reason, cause, fix)
 		}
 	}
 }

@@ -190,7 +190,7 @@ func TestHTTPLinkHeaders(t *testing.T) {
 		send := func(ticket uint64, method, name string) http.Header {
 			frame := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s"}`, ticket, method)
 			l.Send(upstream.Outgoing{Ticket: ticket, Request: true, Method: method, Name: name, Frame: []byte(frame), Headers: []protocol.HeaderField{
-				{Name: "Mcp-Param-Region", Value: "us-west1"}, {Name: "Mcp Param", Value: "x"}, {Name: "Mcp-Param-Bad", Value: "a\r\nX: y"}}})
+				{Name: "Mcp-Param-Region", Value: "us-west1"}, {Name: "Mcp Param", Value: "x"}, {Name: "Mcp-Param-Bad", Value: "a\r\nX: y"}, {Name: "Traceparent", Value: "00-1-2-01"}}})
 			testEnd(r, ticket)
 			mu.Lock()
 			defer mu.Unlock()
@@ -210,7 +210,7 @@ func TestHTTPLinkHeaders(t *testing.T) {
 		l.SetVersion("2025-03-26")
 		check("2025-03-26", send(3, "tools/list", ""), map[string]string{"Mcp-Session-Id": "s-1", "Mcp-Protocol-Version": ""})
 		l.SetVersion("2025-11-25")
-		check("2025-11-25", send(4, "tools/call", "x"), map[string]string{"Mcp-Session-Id": "s-1", "Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": "", "Mcp-Name": "", "Mcp-Param-Region": ""})
+		check("2025-11-25", send(4, "tools/call", "x"), map[string]string{"Mcp-Session-Id": "s-1", "Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": "", "Mcp-Name": "", "Mcp-Param-Region": "", "Traceparent": "00-1-2-01"})
 		check("initialize again", send(5, "initialize", ""), map[string]string{"Mcp-Session-Id": "", "Mcp-Protocol-Version": ""})
 		l.SetVersion("2026-07-28")
 		check("2026-07-28", send(6, "tools/call", "grüße"), map[string]string{"Mcp-Session-Id": "", "Mcp-Protocol-Version": "2026-07-28",

@@ -214,7 +214,7 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 	default:
 		dst = append(dst, r.head.post...)
 	}
-	if r.head.modern() || r.lastEvent != "" {
+	if r.head.modern() || r.lastEvent != "" || len(r.headers) > 0 {
 		r.each(func(name, value string) { dst = appendField(dst, name, value) })
 	}
 	if r.authorization != "" {
