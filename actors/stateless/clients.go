@@ -6,10 +6,29 @@ import (
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 )
 
 // usage counts a client's calls in this actor.
-type usage struct{ inFlight, parked int }
+type usage struct {
+	inFlight, parked int
+	sharedBy         int // number of stateless sessions that share the client's limits
+}
+
+// newUsage returns the usage of a client that begins its first call with x. Requests over HTTP go to each stateless session in turn,
+// so a client's are distributed about evenly. Requests on stdio all go to this one.
+func (s *state) newUsage(x *downstream.Exchange) *usage {
+	if x.Origin.Stdio {
+		return &usage{sharedBy: 1}
+	}
+	return &usage{sharedBy: s.count}
+}
+
+// share returns this actor's share of the client's limit, rounded up. 0 = no limit.
+func (u *usage) share(limit int) int {
+	n := max(1, u.sharedBy)
+	return (limit + n - 1) / n
+}
 
 // evictParked ends the client's oldest parked call for which no request waits: the client may have dropped it, and the protocol has
 // no way to say so. It reports whether there was one.

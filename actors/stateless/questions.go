@@ -30,8 +30,8 @@ func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerReques
 			return append(out, kernel.Tell(m.From, message.ServerRequestResult{Key: m.Key, Result: answer}))
 		}
 	}
-	full, room := s.limits.ParkedPerClient, true
-	if v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
+	limit, room := s.limits.ParkedPerClient, true
+	if use := s.clients[v.caller.ClientKey]; v.round == 0 && limit > 0 && use.parked >= use.share(limit) {
 		out, room = s.evictParked(now, v.caller.ClientKey, out)
 	}
 	if !room {

@@ -154,7 +154,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	x := m.Exchange
 	caller := s.callerOf(m)
 	use := s.clients[caller.ClientKey] // nil = the client has no call
-	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
+	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= use.share(limit) {
 		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
 	if fault := s.calls.Unaudited(); fault != nil {
@@ -186,7 +186,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	v.Client = s.memo.clientName(caller.ClientInfo)
 	out = s.raiseLevel(x, out)
 	if use == nil {
-		use = &usage{}
+		use = s.newUsage(x)
 		s.clients[caller.ClientKey] = use
 	}
 	use.inFlight++

@@ -219,20 +219,39 @@ func TestCallsOfAClientAreLimited(t *testing.T) {
 	}
 }
 
-// Each of several actors gets its share of a client's limits, rounded up, so that together they permit at least the limit.
+// Each of several actors gets its share of a client's limits, rounded up, so that together they permit at least the limit. Requests
+// on stdio all go to one actor, which permits the whole limit.
 func TestShareOfLimits(t *testing.T) {
-	for _, c := range []struct{ limit, desks, want int }{{0, 4, 0}, {1, 4, 1}, {4, 4, 1}, {5, 4, 2}, {8, 4, 2}, {9, 4, 3}, {7, 1, 7}, {7, 0, 7}, {64, 16, 4}} {
-		if got := share(c.limit, c.desks); got != c.want {
-			t.Errorf("share(%d, %d) = %d, want %d", c.limit, c.desks, got, c.want)
+	for _, c := range []struct{ limit, actors, want int }{{0, 4, 0}, {1, 4, 1}, {4, 4, 1}, {5, 4, 2}, {8, 4, 2}, {9, 4, 3}, {7, 1, 7}, {7, 0, 7}, {64, 16, 4}} {
+		if got := (&usage{sharedBy: c.actors}).share(c.limit); got != c.want {
+			t.Errorf("%d actors: share(%d) = %d, want %d", c.actors, c.limit, got, c.want)
 		}
 	}
-	d := newStatelessScript(t, 1)
-	d.s.count = 4
-	limits := d.s.limits
-	limits.MaxInFlightPerClient, limits.ParkedPerClient = 8, 5
-	d.step(message.NewLimits{Limits: limits})
-	if d.s.limits.MaxInFlightPerClient != 2 || d.s.limits.ParkedPerClient != 2 {
-		t.Errorf("after a reload: %d calls and %d parked ones, want 2 and 2", d.s.limits.MaxInFlightPerClient, d.s.limits.ParkedPerClient)
+	for _, stdio := range []bool{false, true} {
+		d := newStatelessScript(t, 1)
+		d.s.count = 4
+		limits := d.s.limits
+		limits.MaxInFlightPerClient, limits.ParkedPerClient = 8, 5
+		d.step(message.NewLimits{Limits: limits})
+		refused := 0
+		for id := range 10 {
+			m := d.asking(id+1, form, ``, "", "")
+			m.Exchange.Origin.Stdio = stdio
+			refused += len(d.told(m))
+		}
+		running, parked := d.s.calls.Len(), 0
+		for seq := range d.s.calls.All() {
+			d.told(message.ServerRequest{Seq: seq, Key: seq, Frame: d.frame(oneForm)})
+			if v := d.s.calls.Held(seq); v != nil {
+				d.told(windowOver{seq, v.timerGen})
+			}
+		}
+		for _, use := range d.s.clients {
+			parked = use.parked
+		}
+		if want := map[bool]string{false: "2 running, 8 refused, 2 parked", true: "8 running, 2 refused, 5 parked"}[stdio]; fmt.Sprintf("%d running, %d refused, %d parked", running, refused, parked) != want {
+			t.Errorf("stdio %t: %d running, %d refused, %d parked; want %s", stdio, running, refused, parked, want)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // answer.
 type Options struct {
 	Number   int    // its number; part of every sealed state
-	Count    int    // number of stateless sessions; each gets an equal share of a client's limits
+	Count    int    // number of stateless sessions; each gets an equal share of the limits of a client over HTTP
 	Node     string // name of this process, in sealed states and for other gateways
 	Limits   config.Limits
 	Expect   int // servers to wait for, up to StartWait, before requests on stdin and stdout are answered

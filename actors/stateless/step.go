@@ -47,24 +47,12 @@ type state struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	s := &state{
-		number: uint32(o.Number), node: o.Node, count: o.Count, limits: shareOfLimits(o.Limits, o.Count), sealer: o.Sealer,
+		number: uint32(o.Number), node: o.Node, count: o.Count, limits: o.Limits, sealer: o.Sealer,
 		registry: o.Registry, gateway: o.Gateway, self: self, startup: startup{awaited: o.Expect}, clients: map[string]*usage{},
 	}
 	s.calls = clientcalls.New[*heldCall, clientcalls.Requester](s, self)
 	return s
 }
-
-// shareOfLimits returns one stateless session's share of the limits.
-func shareOfLimits(limits config.Limits, desks int) config.Limits {
-	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, desks)
-	limits.ParkedPerClient = share(limits.ParkedPerClient, desks)
-	return limits
-}
-
-// share returns one stateless session's share of a client's limit, rounded up; 0 = no limit. Requests over HTTP go to
-// each stateless session in turn, so a client's are distributed about evenly. Those of a client on stdio all go to
-// one.
-func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends the resulting effects to out.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -137,7 +125,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		s.draining = true
 		return s.serveWaiting(now, out), true
 	case message.NewLimits:
-		s.limits = shareOfLimits(m.Limits, s.count)
+		s.limits = m.Limits
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
