@@ -16,10 +16,10 @@ import (
 
 // reloads holds the state that a reload is compared with, and the callers that wait for a reload.
 type reloads struct {
-	source      *config.Config      // the configuration in force as written, before config.Gather
-	policy      *policy.Policy      // of the configuration in force; nil if it has none
-	startListen []string            // the addresses the gateway was started with
-	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
+	source *config.Config      // the configuration in force as written, before config.Gather
+	policy *policy.Policy      // of the configuration in force; nil if it has none
+	start  *config.Config      // the configuration the gateway was started with
+	fault  *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
 
 	continuing        int                      // reloadWithPolicy messages that have not arrived yet; later reloads must not overtake them
 	rightsUnderPolicy bool                     // the newest rights of local clients are those of a policy
@@ -31,7 +31,7 @@ type reloads struct {
 
 func newReloads(cfg *config.Config) reloads {
 	p := policy.Compile(cfg.Policy)
-	return reloads{source: cfg, policy: p, rightsUnderPolicy: p != nil, startListen: cfg.Listen, waiters: map[uint64]*reloadWaiter{}}
+	return reloads{source: cfg, policy: p, rightsUnderPolicy: p != nil, start: cfg, waiters: map[uint64]*reloadWaiter{}}
 }
 
 // rejected records that a newer configuration was rejected. It keeps the time of the first rejection.
@@ -89,15 +89,7 @@ type reloadWithPolicy struct {
 func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) []kernel.Effect {
 	next, waiter := config.Gather(m.Config), s.newWaiter(m.Done)
 	changes, described := config.Diff(s.config, next), config.Describe(s.reloads.source, m.Config)
-	if changes.Listen && !slices.Equal(next.Listen, s.reloads.startListen) {
-		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
-	}
-	if !slices.Equal(next.Egress.Allow, s.config.Egress.Allow) {
-		out = append(out, kernel.Log(slog.LevelWarn, "egress has changed; it takes effect at the next start"))
-	}
-	if next.Telemetry != s.config.Telemetry {
-		out = append(out, kernel.Log(slog.LevelWarn, "telemetry has changed; it takes effect at the next start"))
-	}
+	out = s.reloads.warnOfStart(s.config, next, out)
 	was := s.naming(s.config)
 	s.reloads.policy = p
 	if now := s.naming(next); now != was || !reflect.DeepEqual(next.Projects, s.config.Projects) {
@@ -115,6 +107,28 @@ func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) 
 	out = s.audit.apply(auditSettingsOf(s.config), out)
 	out = s.reloads.accepted(changes, described, out)
 	return s.await(m.Done, waiter, out)
+}
+
+// warnOfStart warns about each changed setting that takes effect only at the next start, unless it has again the value that the
+// gateway was started with.
+func (r *reloads) warnOfStart(was, next *config.Config, out []kernel.Effect) []kernel.Effect {
+	pending := func(equal func(a, b *config.Config) bool) bool { return !equal(was, next) && !equal(r.start, next) }
+	for _, setting := range []struct {
+		text  string
+		equal func(a, b *config.Config) bool
+	}{
+		{"listen has changed; it takes effect at the next start", func(a, b *config.Config) bool { return slices.Equal(a.Listen, b.Listen) }},
+		{"egress has changed; it takes effect at the next start", func(a, b *config.Config) bool { return slices.Equal(a.Egress.Allow, b.Egress.Allow) }},
+		{"telemetry has changed; it takes effect at the next start", func(a, b *config.Config) bool { return a.Telemetry == b.Telemetry }},
+		{"limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start", func(a, b *config.Config) bool {
+			return a.Limits.MaxMessageBytes == b.Limits.MaxMessageBytes && a.Limits.MaxBufferedBytes == b.Limits.MaxBufferedBytes
+		}},
+	} {
+		if pending(setting.equal) {
+			out = append(out, kernel.Log(slog.LevelWarn, setting.text))
+		}
+	}
+	return out
 }
 
 // changeServers starts, stops and reconfigures the servers that have changed.
@@ -137,12 +151,8 @@ func (s *state) changeServers(changes config.Changes, waiter *reloadWaiter, out 
 // changeLimits passes changed limits on to the actors that enforce them. Limits on the sizes of messages and buffers
 // take effect only at the next start.
 func (s *state) changeLimits(next config.Limits, out []kernel.Effect) []kernel.Effect {
-	was := s.config.Limits
-	if next == was {
+	if next == s.config.Limits {
 		return out
-	}
-	if next.MaxMessageBytes != was.MaxMessageBytes || next.MaxBufferedBytes != was.MaxBufferedBytes {
-		out = append(out, kernel.Log(slog.LevelWarn, "limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start"))
 	}
 	m := message.NewLimits{Limits: next}
 	return s.stateless.tell(m, s.sessions.tell(m, s.servers.tell(m, out)))

@@ -266,18 +266,31 @@ func TestReloadLimits(t *testing.T) {
 	})(t)
 }
 
-// A changed listen address causes a warning, since it takes effect only at the next start. Changing it back causes none.
-func TestReloadListen(t *testing.T) {
-	bound, other := config.Default(), config.Default()
-	other.Listen = []string{"127.0.0.1:1"}
-	s := newState(&bound, kernel.Reference{})
-	for i, next := range []*config.Config{&other, &bound, &other} {
-		warned := slices.ContainsFunc(s.reload(message.Reload{Config: next}, nil, nil), func(e kernel.Effect) bool {
-			l, ok := e.Act.(kernel.Logged)
-			return ok && strings.HasPrefix(l.Text, "listen has changed")
-		})
-		if want := next == &other; warned != want {
-			t.Errorf("reload %d: warned %v, want %v", i, warned, want)
+// A change that takes effect only at the next start causes a warning. Changing it back causes none, and neither does a later reload
+// that leaves it as it is.
+func TestReloadOfSettingsForTheNextStart(t *testing.T) {
+	for want, change := range map[string]func(*config.Config){
+		"listen has changed":                          func(c *config.Config) { c.Listen = []string{"127.0.0.1:1"} },
+		"egress has changed":                          func(c *config.Config) { c.Egress.Allow = []string{"10.0.0.0/8"} },
+		"telemetry has changed":                       func(c *config.Config) { c.Telemetry.Endpoint = "http://127.0.0.1:4318" },
+		"limits.maxMessageBytes and limits.maxBuffer": func(c *config.Config) { c.Limits.MaxBufferedBytes++ },
+	} {
+		atStart, other := config.Default(), config.Default()
+		change(&other)
+		s := newState(&atStart, kernel.Reference{})
+		for i, next := range []*config.Config{&other, &other, &atStart, &other} {
+			warnings := 0
+			for _, e := range s.reload(message.Reload{Config: next}, nil, nil) {
+				if l, ok := e.Act.(kernel.Logged); ok && l.Level == slog.LevelWarn {
+					warnings++
+					if !strings.HasPrefix(l.Text, want) {
+						t.Errorf("%s: reload %d: %q", want, i, l.Text)
+					}
+				}
+			}
+			if changed := i == 0 || i == 3; (warnings == 1) != changed || warnings > 1 {
+				t.Errorf("%s: reload %d: %d warnings; changed %t", want, i, warnings, changed)
+			}
 		}
 	}
 }

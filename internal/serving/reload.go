@@ -29,6 +29,7 @@ type Reloader struct {
 	bound             []string // actual listen addresses, which a reload does not change; empty = no listener
 	credentialsFailed bool     // the credentials could not be read at the last attempt
 	level             *slog.LevelVar
+	logFormat         string           // log.format at the start, which a reload does not change
 	known             *secret.Redactor // gets the secrets of the configuration in force and of the newest; may be nil
 	log               *slog.Logger
 
@@ -38,7 +39,7 @@ type Reloader struct {
 
 // NewReloader returns a Reloader for a gateway that runs with cfg. server may be nil in stdio mode.
 func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, e *Security, level *slog.LevelVar, known *secret.Redactor, log *slog.Logger) *Reloader {
-	r := &Reloader{cfg: cfg, listen: listen, g: g, server: server, security: e, level: level, known: known, log: log, asked: make(chan chan<- error)}
+	r := &Reloader{cfg: cfg, listen: listen, g: g, server: server, security: e, level: level, logFormat: cfg.Log.Format, known: known, log: log, asked: make(chan chan<- error)}
 	r.drain.Store(int64(cfg.Drain))
 	if server != nil {
 		r.bound = cfg.Listen
@@ -75,7 +76,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
 	r.level.Set(levelOf(next.Log))
-	if next.Log.Format != r.cfg.Log.Format {
+	if next.Log.Format != r.cfg.Log.Format && next.Log.Format != r.logFormat {
 		r.log.Warn("log.format has changed; it takes effect at the next start")
 	}
 	if r.server != nil {

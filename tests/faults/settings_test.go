@@ -76,6 +76,9 @@ func TestReloadSettings(t *testing.T) {
 	s.write(t, g.config)
 	waitFor(t, "the origin to be unwelcome again", func() (bool, string) { return !welcome("Origin", "https://app.example"), "" })
 	rules(false)
+	if n := strings.Count(g.log.String(), "log.format has changed"); n != 1 {
+		t.Errorf("%d warnings about log.format, want none after it was changed back", n-1)
+	}
 	if n := strings.Count(g.log.String(), "configuration reloaded"); n != 1 {
 		t.Errorf("%d reloads were logged at level info after log.level became warn", n-1)
 	}
