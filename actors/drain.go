@@ -9,7 +9,7 @@ import (
 type drain struct {
 	started bool
 	serving map[kernel.Reference]bool // stateless sessions that have not reported that their calls have ended
-	done    chan<- struct{}           // closed when drained; then nil
+	waiting []chan<- struct{}         // closed when drained
 }
 
 func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
@@ -25,9 +25,10 @@ func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
 // beginDrain requests each session to end once it has no running calls, and each stateless session to report that.
 func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 	if s.drain.started {
-		return append(out, kernel.Act(closeDone{m.Done}))
+		s.drain.waiting = append(s.drain.waiting, m.Done)
+		return s.checkDrained(out)
 	}
-	s.drain = drain{started: true, serving: map[kernel.Reference]bool{}, done: m.Done}
+	s.drain = drain{started: true, serving: map[kernel.Reference]bool{}, waiting: []chan<- struct{}{m.Done}}
 	for _, ref := range s.stateless.refs {
 		s.drain.serving[ref] = true
 	}
@@ -44,10 +45,12 @@ func (s *state) drainEnded(ref kernel.Reference, out []kernel.Effect) []kernel.E
 // checkDrained ends the drain if no session and no running call is left.
 func (s *state) checkDrained(out []kernel.Effect) []kernel.Effect {
 	d := &s.drain
-	if !d.started || d.done == nil || s.sessions.members.Len()+len(d.serving) > 0 {
+	if !d.started || s.sessions.members.Len()+len(d.serving) > 0 {
 		return out
 	}
-	done := d.done
-	d.done = nil
-	return append(out, kernel.Act(closeDone{done}))
+	for _, done := range d.waiting {
+		out = append(out, kernel.Act(closeDone{done}))
+	}
+	d.waiting = nil
+	return out
 }

@@ -95,3 +95,36 @@ func TestDrainWithFailedStatelessSessions(t *testing.T) {
 		t.Errorf("after Drained: %v", out)
 	}
 }
+
+// Every caller of a drain waits until the running calls have ended, also one that joins a drain in progress. A drained gateway
+// answers at once.
+func TestDrainTwice(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	cfg := config.Default()
+	s := newState(&cfg, kernel.Reference{})
+	serving := actortest.NewProbe(system, "serving").Reference
+	step(s, time.Time{}, statelessStarted{serving}, nil)
+	closed := func(msg any) (n int) {
+		for _, e := range step(s, time.Time{}, msg, nil) {
+			if _, is := e.Act.(closeDone); is {
+				n++
+			}
+		}
+		return n
+	}
+	for i, c := range []struct {
+		msg  any
+		want int
+	}{
+		{message.DrainAll{Done: make(chan struct{})}, 0},
+		{message.DrainAll{Done: make(chan struct{})}, 0},
+		{message.Drained{From: serving}, 2},
+		{message.Drained{From: serving}, 0},
+		{message.DrainAll{Done: make(chan struct{})}, 1},
+	} {
+		if got := closed(c.msg); got != c.want {
+			t.Errorf("message %d, %T: %d channels closed, want %d", i, c.msg, got, c.want)
+		}
+	}
+}
