@@ -16,6 +16,7 @@ const maxInvalid = 100
 // InvalidTool is a tool with an invalid definition.
 type InvalidTool struct {
 	Own    string // the tool's name at the server, shortened
+	own    string // the whole name
 	Fault  *toolschema.Fault
 	Hidden bool // the tool is not listed; if false, only its outputSchema is removed, or the server's rules list it anyway
 	Output bool // only the outputSchema is invalid
@@ -147,7 +148,7 @@ func withoutOutput(p *parsed) {
 // found records an invalid tool and warns about it.
 func (c *toolChecks) found(p *parsed, t InvalidTool) {
 	l := c.list
-	t.Own = clip(p.own, shown)
+	t.own, t.Own = p.own, clip(p.own, shown)
 	if len(l.invalid) < maxInvalid {
 		l.invalid = append(l.invalid, t)
 	}
@@ -185,7 +186,7 @@ func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 		return nil
 	}
 	for _, t := range o.lists[protocol.Tools].invalid {
-		if !o.hides(protocol.Tools, t.Own) {
+		if !o.hides(protocol.Tools, t.own) {
 			list = append(list, t)
 		}
 	}
@@ -200,7 +201,7 @@ func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	}
 	for _, server := range v.servers {
 		for _, t := range v.snapshot.Invalid(server.Name) {
-			if t.Hidden && v.snapshot.means(name, server, t.Own) {
+			if t.Hidden && v.snapshot.means(name, server, t.own) {
 				fault.Message += fmt.Sprintf(" (server %s hides it because its definition is invalid: %v)", server.Name, t.Fault)
 				return
 			}

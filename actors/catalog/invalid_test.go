@@ -101,6 +101,27 @@ func TestInvalidToolsHiddenByRules(t *testing.T) {
 	}
 }
 
+// The server's rules and the caller's spelling are compared with the whole name of an invalid tool, although reports shorten it.
+func TestInvalidToolWithALongName(t *testing.T) {
+	long := strings.Repeat("x", shown) + "_end"
+	list := func() *offered {
+		return server(t, "odd", 0).add(protocol.Tools, strings.Replace(brokenInput, "bad", long, 1))
+	}
+	s := snapshot(standard(stylePrefix), list().rules(func(r *config.Server) { r.Tools.Invalid, r.Tools.Deny = "hide", []string{"*_end"} }))
+	if got := s.Invalid("odd"); len(got) != 0 {
+		t.Errorf("a tool that the rules hide is reported: %+v", got)
+	}
+	s = snapshot(standard(stylePrefix), list().rules(rulesFor("hide")))
+	if got := s.Invalid("odd"); len(got) != 1 || len(got[0].Own) > shown+len("…") {
+		t.Errorf("%+v, want one tool with a shortened name", got)
+	}
+	for name, want := range map[string]bool{long: true, "odd:" + long: true, strings.Repeat("x", shown) + "…": false} {
+		if _, fault := s.Whole().Tool(name); fault == nil || strings.Contains(fault.Message, "hides it because") != want {
+			t.Errorf("%s: %+v; want the reason: %t", name, fault, want)
+		}
+	}
+}
+
 func listedTools(v *View) (names []string) {
 	for _, e := range v.Entries(protocol.Tools) {
 		names = append(names, e.Public)
