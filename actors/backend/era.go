@@ -34,6 +34,17 @@ type probe struct {
 	session       bool         // over HTTP: the response to initialize named a session
 }
 
+// unanswered names the unanswered requests of the handshake.
+func (p *probe) unanswered() string {
+	switch {
+	case p.discover != 0 && p.initialize != 0:
+		return "initialize or server/discover"
+	case p.discover != 0:
+		return "server/discover"
+	}
+	return "initialize"
+}
+
 // only returns the one era that may be used with the server, or unknown if any may.
 func (s *state) only() protocol.Era {
 	p := s.server.Protocol

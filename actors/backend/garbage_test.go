@@ -123,19 +123,33 @@ func TestInvalidItemsAreLeftOut(t *testing.T) {
 
 // The reason given for a start that took too long says what it was waiting for.
 func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
-	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
-	o.step(kernel.Started{})
-	for _, c := range []struct {
+	type want struct {
 		msg  any
 		want string
-	}{
-		{message.Connect{}, "it could not be reached"},
-		{linkEvent{1, upstream.Opened{}}, "it has not answered initialize"},
-		{o.frame(welcome), "its lists are not complete"},
+	}
+	for transport, steps := range map[string][]want{
+		"stdio": {
+			{message.Connect{}, "it could not be reached"},
+			{linkEvent{1, upstream.Opened{}}, "it has not answered initialize"},
+			{probeExpired{1}, "it has not answered initialize or server/discover"},
+		},
+		"http": {
+			{message.Connect{}, "it could not be reached"},
+			{linkEvent{1, upstream.Opened{}}, "it has not answered server/discover"},
+		},
 	} {
-		o.step(c.msg)
-		if got := o.s.missing(); got != c.want {
-			t.Errorf("after %T: %q, want %q", c.msg, got, c.want)
+		server := cfg()
+		server.Protocol = "auto"
+		o := &driver{t: t, s: newState(Options{Server: server, Catalog: true, Transport: transport}, kernel.Reference{}, new(uint64))}
+		o.step(kernel.Started{})
+		for _, c := range steps {
+			o.step(c.msg)
+			if got := o.s.missing(); got != c.want {
+				t.Errorf("%s: after %T: %q, want %q", transport, c.msg, got, c.want)
+			}
+		}
+		if o.step(o.frame(welcome)); transport == "stdio" && o.s.missing() != "its lists are not complete" {
+			t.Errorf("after the response to initialize: %q", o.s.missing())
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestStatusKeepsTheLastFailure(t *testing.T) {
 	o.step(message.Connect{})
 	shows(0, "")
 	o.step(linkEvent{1, upstream.Opened{}})
-	shows(12*time.Second, "waiting for the response to initialize for 12s")
+	shows(12*time.Second, "waiting for the response to the handshake for 12s")
 	o.step(linkEvent{1, upstream.Closed{Err: errors.New("exit status 1"), Stderr: []string{"E404"}}})
 	shows(0, "exit status 1; stderr: E404")
 	o.step(reconnectDue{1})

@@ -126,7 +126,7 @@ func (s *state) starting() bool {
 func (s *state) missing() string {
 	switch s.life.phase {
 	case message.Handshaking:
-		return "it has not answered initialize"
+		return "it has not answered " + s.conn.probe.unanswered()
 	case message.Syncing:
 		return "its lists are not complete"
 	}

@@ -104,7 +104,7 @@ func Awaited(phase Phase) string {
 	case Connecting:
 		return "waiting for the connection"
 	case Handshaking:
-		return "waiting for the response to initialize"
+		return "waiting for the response to the handshake"
 	case Syncing:
 		return "waiting for the server's lists"
 	}

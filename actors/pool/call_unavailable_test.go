@@ -42,7 +42,7 @@ func TestCallsWaitForTheFirstAttemptAfterALoss(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	w.after(2 * time.Second)
 	w.dispatch(2)
-	if f, want := w.fault(2, protocol.ServerUnavailable), "unavailable for 5s: handshaking for 2s: waiting for the response to initialize; previous failure: exit status 1"; !strings.HasSuffix(f.Message, want) {
+	if f, want := w.fault(2, protocol.ServerUnavailable), "unavailable for 5s: handshaking for 2s: waiting for the response to the handshake; previous failure: exit status 1"; !strings.HasSuffix(f.Message, want) {
 		t.Errorf("during the second attempt: got %q, want %q", f.Message, want)
 	}
 	w.phase(0, message.Ready)
@@ -104,7 +104,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	w.after(8 * time.Second)
 	w.step(w.expire[len(w.expire)-1])
-	if f := w.fault(1, protocol.QueueTimeout); !strings.Contains(f.Message, "was not ready within 10s (queue.timeout): handshaking for 8s: waiting for the response to initialize") {
+	if f := w.fault(1, protocol.QueueTimeout); !strings.Contains(f.Message, "was not ready within 10s (queue.timeout): handshaking for 8s: waiting for the response to the handshake") {
 		t.Errorf("got %q", f.Message)
 	}
 	w.phase(0, message.Ready)
@@ -179,7 +179,7 @@ func TestStatusKeepsTheLastFailure(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	shows("just started", "", false)
 	w.after(12 * time.Second)
-	shows("hangs", "waiting for the response to initialize for 12s", true)
+	shows("hangs", "waiting for the response to the handshake for 12s", true)
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting, Reason: "exit status 1", LastLine: "E404", NextAttempt: w.now.Add(time.Second)})
 	shows("failed", "exit status 1; stderr: E404", true)
 	w.step(message.RequestConnect{Backend: w.backends[0]})

@@ -59,7 +59,7 @@ func (s symptom) summary(after time.Duration) string {
 		text = fmt.Sprintf("no connection after %v", after)
 		switch s.state {
 		case "handshaking":
-			text = fmt.Sprintf("no response to initialize after %v", after)
+			text = fmt.Sprintf("no response to the handshake after %v", after)
 		case "syncing":
 			text = fmt.Sprintf("its lists are incomplete after %v", after)
 		}
