@@ -2,6 +2,7 @@ package meta
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"time"
@@ -121,9 +122,21 @@ func (m *meta) run(self kernel.Self, a run) {
 				return ran{number: a.number, fault: internalFault} // canceled: the answer is discarded
 			}
 		}
-		frame, fault := server.answer(calling, with, a.request)
-		return ran{a.number, frame, fault}
+		frame, err := server.answer(calling, with, a.request)
+		return ran{a.number, frame, faultOf(self.Logger(), a.request.Item, err)}
 	})
+}
+
+// faultOf returns the error that the client gets. If err is not meant for clients, faultOf logs it.
+func faultOf(log *slog.Logger, tool string, err error) *protocol.Fault {
+	if err == nil {
+		return nil
+	}
+	if fault, is := errors.AsType[*protocol.Fault](err); is {
+		return fault
+	}
+	log.Error("a tool of the gateway failed", "tool", tool, "error", err)
+	return internalFault
 }
 
 var internalFault = &protocol.Fault{Name: protocol.InternalFault, Server: Name, Message: "a tool of the gateway failed; the gateway's log has the cause"}

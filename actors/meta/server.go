@@ -44,8 +44,8 @@ type content struct {
 }
 
 // answer runs a call and returns the response of a legacy server. The call's holder translates it for the client's
-// protocol version.
-func (s *server) answer(ctx context.Context, a *access, r *message.Request) (protocol.Frame, *protocol.Fault) {
+// protocol version. An error is a *protocol.Fault unless the gateway is at fault.
+func (s *server) answer(ctx context.Context, a *access, r *message.Request) (protocol.Frame, error) {
 	var f protocol.Frame
 	key := r.Caller.View
 	key.Server = "" // a view of one server would not contain these tools
@@ -59,8 +59,11 @@ func (s *server) answer(ctx context.Context, a *access, r *message.Request) (pro
 	}
 	a.view = view
 	said, err := json.Marshal(t.call(ctx, a, r.Params.Arguments.Of(r.Frame.Raw)))
-	if err != nil || f.Parse(protocol.AppendResult(nil, []byte("1"), said)) != nil {
-		return f, internalFault
+	if err != nil {
+		return f, fmt.Errorf("encode the result: %w", err)
+	}
+	if err := f.Parse(protocol.AppendResult(nil, []byte("1"), said)); err != nil {
+		return f, fmt.Errorf("parse the result: %w", err)
 	}
 	return f, nil
 }

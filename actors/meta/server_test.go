@@ -1,9 +1,11 @@
 package meta
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +29,7 @@ type fixture struct {
 	mode     string // value of metaTools
 	policy   *policy.Policy
 	rights   string // the caller's role
+	log      bytes.Buffer
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -76,7 +79,8 @@ func (d *fixture) raw(project, tool, arguments string) (protocol.Frame, *protoco
 		d.t.Fatal(err)
 	}
 	r.Item, r.Caller.View.Project, r.Caller.View.Rights = tool, project, d.rights
-	return d.server.answer(context.Background(), &access{snapshot: d.snapshot, index: d.index}, &r)
+	f, err := d.server.answer(context.Background(), &access{snapshot: d.snapshot, index: d.index}, &r)
+	return f, faultOf(slog.New(slog.NewTextHandler(&d.log, nil)), tool, err)
 }
 
 // result answers a call and returns the parts of its result.
@@ -354,4 +358,20 @@ func FuzzSearch(f *testing.F) {
 			t.Errorf("%q: %s", text, frame.Raw)
 		}
 	})
+}
+
+// If a result cannot be sent, the client is told that the log has the cause, and the log has it. Here the schema of a tool is nested
+// so deeply that the result around it exceeds protocol.MaxDepth.
+func TestResultThatIsTooDeep(t *testing.T) {
+	d := newFixture(t)
+	deep := strings.Repeat(`{"items":`, protocol.MaxDepth-4) + "{}" + strings.Repeat("}", protocol.MaxDepth-4)
+	d.has("odd", protocol.Tools, fmt.Sprintf(`{"name":"deep","inputSchema":{"type":"object","properties":{"a":%s}}}`, deep))
+	d.publish()
+	_, fault := d.raw("", "describe_tool", `{"name":"odd_deep"}`)
+	if fault != internalFault || !strings.Contains(d.log.String(), "tool=describe_tool") || !strings.Contains(d.log.String(), "parse the result: ") {
+		t.Errorf("fault %v, log %q", fault, d.log.String())
+	}
+	if _, fault = d.raw("no-such-project", "describe_tool", `{}`); fault == nil || fault == internalFault || strings.Count(d.log.String(), "\n") != 1 {
+		t.Errorf("fault %v, log %q; want no further line", fault, d.log.String())
+	}
 }
