@@ -160,7 +160,7 @@ func (m *Metrics) writeTo(p *page) {
 	writeReads(p, servers)
 	writeDenied(p, servers)
 	m.writeNotifications(p)
-	m.writeBytes(p)
+	m.writeBytes(p, servers)
 	m.operations.writeTo(p)
 	p.writeRuntime()
 }
@@ -189,12 +189,15 @@ func (m *Metrics) writeNotifications(p *page) {
 	}
 }
 
-func (m *Metrics) writeBytes(p *page) {
+func (m *Metrics) writeBytes(p *page, servers []*ServerMetrics) {
 	p.family("goblin_bytes_total")
 	for side := range m.bytes {
 		for direction := range m.bytes[side] {
-			fmt.Fprintf(p, "goblin_bytes_total{side=%q,direction=%q} %d\n",
-				sideNames[side], directionNames[direction], m.bytes[side][direction].Load())
+			n := m.bytes[side][direction].Load()
+			for i := 0; Side(side) == Servers && i < len(servers); i++ {
+				n += servers[i].bytes[direction].Load()
+			}
+			fmt.Fprintf(p, "goblin_bytes_total{side=%q,direction=%q} %d\n", sideNames[side], directionNames[direction], n)
 		}
 	}
 }

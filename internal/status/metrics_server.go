@@ -36,8 +36,11 @@ func (o Outcome) String() string { return outcomeNames[o] }
 type ServerMetrics struct {
 	name      string
 	all       *Metrics
-	calls     [maxMethods][outcomes]atomic.Uint64
-	seconds   [maxMethods]histogram
+	methods   [maxMethods]atomic.Pointer[methodCounts] // nil until the first call
+	bytes     [directions]atomic.Uint64                // of messages
+	running   atomic.Int32                             // see SetLoad
+	queued    atomic.Int32
+	serving   atomic.Bool // see Serve
 	queueWait histogram
 	near      [maxMethods]hint
 	denied    denials
@@ -48,6 +51,22 @@ type ServerMetrics struct {
 	types map[string]bool // MIME types with their own label
 }
 
+// methodCounts counts the calls of one method.
+type methodCounts struct {
+	outcomes [outcomes]atomic.Uint64
+	seconds  histogram
+}
+
+// of returns the counters of a method.
+func (s *ServerMetrics) of(method protocol.Method) *methodCounts {
+	p := &s.methods[bounded(method)]
+	if c := p.Load(); c != nil {
+		return c
+	}
+	p.CompareAndSwap(nil, new(methodCounts))
+	return p.Load()
+}
+
 type readKey struct {
 	mimeType string // label
 	ok       bool
@@ -55,15 +74,15 @@ type readKey struct {
 
 // Call counts a finished call and its duration from arrival to answer, with atomic adds only.
 func (s *ServerMetrics) Call(method protocol.Method, outcome Outcome, seconds float64) {
-	i := bounded(method)
-	s.calls[i][outcome].Add(1)
-	s.seconds[i].observe(seconds)
+	c := s.of(method)
+	c.outcomes[outcome].Add(1)
+	c.seconds.observe(seconds)
 }
 
 // Bytes counts n bytes of messages received from or sent to the server. A nil receiver counts nothing.
 func (s *ServerMetrics) Bytes(direction Direction, n int) {
 	if s != nil {
-		s.all.Bytes(Servers, direction, n)
+		s.bytes[direction].Add(uint64(n))
 	}
 }
 
@@ -105,9 +124,10 @@ func (s *ServerMetrics) newRead(key readKey) *atomic.Uint64 {
 func writeCalls(p *page, servers []*ServerMetrics) {
 	p.family("goblin_calls_total")
 	for _, s := range servers {
-		for method := range s.calls {
-			for outcome := range s.calls[method] {
-				if n := s.calls[method][outcome].Load(); n > 0 {
+		for method := range s.methods {
+			c := s.methods[method].Load()
+			for outcome := 0; c != nil && outcome < outcomes; outcome++ {
+				if n := c.outcomes[outcome].Load(); n > 0 {
 					fmt.Fprintf(p, "goblin_calls_total{server=%q,method=%q,outcome=%q} %d\n",
 						s.name, methodLabel(protocol.Method(method)), outcomeNames[outcome], n)
 				}
@@ -116,9 +136,11 @@ func writeCalls(p *page, servers []*ServerMetrics) {
 	}
 	p.family("goblin_call_seconds")
 	for _, s := range servers {
-		for method := range s.seconds {
-			labels := fmt.Sprintf("server=%q,method=%q", s.name, methodLabel(protocol.Method(method)))
-			s.seconds[method].write(p, "goblin_call_seconds", labels)
+		for method := range s.methods {
+			if c := s.methods[method].Load(); c != nil {
+				labels := fmt.Sprintf("server=%q,method=%q", s.name, methodLabel(protocol.Method(method)))
+				c.seconds.write(p, "goblin_call_seconds", labels)
+			}
 		}
 	}
 }
