@@ -67,6 +67,7 @@ type Gateway struct {
 	system  *kernel.System
 	self    kernel.Reference
 	monitor kernel.Reference
+	seconds kernel.Reference
 	metrics *status.Metrics
 	changes *status.CatalogChanges
 	budget  *stream.Budget
@@ -122,6 +123,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g.admitTo(names)
 	g.admitLocal(policy.Compile(cfg.Policy))
 	g.monitor = monitor.Spawn(g.system, o.Version)
+	g.seconds = monitor.SpawnSeconds(g.system, g.metrics)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
 		s := newState(cfg, self.Reference())

@@ -54,7 +54,7 @@ func (h *holdingScheduler) Schedule(actor string, run func()) {
 	h.runs <- run
 }
 
-func (*holdingScheduler) After(time.Duration, func()) {}
+func (*holdingScheduler) Timer(string, time.Duration, func()) {}
 
 func (*holdingScheduler) Go(run func()) { go run() }
 

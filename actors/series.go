@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -12,8 +13,18 @@ import (
 var itemKinds = [protocol.ItemKinds]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "template"}
 
 // Series returns what happened in the recent past: see status.Source.
-func (g *Gateway) Series(context.Context, int64) ([]status.Series, error) {
-	return []status.Series{}, nil
+func (g *Gateway) Series(ctx context.Context, after int64) ([]status.Series, error) {
+	reply := make(chan []status.Series, 1)
+	g.seconds.Tell(message.GetSeries{After: after, Reply: reply})
+	select {
+	case series := <-reply:
+		if series == nil {
+			return nil, ErrStopped
+		}
+		return series, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Item returns the complete JSON of the item with that public name: see status.Source.

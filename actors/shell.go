@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"strconv"
+	"strings"
 	"time"
 
 	"goblin-actor/actors/catalog"
@@ -30,6 +31,11 @@ type gateway struct {
 }
 
 func (g *gateway) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if ended, ok := msg.(kernel.ChildStopped); ok {
+		if server, ok := strings.CutPrefix(ended.Child.Name(), "gateway/pool/"); ok {
+			g.metrics.Server(server).Serve(false)
+		}
+	}
 	return step(g.state, now, msg, out)
 }
 
@@ -114,6 +120,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.subscribe(ref)
 		self.Next(metaStarted{ref})
 	case startPool:
+		g.metrics.Server(a.server.Name).Serve(true)
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,

@@ -7,13 +7,13 @@ import (
 )
 
 // Scheduler runs a System in a simulated world. It decides which actor handles its next message and when timers fire, so
-// that the same decisions give the same run. One goroutine must call all functions passed to Schedule and After, one at a time.
+// that the same decisions give the same run. One goroutine must call all functions passed to Schedule and Timer, one at a time.
 type Scheduler interface {
 	// Schedule arranges a call of run, which handles one message of the actor with that full name. Schedule may be called
 	// from any goroutine.
 	Schedule(actor string, run func())
-	// After arranges a call of ring after d.
-	After(d time.Duration, ring func())
+	// Timer arranges a call of ring after d, for the actor with that full name.
+	Timer(actor string, d time.Duration, ring func())
 	// Go arranges a call of run on a new goroutine, after the function that called Go has returned.
 	Go(run func())
 }
@@ -35,10 +35,10 @@ func (s *System) dispatcherOf() actor.Dispatcher {
 	return s.pool
 }
 
-// after is time.AfterFunc in the system's time.
-func (s *System) after(d time.Duration, ring func()) {
+// after is time.AfterFunc in the system's time, for a timer of the actor with that full name.
+func (s *System) after(actor string, d time.Duration, ring func()) {
 	if s.scheduler != nil {
-		s.scheduler.After(d, ring)
+		s.scheduler.Timer(actor, d, ring)
 		return
 	}
 	time.AfterFunc(d, ring)

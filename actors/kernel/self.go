@@ -42,7 +42,7 @@ func (s Self) Logger() *slog.Logger { return s.incarnation.cell.logger() }
 // After sends msg to the actor itself after d, as an Outcome. If the incarnation has ended by then, msg is abandoned.
 func (s Self) After(d time.Duration, msg any) {
 	door, number := s.incarnation.cell.timers, s.incarnation.number
-	s.incarnation.cell.system.after(d, func() {
+	s.incarnation.cell.system.after(s.Name(), d, func() {
 		if c := door.to.Load(); c != nil {
 			c.box.tellOwn(number, msg)
 			return

@@ -75,3 +75,15 @@ func (g GetStatus) Abandon(kernel.Reason) {
 	default:
 	}
 }
+
+// GetSeries requests what happened in the recent past.
+type GetSeries struct {
+	After int64                  // without intervals that began before this Unix second
+	Reply chan<- []status.Series // capacity 1
+}
+
+// Observation implements kernel.Observation.
+func (GetSeries) Observation() {}
+
+// Abandon answers nil, because the gateway is stopping.
+func (g GetSeries) Abandon(kernel.Reason) { g.Reply <- nil }

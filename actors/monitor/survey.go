@@ -23,7 +23,7 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	for _, info := range infos {
 		overview.Actors = append(overview.Actors, actorOf(info))
 		switch info.Kind {
-		case "gateway", "pool", "backend", "session", "desk", "listen":
+		case "gateway", "pool", "backend", "session", "desk", "listen", "seconds":
 		default:
 			continue
 		}
@@ -77,6 +77,10 @@ func collect(overview *status.Snapshot, report *message.CatalogReport, part any)
 		overview.Subscriptions = append(overview.Subscriptions, p.Subscriptions...)
 	case message.CatalogReport:
 		*report = p
+	case status.Process:
+		process := status.NewProcess()
+		process.CPU = p.CPU
+		overview.Process = &process
 	}
 }
 

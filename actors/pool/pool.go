@@ -77,7 +77,9 @@ type pool struct {
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	return step(p.state, now, p.redact(msg), out)
+	out = step(p.state, now, p.redact(msg), out)
+	p.Metrics.SetLoad(len(p.state.calls.running)-p.state.calls.parked-p.state.calls.waiting, p.state.calls.queue.len())
+	return out
 }
 
 type (

@@ -1,5 +1,7 @@
 package status
 
+import "slices"
+
 // Sample is the state of a server's counters at one moment. Counters only grow, until the gateway ends.
 type Sample struct {
 	Server  string
@@ -19,9 +21,7 @@ func (m *Metrics) Sample(samples []Sample) []Sample {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, s := range m.servers {
-		if len(samples) == cap(samples) {
-			samples = append(samples, Sample{})
-		}
+		samples = slices.Grow(samples, 1)
 		samples = samples[:len(samples)+1]
 		s.sample(&samples[len(samples)-1])
 	}

@@ -21,13 +21,6 @@ type ItemUsage struct {
 // RestOfItems is the Original of calls of items that are not counted separately.
 const RestOfItems = "_OTHER"
 
-// Process describes the process of the gateway.
-type Process struct {
-	RSS        uint64  `json:"rss"`        // bytes of resident memory
-	CPU        float64 `json:"cpu"`        // cores used in the last 5 seconds
-	Goroutines int     `json:"goroutines"` // that exist
-}
-
 // Series implements Source.
 func (l Local) Series(ctx context.Context, after int64) ([]Series, error) {
 	return l.Gateway.Series(ctx, after)

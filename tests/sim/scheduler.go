@@ -21,8 +21,9 @@ type scheduler struct {
 	rng     *rand.Rand
 	delayed int // turns per thousand that are delayed, so that mailboxes fill
 
-	mu        sync.Mutex // other goroutines call Schedule and After, too
+	mu        sync.Mutex // other goroutines call Schedule and Timer, too
 	ready     []func()
+	observing []func()             // turns and due timers of the observer
 	starting  []func()             // goroutines to start after the step
 	occupied  map[string]time.Time // actors that get no turns, and until when
 	turns     int                  // actors' turns since the last charge
@@ -55,10 +56,19 @@ func (f *scheduler) sleep(until time.Time) {
 	}
 }
 
+// observer is the actor that takes the differences of counters once a second. It sends nothing to other actors, so its
+// turns are not left to the seed. Stories are thus the same as without it.
+const observer = "seconds"
+
 // Schedule implements kernel.Scheduler. actor is empty for work that is not an actor's.
 func (f *scheduler) Schedule(actor string, run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if actor == observer {
+		f.observing = append(f.observing, run)
+		f.wake()
+		return
+	}
 	if until, ok := f.occupied[actor]; ok {
 		if time.Now().Before(until) {
 			f.setTimer(until, run)
@@ -90,12 +100,15 @@ func (f *scheduler) setTimer(at time.Time, do func()) *timer {
 	return t
 }
 
-// After implements kernel.Scheduler.
-func (f *scheduler) After(d time.Duration, ring func()) {
+// Timer implements kernel.Scheduler.
+func (f *scheduler) Timer(actor string, d time.Duration, ring func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.setTimer(time.Now().Add(max(d, 0)), ring)
+	f.setTimer(time.Now().Add(max(d, 0)), ring).observes = actor == observer
 }
+
+// After calls ring after d.
+func (f *scheduler) After(d time.Duration, ring func()) { f.Timer("", d, ring) }
 
 // Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the machine would decide which
 // of them schedules an actor first.
@@ -129,6 +142,9 @@ func (f *scheduler) run(end time.Time, stop func() bool) {
 		if stop() {
 			return
 		}
+		if f.observe() {
+			continue
+		}
 		if do := f.next(); do != nil {
 			f.steps++
 			do()
@@ -157,13 +173,7 @@ func (f *scheduler) next() func() {
 	for len(f.timers) > 0 && f.timers[0].run == nil {
 		heap.Pop(&f.timers)
 	}
-	for len(f.timers) > 0 && !f.timers[0].at.After(time.Now()) {
-		if t := heap.Pop(&f.timers).(*timer); t.run != nil {
-			ring := t.run
-			t.run = nil
-			f.ready = append(f.ready, ring)
-		}
-	}
+	f.collectDue()
 	if len(f.ready) == 0 {
 		return nil
 	}
@@ -175,6 +185,37 @@ func (f *scheduler) next() func() {
 		return func() {}
 	}
 	return do
+}
+
+// collectDue makes the timers that are due ready. The caller must hold mu.
+func (f *scheduler) collectDue() {
+	for len(f.timers) > 0 && !f.timers[0].at.After(time.Now()) {
+		t := heap.Pop(&f.timers).(*timer)
+		ring := t.run
+		t.run = nil
+		switch {
+		case ring == nil:
+		case t.observes:
+			f.observing = append(f.observing, ring)
+		default:
+			f.ready = append(f.ready, ring)
+		}
+	}
+}
+
+// observe runs a turn or timer of the observer. It returns false if there is none.
+func (f *scheduler) observe() bool {
+	f.mu.Lock()
+	f.collectDue()
+	if len(f.observing) == 0 {
+		f.mu.Unlock()
+		return false
+	}
+	do := f.observing[0]
+	f.observing = f.observing[1:]
+	f.mu.Unlock()
+	do()
+	return true
 }
 
 // nextDue returns the time of the earliest timer.
@@ -192,9 +233,10 @@ func (f *scheduler) nextDue() (time.Time, bool) {
 
 // timer calls run at a time. run is nil after the timer has fired.
 type timer struct {
-	at    time.Time
-	order uint64
-	run   func()
+	at       time.Time
+	order    uint64
+	run      func()
+	observes bool // a timer of the observer
 }
 
 // timers is a heap ordered by time. Timers for the same time keep their order.
