@@ -75,11 +75,11 @@ type machinery struct {
 	onFirstDraw func()      // called once, at the first Draw; nil afterwards
 	unhook      func() bool // stops watching the caller's context
 
-	outcomes    chan outcome // results of actions; shown with the next Picture
-	showMetrics chan bool    // capacity 1: the latest value of metrics, which the pump reads
-	metrics     bool         // the metrics view is visible
-	clipboard   func(text string) error
-	terminal    tcell.Screen // the screen of the last Draw
+	outcomes  chan outcome // results of actions; shown with the next Picture
+	shows     chan wants   // capacity 1: the latest value of shown, which the pump reads
+	shown     wants        // of the visible view
+	clipboard func(text string) error
+	terminal  tcell.Screen // the screen of the last Draw
 }
 
 // prompting is the state of the last line while it asks for something.
@@ -96,6 +96,12 @@ type details struct {
 	json     bool // the full screen shows JSON
 	panelTop int
 	helpTop  int
+}
+
+// wants is what a view needs that is not fetched for all views.
+type wants struct {
+	metrics bool // Picture.Metrics
+	usage   bool // Picture.Usage
 }
 
 // outcome is the result of an action.
@@ -125,7 +131,7 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
-		machinery: machinery{screen: tview.NewApplication(), source: source, done: make(chan struct{}), showMetrics: make(chan bool, 1), outcomes: make(chan outcome, 16)}}
+		machinery: machinery{screen: tview.NewApplication(), source: source, done: make(chan struct{}), shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
 	a.clipboard = a.toClipboard
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
@@ -135,7 +141,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	if os.Getenv("NO_COLOR") != "" {
 		a.palette = palettes["mono"]
 	}
-	a.pump = &pump{source: source, now: a.now, hurry: make(chan struct{}, 1), metrics: a.wantsMetrics(),
+	a.pump = &pump{source: source, now: a.now, hurry: make(chan struct{}, 1), wants: a.wants(),
 		show: func(p *Picture) { a.screen.QueueUpdateDraw(func() { a.take(p) }) }}
 	a.newInput()
 	a.history.add(a.home())
@@ -143,7 +149,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 		v := newView(kind, "", "")
 		v.up = a.above(v)
 		a.history = history{views: []*view{v}}
-		a.shown()
+		a.changed()
 	}
 	a.screen.SetInputCapture(func(e *tcell.EventKey) *tcell.EventKey {
 		if ctrl('c')(e) { // tview's own handler would leave the pump blocked on a stopped screen
@@ -155,12 +161,12 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	return a
 }
 
-// wantsMetrics returns a function that reports whether the metrics view is visible. Only the pump may call the function.
-func (a *App) wantsMetrics() func() bool {
-	visible := false
-	return func() bool {
+// wants returns a function that returns what the visible view needs. Only the pump may call the function.
+func (a *App) wants() func() wants {
+	var visible wants
+	return func() wants {
 		select {
-		case visible = <-a.showMetrics:
+		case visible = <-a.shows:
 		default:
 		}
 		return visible
@@ -217,21 +223,21 @@ func (a *App) pause(*tcell.EventKey) {
 	a.take(p)
 }
 
-// shown updates the console after the visible view has changed.
-func (a *App) shown() {
+// changed updates the console after the visible view has changed.
+func (a *App) changed() {
 	a.panel = false
 	a.view().last = nil
 	a.view().show(a.picture, a.now())
 	if v := a.view(); !v.panels[v.focus].visible() {
 		v.selectPanel(0)
 	}
-	if metrics := a.view().kind == metricsKind; metrics != a.metrics {
-		a.metrics = metrics
+	if want := (wants{metrics: a.view().kind == metricsKind, usage: a.view().kind.Usage}); want != a.shown {
+		a.shown = want
 		select {
-		case <-a.showMetrics:
+		case <-a.shows:
 		default:
 		}
-		a.showMetrics <- metrics
+		a.shows <- want
 	}
 	a.hurry()
 }

@@ -72,7 +72,7 @@ func (a *App) drawBody(screen tcell.Screen, r rect, full, tall bool) {
 			r.h = h
 		}
 	}
-	for i, place := range v.places(r, tall && !a.panel) {
+	for i, place := range v.places(r, full, tall && !a.panel) {
 		part := v.panels[i]
 		if place.h < 1 || place.w < 1 {
 			continue

@@ -92,7 +92,7 @@ func (f filters) matches(r *Row) bool {
 
 func (f filter) matches(r *Row) bool {
 	if f.column < 0 {
-		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return find(fold(c.Text), f.text, 0) >= 0 })
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return contains(c.Text, f.text) })
 	}
 	cell := cellOf(r, f.column)
 	if f.sign != 0 {

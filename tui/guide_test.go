@@ -52,7 +52,7 @@ func TestEmptyTables(t *testing.T) {
 	for _, c := range []struct{ keys, want string }{
 		{":tools<enter>/nowhere", `no row contains "nowhere"; press esc to clear the filter`},
 		{":tools<enter>/!_", `every row contains "_"; press esc to clear the filter`},
-		{":tools<enter><ctrl-z>", "no row is unhealthy; press ctrl-z to show all rows"},
+		{":prompts<enter><ctrl-z>", "no row is unhealthy; press ctrl-z to show all rows"},
 		{":prompts memory<enter>", "no prompts of memory"},
 		{":tools<enter>", ""},
 	} {

@@ -42,7 +42,7 @@ func (a *App) open(v *view) {
 	}
 	a.before = now
 	a.history.add(v)
-	a.shown()
+	a.changed()
 }
 
 // above returns the view that is one level up from v if the user did not come down to v from another view.
@@ -72,7 +72,7 @@ func (a *App) deeper(k *Kind, of scope) {
 func (a *App) leap(n int) {
 	a.before = a.view()
 	a.history.at = max(0, min(a.history.at+n, len(a.history.views)-1))
-	a.shown()
+	a.changed()
 }
 
 // serverTabs lists the views of a server's page in the order in which tab goes through them.

@@ -43,7 +43,7 @@ func nastyPicture(pick func() string) *Picture {
 		items.Tools, items.Prompts = append(items.Tools, item), append(items.Prompts, item)
 		items.Resources, items.Templates = append(items.Resources, item), append(items.Templates, item)
 		p.Finished = append(p.Finished, status.FinishedCall{Number: uint64(i + 1), Session: pick(), Client: pick(), Server: pick(), Method: pick(), Item: pick(), Public: pick(), Outcome: pick(), Code: pick(), Error: pick(), Who: pick(), Backend: pick()})
-		p.Failures = p.Finished
+		p.Failures, p.ended = p.Finished, append(p.ended, finishedRow(p.Finished[i]))
 		p.Lines = append(p.Lines, status.Event{Number: uint64(i + 1), Level: status.LevelStderr, Message: pick(), Server: pick()})
 		p.Events = append(p.Events, status.Event{Number: uint64(i + 1), Level: pick(), Message: pick(), Server: pick(), Fields: pick()})
 	}

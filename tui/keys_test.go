@@ -105,7 +105,7 @@ func TestCopy(t *testing.T) {
 	s.app.clipboard = func(text string) error { copied = text; return fails }
 	for _, c := range []struct{ keys, want string }{
 		{":tools<enter>cc", "files_read_file"},
-		{"cr", "files_read_file\tfiles\tRead the complete contents of a file as text"},
+		{"cr", "files_read_file\tfiles\t120311\t0.1%\t4.0ms\t0.2s\tread-only\tRead the complete contents of a file as text"},
 		{"cj", "{\n  \"name\": \"files_read_file\",\n  \"server\": \"files\""},
 		{"6cc", "session/1ak3v7qd/17"},
 	} {

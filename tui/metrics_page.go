@@ -135,7 +135,7 @@ type sample struct {
 	values map[string]float64
 }
 
-// sampled returns the samples with a new one, unless the last one is recent. A page that was hidden for long starts anew.
+// sampled returns the samples with a new one, unless the last one is recent. After a long pause, the samples start again.
 func sampled(all []sample, page string, now time.Time) []sample {
 	if page == "" || len(all) > 0 && now.Sub(all[len(all)-1].at) < samplePause {
 		return all

@@ -34,11 +34,11 @@ const (
 )
 
 // places lays the panels of a view out in a part of the screen. Panels with nothing to show, and those for which there is
-// no room, have no height.
-func (v *view) places(r rect, tall bool) []rect {
+// no room, have no height. A small screen shows only the panel that keys act on.
+func (v *view) places(r rect, full, tall bool) []rect {
 	out := make([]rect, len(v.panels))
-	if len(v.panels) == 1 {
-		out[0] = r
+	if len(v.panels) == 1 || !full {
+		out[v.focus] = r
 		return out
 	}
 	need := func(i, most int) int {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"slices"
+	"time"
 
 	"goblin-actor/internal/status"
 )
@@ -20,7 +21,11 @@ type past struct {
 	Failures []status.FinishedCall // the failed calls, ordered by number
 	Lines    []status.Event        // lines that the servers wrote themselves, ordered by number
 
-	line uint64 // number of the last line received, also of lines that Lines omits
+	Usage []status.ItemUsage // fetched only while a view of items is visible
+
+	used  time.Time // when Usage was last queried
+	ended []Row     // of Finished; a row is made once, because there are many
+	line  uint64    // number of the last line received, also of lines that Lines omits
 	recent
 }
 
@@ -54,6 +59,11 @@ func lastNumber(calls []status.FinishedCall) uint64 {
 func (p past) with(finished []status.FinishedCall, lines []status.Event) past {
 	if len(finished) > 0 {
 		p.Finished = appended(p.Finished, finished, maxFinished)
+		rows := make([]Row, len(finished))
+		for i, c := range finished {
+			rows[i] = finishedRow(c)
+		}
+		p.ended = appended(p.ended, rows, maxFinished)
 		p.Failures = appended(p.Failures, slices.DeleteFunc(slices.Clone(finished), func(c status.FinishedCall) bool { return !c.Failed() }), maxFailures)
 	}
 	if len(lines) > 0 {

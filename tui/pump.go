@@ -20,11 +20,11 @@ const (
 
 // pump polls a gateway and passes each Picture to show. It runs in one goroutine.
 type pump struct {
-	source  status.Source
-	metrics func() bool    // reports whether to fetch metrics
-	show    func(*Picture) // receives the newest Picture; may block
-	now     func() time.Time
-	hurry   chan struct{} // capacity 1: poll now
+	source status.Source
+	wants  func() wants   // what the visible view needs
+	show   func(*Picture) // receives the newest Picture; may block
+	now    func() time.Time
+	hurry  chan struct{} // capacity 1: poll now
 }
 
 // run polls until ctx ends.
@@ -112,8 +112,11 @@ func (p *pump) fetch(ctx context.Context, last, next *Picture) (err error) {
 	if err := fetchPast(ctx, p.source, last, next); err != nil {
 		return err
 	}
-	if p.metrics() {
+	if want := p.wants(); want.metrics {
 		next.Metrics, err = p.source.Metrics(ctx)
+	} else if want.usage && next.Now.Sub(next.used) >= seriesPause {
+		next.used = next.Now
+		next.Usage, err = p.source.Usage(ctx)
 	}
 	return err
 }

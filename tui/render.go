@@ -76,6 +76,7 @@ type Kind struct {
 	Tail    bool                              // new rows are appended, and the view follows the end
 	Worst   bool                              // rows are listed by their severity
 	Levels  bool                              // rows have a Rank, which the view can filter
+	Usage   bool                              // rows need Picture.Usage
 	Bare    bool                              // a panel without column headers
 	More    func(rest []Row) string           // a panel's last line if rows do not fit; nil = none
 }
@@ -148,9 +149,11 @@ func until(t, now time.Time) Cell {
 	return Cell{Text: span(d), Number: d.Seconds()}
 }
 
-// short formats a duration of a call: 0.4ms, 12ms, 3.1s.
+// short formats a duration of a call: 40µs, 0.4ms, 12ms, 3.1s.
 func short(d time.Duration) string {
 	switch {
+	case d < 100*time.Microsecond:
+		return strconv.FormatInt(max(0, d.Microseconds()), 10) + "µs"
 	case d < 10*time.Millisecond:
 		return strconv.FormatFloat(max(0, d.Seconds()*1000), 'f', 1, 64) + "ms"
 	case d < time.Second:

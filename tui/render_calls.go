@@ -27,8 +27,8 @@ func callRows(p *Picture) []Row {
 	for _, c := range longestFirst(p.Calls) {
 		rows = append(rows, callRow(p, c))
 	}
-	for i := len(p.Finished) - 1; i >= 0; i-- {
-		rows = append(rows, finishedRow(&p.Finished[i]))
+	for i := len(p.ended) - 1; i >= 0; i-- {
+		rows = append(rows, p.ended[i])
 	}
 	return rows
 }
@@ -134,7 +134,8 @@ func callHealth(c status.Call, now time.Time) Health {
 	return Good
 }
 
-func finishedRow(c *status.FinishedCall) Row {
+func finishedRow(call status.FinishedCall) Row {
+	c := &call
 	mark := markOf(c)
 	total := took(time.Duration(c.Seconds * 1e9))
 	return Row{

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"goblin-actor/internal/status"
 )
@@ -12,14 +13,14 @@ import (
 // Views of the catalog. Their rows are computed again only after the catalog or the subscriptions have changed.
 var (
 	toolsKind = &Kind{
-		Name: "tools", Same: sameItems,
-		Columns: []Column{{Name: "TOOL", Sort: 'N'}, {Name: "SERVER", Sort: 'S'}, {Name: "DESCRIPTION", Flex: true}},
-		Rows:    func(p *Picture) []Row { return namedRows(p.Items.Tools) },
+		Name: "tools", Same: sameItems, Usage: true,
+		Columns: usedColumns("TOOL", Column{Name: "DESCRIPTION", Flex: true}),
+		Rows:    func(p *Picture) []Row { return namedRows(p, "tool", p.Items.Tools) },
 	}
 	promptsKind = &Kind{
-		Name: "prompts", Same: sameItems,
-		Columns: []Column{{Name: "PROMPT", Sort: 'N'}, {Name: "SERVER", Sort: 'S'}, {Name: "DESCRIPTION", Flex: true}},
-		Rows:    func(p *Picture) []Row { return namedRows(p.Items.Prompts) },
+		Name: "prompts", Same: sameItems, Usage: true,
+		Columns: usedColumns("PROMPT", Column{Name: "DESCRIPTION", Flex: true}),
+		Rows:    func(p *Picture) []Row { return namedRows(p, "prompt", p.Items.Prompts) },
 	}
 	resourcesKind = &Kind{
 		Name: "resources", Same: sameItems,
@@ -41,15 +42,57 @@ var (
 	}
 )
 
-func sameItems(a, b *Picture) bool {
-	return a.Items == b.Items && slices.Equal(a.Subscriptions, b.Subscriptions)
+// usedColumns returns the columns of a view of items, with those of usedCells before the last.
+func usedColumns(name string, last Column) []Column {
+	return []Column{{Name: name, Sort: 'N'}, {Name: "SERVER", Sort: 'S', Words: true}, {Name: "CALLS", Sort: 'C', Right: true, Spare: true}, {Name: "ERR", Sort: 'E', Right: true, Spare: true},
+		{Name: "MEAN", Sort: 'M', Right: true, Wide: true, Spare: true}, {Name: "LAST", Sort: 'L', Right: true, Wide: true, Spare: true}, {Name: "MARKS", Wide: true, Spare: true}, last}
 }
 
-func namedRows(items []status.Item) []Row {
+// itemKey identifies the counters of an item.
+type itemKey struct{ kind, server, original string }
+
+func usageOf(p *Picture) map[itemKey]*status.ItemUsage {
+	all := make(map[itemKey]*status.ItemUsage, len(p.Usage))
+	for i := range p.Usage {
+		u := &p.Usage[i]
+		all[itemKey{u.Kind, u.Server, u.Original}] = u
+	}
+	return all
+}
+
+// usedCells returns the cells CALLS, ERR, MEAN and LAST. They are empty if an item was never called.
+func usedCells(p *Picture, u *status.ItemUsage) []Cell {
+	if u == nil || u.Calls == 0 {
+		return make([]Cell, 4)
+	}
+	failed := Cell{Text: percent(float64(u.Failed) / float64(u.Calls)), Number: float64(u.Failed) / float64(u.Calls)}
+	if failed.Number > manyErrors {
+		failed.Health = Warn
+	}
+	return []Cell{count(u.Calls), failed, took(time.Duration(u.Seconds / float64(u.Calls) * 1e9)), ago(u.Last, p.Now)}
+}
+
+func sameItems(a, b *Picture) bool {
+	return a.Items == b.Items && a.used.Equal(b.used) && slices.Equal(a.Subscriptions, b.Subscriptions)
+}
+
+func namedRows(p *Picture, kind string, items []status.Item) []Row {
 	rows := make([]Row, len(items))
+	usage := usageOf(p)
 	for i, t := range items {
+		u := usage[itemKey{kind, t.Server, t.Original}]
+		marks := ""
+		if t.ReadOnly {
+			marks = "read-only"
+		}
 		rows[i] = Row{ID: t.Public, Server: t.Server, Detail: itemDetail("name", t, nil),
-			Cells: []Cell{text(t.Public), text(t.Server), text(cmp.Or(t.Description, t.Title))}}
+			Cells: slices.Concat([]Cell{text(t.Public), text(t.Server)}, usedCells(p, u), []Cell{text(marks), text(cmp.Or(t.Description, t.Title))})}
+		if u != nil && u.Calls > 0 {
+			rows[i].Mark = sevGood
+			if float64(u.Failed)/float64(u.Calls) > manyErrors {
+				rows[i].Mark, rows[i].Health = sevLimited, Warn
+			}
+		}
 	}
 	return rows
 }

@@ -68,20 +68,35 @@ var failuresKind = &Kind{
 	Name: "last failures", Enter: "call", Bare: true,
 	Columns: []Column{{Name: "WHEN"}, {Name: "SERVER", Words: true}, {Name: "ITEM", Flex: true, URI: true}, {Name: "OUTCOME", Words: true}, {Name: "TOTAL", Right: true, Wide: true}, {Name: "ERROR", Flex: true, Min: 75}},
 	Same:    func(a, b *Picture) bool { return lastNumber(a.Failures) == lastNumber(b.Failures) },
-	Rows: func(p *Picture) []Row {
-		var rows []Row
-		for i := len(p.Failures) - 1; i >= 0; i-- {
-			c := &p.Failures[i]
-			if markOf(c) != sevFailed {
-				continue
-			}
-			r := finishedRow(c)
-			r.Mark = sevNone // all of them failed
-			r.Cells = []Cell{clock(endOf(c)), text(cmp.Or(c.Server, "–")), text(cmp.Or(c.Public, c.Item)), colored(outcomeOf(c), Bad), took(time.Duration(c.Seconds * 1e9)), text(c.Error)}
-			rows = append(rows, r)
+	Rows:    failureRows,
+}
+
+// failureRows returns the failed calls, newest first. Equal ones are one row.
+func failureRows(p *Picture) []Row {
+	var rows []Row
+	times := map[string]int{} // by what they have in common
+	at := map[string]int{}    // index in rows
+	for i := len(p.Failures) - 1; i >= 0; i-- {
+		c := p.Failures[i]
+		if markOf(&c) != sevFailed {
+			continue
 		}
-		return rows
-	},
+		same := fmt.Sprintf("%s\n%s\n%s\n%s", c.Server, cmp.Or(c.Public, c.Item), outcomeOf(&c), c.Error)
+		if times[same]++; times[same] > 1 {
+			continue
+		}
+		r := finishedRow(c)
+		r.Mark = sevNone // all of them failed
+		r.Cells = []Cell{clock(endOf(&c)), text(cmp.Or(c.Server, "–")), text(cmp.Or(c.Public, c.Item)), colored(outcomeOf(&c), Bad), took(time.Duration(c.Seconds * 1e9)), text(c.Error)}
+		at[same] = len(rows)
+		rows = append(rows, r)
+	}
+	for same, n := range times {
+		if n > 1 {
+			rows[at[same]].Cells[3].Text += fmt.Sprintf(" ×%d", n)
+		}
+	}
+	return rows
 }
 
 // warningsKind is the overview's panel of warnings and errors in the log. Equal ones are one row.

@@ -57,6 +57,8 @@ func samplePicture() *Picture {
 	s.Process = &status.Process{RSS: 61 << 20, CPU: .14, Goroutines: 88}
 	p := &Picture{Snapshot: s, Items: sampleItems(), Events: sampleEvents(), Metrics: sampleMetrics, past: past{}.with(sampleFinished(), sampleLines())}
 	p.Series = sampleSeries()
+	p.Usage = []status.ItemUsage{{Kind: "tool", Server: "files", Original: "read_file", Calls: 120_311, Failed: 120, Seconds: 481, Last: ago(200 * time.Millisecond)},
+		{Kind: "tool", Server: "github", Original: "search_code", Calls: 310, Failed: 22, Seconds: 9.6, Last: ago(4 * time.Second)}}
 	return p
 }
 
@@ -132,7 +134,7 @@ func sampleLines() []status.Event {
 func sampleItems() *status.Items {
 	return &status.Items{Version: 41,
 		Tools: []status.Item{
-			{Server: "files", Public: "files_read_file", Original: "read_file", Name: "files_read_file", Description: "Read the complete contents of a file as text", Size: -1,
+			{Server: "files", Public: "files_read_file", Original: "read_file", Name: "files_read_file", Description: "Read the complete contents of a file as text", ReadOnly: true, Size: -1,
 				Raw: `{"name":"files_read_file","description":"Read the complete contents of a file as text","inputSchema":{"type":"object","required":["path"]}}`},
 			{Server: "files", Public: "files_search_files", Original: "search_files", Description: "Search for files and directories that match a pattern", Size: -1},
 			{Server: "files", Public: "files_write_file", Original: "write_file", Description: "Create a file or replace what is in it", Size: -1},

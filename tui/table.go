@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // trendTime is how long a changed number is marked with an arrow.
@@ -265,6 +266,29 @@ func find(text, query []rune, from int) int {
 		}
 	}
 	return -1
+}
+
+// contains reports whether a text contains a folded query. It is find without the conversion for texts in ASCII.
+func contains(s string, query []rune) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return find(fold(s), query, 0) >= 0
+		}
+	}
+next:
+	for i := 0; i+len(query) <= len(s); i++ {
+		for j, r := range query {
+			c := s[i+j]
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			if rune(c) != r {
+				continue next
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // marks returns a function that reports whether the query matches the rune at an index of text. It returns nil if the
