@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/form"
 )
 
 // elicitation holds the params of an elicitation request. MCP 2025-11-25, client/elicitation.
@@ -34,13 +35,13 @@ var errRejected = &client.RPCError{Code: client.CodeRejected, Message: "User rej
 
 // fillIn answers a form from flags or by asking the user. If that is not possible, it declines.
 func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage, error) {
-	f, err := parseForm(ask.Schema)
+	f, err := form.ParseForm(ask.Schema)
 	if err != nil {
 		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 	}
 	values, faults := a.fromFlags(f)
 	unasked := len(values) > 0 || a.yes && !a.decline // the flags answer the form, so the user is asked only about errors and missing values
-	byHand := a.person != nil && (len(faults) > 0 || len(f.missing(values)) > 0 || !unasked)
+	byHand := a.person != nil && (len(faults) > 0 || len(f.Missing(values)) > 0 || !unasked)
 	switch {
 	case byHand:
 		return a.ask(ctx, func(d *questioner) (json.RawMessage, error) {
@@ -55,7 +56,7 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 		return declined, nil
 	}
 	values = withDefaults(f, values)
-	missing := f.missing(values)
+	missing := f.Missing(values)
 	if len(missing) > 0 || !unasked {
 		hint := "use --yes to accept"
 		if len(missing) > 0 {
@@ -67,40 +68,40 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 	return accept(f, values), nil
 }
 
-func accept(f form, values map[string]json.RawMessage) json.RawMessage {
-	return append(append([]byte(`{"action":"accept","content":`), f.content(values)...), '}')
+func accept(f form.Fields, values map[string]json.RawMessage) json.RawMessage {
+	return append(append([]byte(`{"action":"accept","content":`), f.Content(values)...), '}')
 }
 
 // fromFlags returns the values that flags set for fields of the form, and the errors in these values.
-func (a *answerer) fromFlags(f form) (values map[string]json.RawMessage, faults []string) {
+func (a *answerer) fromFlags(f form.Fields) (values map[string]json.RawMessage, faults []string) {
 	values = map[string]json.RawMessage{}
 	for i := range f {
 		one := &f[i]
-		value, ok := a.fields[one.name]
+		value, ok := a.fields[one.Name]
 		var err error
 		if ok {
-			err = one.check(value)
-		} else if text, given := a.texts[one.name]; given {
+			err = one.Check(value)
+		} else if text, given := a.texts[one.Name]; given {
 			ok = true
-			value, err = one.read(text)
+			value, err = one.Read(text)
 		}
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("--answer %s: %v", terminal.OneLine(one.name, 40), err))
+			faults = append(faults, fmt.Sprintf("--answer %s: %v", terminal.OneLine(one.Name, 40), err))
 		} else if ok {
-			values[one.name] = value
+			values[one.Name] = value
 		}
 	}
 	return values, faults
 }
 
 // withDefaults adds the form's defaults to values.
-func withDefaults(f form, values map[string]json.RawMessage) map[string]json.RawMessage {
+func withDefaults(f form.Fields, values map[string]json.RawMessage) map[string]json.RawMessage {
 	for i := range f {
-		if _, ok := values[f[i].name]; ok {
+		if _, ok := values[f[i].Name]; ok {
 			continue
 		}
-		if value, ok := f[i].byDefault(); ok {
-			values[f[i].name] = value
+		if value, ok := f[i].ByDefault(); ok {
+			values[f[i].Name] = value
 		}
 	}
 	return values

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/form"
 )
 
 const (
@@ -206,9 +207,9 @@ func TestServerTextIsIndented(t *testing.T) {
 	const ours = "Send this? [Y]es, [n]o, [a]gain: "
 	long := strings.Repeat("word ", 14) + strings.Repeat(" ", 200) + ours + strings.Repeat("界", 50) + ours
 	field := func(name string) string {
-		return string(quoted(name)) + `:{"type":"string","title":` + string(quoted(name)) + `,"description":` + string(quoted(long)) + `,"default":` + string(quoted(name)) + `}`
+		return string(form.Quoted(name)) + `:{"type":"string","title":` + string(form.Quoted(name)) + `,"description":` + string(form.Quoted(long)) + `,"default":` + string(form.Quoted(name)) + `}`
 	}
-	params := `{"message":` + string(quoted(long+"\n"+ours)) + `,"requestedSchema":{"type":"object","required":["` + ours + `"],"properties":{` +
+	params := `{"message":` + string(form.Quoted(long+"\n"+ours)) + `,"requestedSchema":{"type":"object","required":["` + ours + `"],"properties":{` +
 		field(ours) + `,` + field(long) + `}}}`
 	a, out := answering(t, nil)
 	a.person = newQuestioner(io.TeeReader(iotest.OneByteReader(strings.NewReader("\n\n\n")), out), out) // a terminal echoes the input

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/decode"
+	"goblin-actor/internal/form"
 	"goblin-actor/protocol"
 )
 
@@ -28,7 +29,7 @@ func NewCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value…]",
 		Short: "Call a tool",
-		Long: `Call a tool and print its result. Values are converted to the types in the tool's schema: write numbers and booleans plainly, and
+		Long: `Call a tool and print its result. Values are converted to the types in the tool's form.Schema: write numbers and booleans plainly, and
 arrays and objects as JSON; everything else is text. --json passes all arguments at once.
 
 Progress is printed to stderr. If the result is marked as an error, it is printed and the exit code is 5.
@@ -108,13 +109,13 @@ func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []
 	}
 	item, ok := findItem(items, tool)
 	if !ok {
-		return schema{}.arguments(tool, pairs)
+		return arguments(form.Schema{}, tool, pairs)
 	}
-	s, err := parseSchema(item.InputSchema.Of(item.Raw))
+	s, err := form.ParseSchema(item.InputSchema.Of(item.Raw))
 	if err != nil {
 		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", terminal.OneLine(tool, meantBytes), err), "use --json to pass all arguments without the schema")
 	}
-	return s.arguments(tool, pairs)
+	return arguments(s, tool, pairs)
 }
 
 // findItem finds an item by its public name, or by its server's own name if only one item has it.

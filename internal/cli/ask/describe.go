@@ -19,6 +19,7 @@ import (
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/decode"
+	"goblin-actor/internal/form"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -196,7 +197,7 @@ func readDefinition(raw []byte) (def definition, faults []string) {
 // own output.
 func printDefinition(w io.Writer, d described) error {
 	def, faults := readDefinition(d.item.Raw)
-	input, err := parseSchema(def.InputSchema)
+	input, err := form.ParseSchema(def.InputSchema)
 	if err != nil {
 		faults = append(faults, err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/form"
 )
 
 // Limits for the part of a schema that describe prints. The arguments themselves are always complete.
@@ -20,12 +21,12 @@ const (
 // schemaPrinter prints the members of a schema level by level.
 type schemaPrinter struct {
 	b     *strings.Builder
-	whole schema // contains the definitions for references
-	left  int    // members below the first level that may still be printed
+	whole form.Schema // contains the definitions for references
+	left  int         // members below the first level that may still be printed
 }
 
 // writeArguments prints a tool's arguments and their members.
-func writeArguments(b *strings.Builder, s schema) {
+func writeArguments(b *strings.Builder, s form.Schema) {
 	p := schemaPrinter{b: b, whole: s, left: describedMembers}
 	top := p.resolved(s)
 	if len(top.Properties) == 0 {
@@ -41,7 +42,7 @@ func writeArguments(b *strings.Builder, s schema) {
 
 // members prints the properties of s, required ones first. Each is followed by its own members, down to describedDepth
 // levels.
-func (p *schemaPrinter) members(s schema, level int) {
+func (p *schemaPrinter) members(s form.Schema, level int) {
 	required := func(name string) bool { return slices.Contains(s.Required, name) }
 	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
 		if required(x) != required(y) {
@@ -69,9 +70,9 @@ func (p *schemaPrinter) members(s schema, level int) {
 }
 
 // resolved returns s, or if s is a reference, the schema to which up to describedDepth references lead.
-func (p *schemaPrinter) resolved(s schema) schema {
+func (p *schemaPrinter) resolved(s form.Schema) form.Schema {
 	for range describedDepth {
-		target, ok := p.whole.resolve(s.Ref)
+		target, ok := p.whole.Resolve(s.Ref)
 		if !ok {
 			return s
 		}
@@ -82,7 +83,7 @@ func (p *schemaPrinter) resolved(s schema) schema {
 
 // object returns the object schema in s: s itself, that of an array's elements, or that of the first alternative that
 // has one.
-func (p *schemaPrinter) object(s schema, depth int) (schema, bool) {
+func (p *schemaPrinter) object(s form.Schema, depth int) (form.Schema, bool) {
 	s = p.resolved(s)
 	if len(s.Properties) > 0 {
 		return s, true
@@ -104,10 +105,10 @@ func (p *schemaPrinter) object(s schema, depth int) (schema, bool) {
 }
 
 // kind names the type of s, for example "string", "array of string", "integer or null" or "one of a, b".
-func (p *schemaPrinter) kind(s schema, depth int) string {
+func (p *schemaPrinter) kind(s form.Schema, depth int) string {
 	s = p.resolved(s)
 	if len(s.Enum) > 0 {
-		return "one of " + enumText(s.Enum)
+		return "one of " + form.EnumText(s.Enum)
 	}
 	var kinds []string
 	for _, t := range s.Type {
@@ -135,13 +136,13 @@ func (p *schemaPrinter) kind(s schema, depth int) string {
 	return strings.Join(kinds, " or ")
 }
 
-func alternatives(s schema) []schema {
+func alternatives(s form.Schema) []form.Schema {
 	options := slices.Concat(s.AnyOf, s.OneOf)
 	return options[:min(len(options), describedOptions)]
 }
 
 // elementsOf returns the schema of an array's elements, if all elements have the same schema.
-func elementsOf(s schema) (items schema, ok bool) {
+func elementsOf(s form.Schema) (items form.Schema, ok bool) {
 	return items, len(s.Items) > 0 && json.Unmarshal(s.Items, &items) == nil
 }
 

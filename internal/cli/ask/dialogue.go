@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/form"
 )
 
 // questioner asks the user at the terminal what servers request.
@@ -24,7 +25,7 @@ func (d *questioner) heading(who, message string) {
 }
 
 // fillIn asks for the fields that have no value yet, shows all values, and asks whether to send them.
-func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.RawMessage) (json.RawMessage, error) {
+func (d *questioner) fillIn(ctx context.Context, f form.Fields, given map[string]json.RawMessage) (json.RawMessage, error) {
 	if len(f) > len(given) {
 		d.Print("(Ctrl-D cancels)\n")
 	}
@@ -32,7 +33,7 @@ func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.R
 		values := map[string]json.RawMessage{}
 		for i := range f {
 			one := &f[i]
-			value, ok := given[one.name]
+			value, ok := given[one.Name]
 			if !ok {
 				var err error
 				if value, ok, err = d.field(ctx, one); err != nil {
@@ -40,12 +41,12 @@ func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.R
 				}
 			}
 			if ok {
-				values[one.name] = value
+				values[one.Name] = value
 			}
 		}
 		for _, one := range f {
-			if value, ok := values[one.name]; ok {
-				d.Print("%s", terminal.Indent(one.label()+": "+terminal.OneLine(string(value), 200)))
+			if value, ok := values[one.Name]; ok {
+				d.Print("%s", terminal.Indent(one.Label()+": "+terminal.OneLine(string(value), 200)))
 			}
 		}
 		text, err := d.Choose(ctx, "Send this? [Y]es, [n]o, [a]gain: ", "y", "yes", "n", "no", "a", "again")
@@ -63,9 +64,9 @@ func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.R
 }
 
 // field asks for a value until it is valid. ok is false if the user left out an optional value.
-func (d *questioner) field(ctx context.Context, one *formField) (value json.RawMessage, ok bool, err error) {
-	prompt := one.label()
-	if about := one.describe(); about != "" {
+func (d *questioner) field(ctx context.Context, one *form.Field) (value json.RawMessage, ok bool, err error) {
+	prompt := one.Label()
+	if about := one.Describe(); about != "" {
 		prompt += " (" + about + ")"
 	}
 	for {
@@ -74,16 +75,16 @@ func (d *questioner) field(ctx context.Context, one *formField) (value json.RawM
 			return nil, false, err
 		}
 		if strings.TrimSpace(text) == "" {
-			if value, ok := one.byDefault(); ok {
+			if value, ok := one.ByDefault(); ok {
 				return value, true, nil
 			}
-			if !one.required {
+			if !one.Required {
 				return nil, false, nil
 			}
 			d.Print("a value is required\n")
 			continue
 		}
-		value, err := one.read(text)
+		value, err := one.Read(text)
 		if err == nil {
 			return value, true, nil
 		}

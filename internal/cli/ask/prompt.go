@@ -14,6 +14,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/decode"
+	"goblin-actor/internal/form"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -76,14 +77,14 @@ func promptArguments(ctx context.Context, c *client.Client, name string, pairs [
 		if err := decode.JSON(item.Raw, "the definition of "+terminal.OneLine(name, meantBytes), &declared); err != nil {
 			return nil, err
 		}
-		s := schema{Properties: map[string]schema{}}
+		s := form.Schema{Properties: map[string]form.Schema{}}
 		for _, a := range declared.Arguments {
-			s.Properties[a.Name] = schema{Type: words{"string"}, Description: a.Description}
+			s.Properties[a.Name] = form.Schema{Type: form.Words{"string"}, Description: a.Description}
 			if a.Required {
 				s.Required = append(s.Required, a.Name)
 			}
 		}
-		return s.arguments(name, pairs)
+		return arguments(s, name, pairs)
 	}
 	given := map[string]string{}
 	for _, p := range pairs {

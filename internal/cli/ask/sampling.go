@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/decode"
+	"goblin-actor/internal/form"
 )
 
 // sampling holds the parts of a sampling request that the user sees. MCP 2025-11-25, client/sampling.
@@ -59,5 +60,5 @@ func (s sampling) last() string {
 
 // spoken returns the result of a sampling request with the user's text.
 func spoken(text string) json.RawMessage {
-	return fmt.Appendf(nil, `{"role":"assistant","content":{"type":"text","text":%s},"model":"a person at the terminal","stopReason":"endTurn"}`, quoted(text))
+	return fmt.Appendf(nil, `{"role":"assistant","content":{"type":"text","text":%s},"model":"a person at the terminal","stopReason":"endTurn"}`, form.Quoted(text))
 }

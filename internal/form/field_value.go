@@ -1,4 +1,4 @@
-package ask
+package form
 
 import (
 	"encoding/json"
@@ -12,12 +12,10 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"goblin-actor/internal/cli/terminal"
 )
 
-// read converts typed text to a value of the field and checks it. The text may name an option by value, title or number.
-func (f *formField) read(text string) (json.RawMessage, error) {
+// Read converts typed text to a value of the field and checks it. The text may name an option by value, title or number.
+func (f *Field) Read(text string) (json.RawMessage, error) {
 	var value json.RawMessage
 	switch {
 	case f.Type == "array":
@@ -42,15 +40,15 @@ func (f *formField) read(text string) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		value = quoted(one)
+		value = Quoted(one)
 	case f.Type == "boolean":
-		yes, ok := yesOrNo(text)
+		yes, ok := YesOrNo(text)
 		if !ok {
 			return nil, errors.New("want yes or no")
 		}
 		value = strconv.AppendBool(nil, yes)
 	case f.Type == "string":
-		value = quoted(text)
+		value = Quoted(text)
 	case f.Type == "integer" || f.Type == "number":
 		raw, ok := typed(f.Type, strings.TrimSpace(text))
 		if !ok {
@@ -60,7 +58,7 @@ func (f *formField) read(text string) (json.RawMessage, error) {
 	default:
 		value = guess(text)
 	}
-	return value, f.check(value)
+	return value, f.Check(value)
 }
 
 func describeNumber(kind string) string {
@@ -70,8 +68,8 @@ func describeNumber(kind string) string {
 	return "a number"
 }
 
-// yesOrNo parses the answer to a yes-or-no question or a boolean field.
-func yesOrNo(text string) (yes, ok bool) {
+// YesOrNo parses the answer to a yes-or-no question or a boolean field.
+func YesOrNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes", "true":
 		return true, true
@@ -83,7 +81,7 @@ func yesOrNo(text string) (yes, ok bool) {
 
 // option finds an option by its exact value, otherwise by its value or title ignoring case, otherwise by its number. If
 // the field has no options, it returns the text.
-func (f *formField) option(text string) (string, error) {
+func (f *Field) option(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if len(f.options) == 0 {
 		return text, nil // any text is permitted
@@ -99,11 +97,11 @@ func (f *formField) option(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.options) {
 		return f.options[n-1].Value, nil
 	}
-	return "", fmt.Errorf("%q is not one of: %s", terminal.OneLine(text, 40), f.optionList())
+	return "", fmt.Errorf("%q is not one of: %s", oneLine(text, 40), f.optionList())
 }
 
-// check returns an error if a value is invalid for the field.
-func (f *formField) check(value json.RawMessage) error {
+// Check returns an error if a value is invalid for the field.
+func (f *Field) Check(value json.RawMessage) error {
 	switch f.Type {
 	case "string":
 		var text string
@@ -134,10 +132,10 @@ func (f *formField) check(value json.RawMessage) error {
 	return nil
 }
 
-func (f *formField) checkText(text string) error {
+func (f *Field) checkText(text string) error {
 	if len(f.options) > 0 {
 		if !f.offers(text) {
-			return fmt.Errorf("%q is not one of: %s", terminal.OneLine(text, 40), f.optionList())
+			return fmt.Errorf("%q is not one of: %s", oneLine(text, 40), f.optionList())
 		}
 		return nil
 	}
@@ -152,7 +150,7 @@ func (f *formField) checkText(text string) error {
 	}
 	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // if both are long, the server checks the pattern
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
-			return fmt.Errorf("want text that matches %s", terminal.OneLine(f.Pattern, 60))
+			return fmt.Errorf("want text that matches %s", oneLine(f.Pattern, 60))
 		}
 	}
 	return checkFormat(f.Format, text)
@@ -188,16 +186,16 @@ var formatExamples = map[string]string{
 	"date": "a date such as 2026-07-28", "date-time": "a time such as 2026-07-28T12:00:00Z",
 }
 
-func (f *formField) checkList(list []string) error {
+func (f *Field) checkList(list []string) error {
 	if len(list) > maxFormItems {
 		return fmt.Errorf("want at most %d", maxFormItems)
 	}
 	for i, text := range list {
 		if len(f.options) > 0 && !f.offers(text) {
-			return fmt.Errorf("%q is not one of: %s", terminal.OneLine(text, 40), f.optionList())
+			return fmt.Errorf("%q is not one of: %s", oneLine(text, 40), f.optionList())
 		}
 		if slices.Contains(list[:i], text) {
-			return fmt.Errorf("%q occurs twice", terminal.OneLine(text, 40))
+			return fmt.Errorf("%q occurs twice", oneLine(text, 40))
 		}
 	}
 	switch {
@@ -209,6 +207,6 @@ func (f *formField) checkList(list []string) error {
 	return nil
 }
 
-func (f *formField) offers(value string) bool {
+func (f *Field) offers(value string) bool {
 	return slices.ContainsFunc(f.options, func(o option) bool { return o.Value == value })
 }

@@ -1,4 +1,4 @@
-package ask
+package form
 
 import (
 	"encoding/json"
@@ -50,10 +50,10 @@ func TestFormFields(t *testing.T) {
 		{`{"type":"gem"}`, "7", `7`},
 		{`{}`, "x", `"x"`},
 	} {
-		f, err := parseForm([]byte(`{"properties":{"k":` + c.schema + `}}`))
+		f, err := ParseForm([]byte(`{"properties":{"k":` + c.schema + `}}`))
 		var got json.RawMessage
 		if err == nil {
-			got, err = f[0].read(c.in)
+			got, err = f[0].Read(c.in)
 		}
 		text := string(got)
 		if err != nil {
@@ -67,25 +67,25 @@ func TestFormFields(t *testing.T) {
 
 // Fields keep their order. Missing values and defaults are determined without asking the user.
 func TestForm(t *testing.T) {
-	f, err := parseForm([]byte(`{"type":"object","required":["b","a"],"properties":{
+	f, err := ParseForm([]byte(`{"type":"object","required":["b","a"],"properties":{
 		"b":{"type":"string","title":"Bee\u202e"},"a":{"type":"integer","default":3},"c":{"type":"integer","default":"x"},"d":{"type":"boolean","default":null}}}`))
 	if err != nil || len(f) != 4 {
 		t.Fatal(f, err)
 	}
 	values := map[string]json.RawMessage{}
 	for i := range f {
-		if v, ok := f[i].byDefault(); ok {
-			values[f[i].name] = v
+		if v, ok := f[i].ByDefault(); ok {
+			values[f[i].Name] = v
 		}
 	}
-	if got := strings.Join(f.missing(values), " "); got != "b" {
+	if got := strings.Join(f.Missing(values), " "); got != "b" {
 		t.Errorf("missing %s", got)
 	}
-	values["b"], values["z"] = quoted(`"`), quoted("not of the form")
-	if got := string(f.content(values)); got != `{"b":"\"","a":3}` {
+	values["b"], values["z"] = Quoted(`"`), Quoted("not of the form")
+	if got := string(f.Content(values)); got != `{"b":"\"","a":3}` {
 		t.Errorf("content = %s", got)
 	}
-	if got := f[0].label() + ": " + f[1].describe() + ": " + f[2].describe(); got != `Bee\u202e: integer; enter = 3: integer; optional` {
+	if got := f[0].Label() + ": " + f[1].Describe() + ": " + f[2].Describe(); got != `Bee\u202e: integer; enter = 3: integer; optional` {
 		t.Errorf("labels %s", got)
 	}
 }
@@ -106,12 +106,12 @@ func TestHostileDefaults(t *testing.T) {
 	} {
 		done := make(chan bool, 1)
 		go func() {
-			f, err := parseForm([]byte(`{"properties":{"x":` + schema + `}}`))
+			f, err := ParseForm([]byte(`{"properties":{"x":` + schema + `}}`))
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			_, good := f[0].byDefault()
+			_, good := f[0].ByDefault()
 			done <- good
 		}()
 		select {
@@ -134,12 +134,12 @@ func TestBadForms(t *testing.T) {
 		`[]`, `{"properties":[]}`, `{"properties":{"a":7}}`, `{"properties":{"a":{"type":["string","null"]}}}`,
 		`{"properties":{` + strings.TrimSuffix(many, ",") + `}}`,
 	} {
-		if f, err := parseForm([]byte(raw)); err == nil {
+		if f, err := ParseForm([]byte(raw)); err == nil {
 			t.Errorf("%.60s = %v, want an error", raw, f)
 		}
 	}
 	for _, raw := range []string{`{}`, `{"properties":null}`, `{"properties":{}}`} {
-		if f, err := parseForm([]byte(raw)); err != nil || string(f.content(nil)) != "{}" {
+		if f, err := ParseForm([]byte(raw)); err != nil || string(f.Content(nil)) != "{}" {
 			t.Errorf("%s = %v, %v", raw, f, err)
 		}
 	}
@@ -150,20 +150,20 @@ func FuzzForm(f *testing.F) {
 	f.Add([]byte(`{"properties":{"k":{"type":"array","items":{"enum":["a"]},"minItems":1}},"required":["k"]}`), "a")
 	f.Add([]byte(`{"properties":{"k":{"type":"number","minimum":1,"default":2}}}`), "")
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		fields, err := parseForm(raw)
+		fields, err := ParseForm(raw)
 		if err != nil {
 			return
 		}
 		values := map[string]json.RawMessage{}
 		for i := range fields {
-			fields[i].describe()
-			if v, err := fields[i].read(text); err == nil {
-				values[fields[i].name] = v
-			} else if v, ok := fields[i].byDefault(); ok {
-				values[fields[i].name] = v
+			fields[i].Describe()
+			if v, err := fields[i].Read(text); err == nil {
+				values[fields[i].Name] = v
+			} else if v, ok := fields[i].ByDefault(); ok {
+				values[fields[i].Name] = v
 			}
 		}
-		if got := fields.content(values); !json.Valid(got) {
+		if got := fields.Content(values); !json.Valid(got) {
 			t.Errorf("content = %s", got)
 		}
 	})

@@ -1,4 +1,4 @@
-package ask
+package form
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ var kindNames = []string{"null", "boolean", "integer", "number", "array", "objec
 
 // value converts the text of an argument to JSON, using the schema of its property. s is the whole schema, which
 // contains the definitions. Numbers keep their digits.
-func (s schema) value(property schema, text string) (json.RawMessage, error) {
+func (s Schema) value(property Schema, text string) (json.RawMessage, error) {
 	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
 	k.add(property, true)
 	switch {
@@ -44,7 +44,7 @@ func (s schema) value(property schema, text string) (json.RawMessage, error) {
 
 // kinds collects the types that a property may have, through references and unions. Each reference is followed once.
 type kinds struct {
-	whole    schema
+	whole    Schema
 	types    []string          // subset of kindNames, without duplicates
 	enum     []json.RawMessage // enum of the property itself
 	anything bool
@@ -53,7 +53,7 @@ type kinds struct {
 }
 
 // add collects the types of p. top means that p is the property itself and not an alternative.
-func (k *kinds) add(p schema, top bool) {
+func (k *kinds) add(p Schema, top bool) {
 	if k.left--; k.left < 0 {
 		k.anything = true
 	}
@@ -61,7 +61,7 @@ func (k *kinds) add(p schema, top bool) {
 		return
 	}
 	if p.Ref != "" {
-		target, ok := k.whole.resolve(p.Ref)
+		target, ok := k.whole.Resolve(p.Ref)
 		switch {
 		case !ok:
 			k.anything = true
@@ -82,7 +82,7 @@ func (k *kinds) add(p schema, top bool) {
 	if len(p.Type)+len(p.Enum)+len(p.AnyOf)+len(p.OneOf) == 0 {
 		k.anything = true
 	}
-	for _, options := range [][]schema{p.AnyOf, p.OneOf} {
+	for _, options := range [][]Schema{p.AnyOf, p.OneOf} {
 		for _, option := range options {
 			k.add(option, false)
 			if k.anything {
@@ -98,8 +98,8 @@ func (k *kinds) note(t string) {
 	}
 }
 
-// resolve returns the definition in s to which ref refers. It resolves only #/$defs/NAME and #/definitions/NAME.
-func (s schema) resolve(ref string) (schema, bool) {
+// Resolve returns the definition in s to which ref refers. It resolves only #/$defs/NAME and #/definitions/NAME.
+func (s Schema) Resolve(ref string) (Schema, bool) {
 	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
 		target, found := s.Defs[name]
 		return target, found
@@ -108,13 +108,13 @@ func (s schema) resolve(ref string) (schema, bool) {
 		target, found := s.Definitions[name]
 		return target, found
 	}
-	return schema{}, false
+	return Schema{}, false
 }
 
 // typed converts text to a value of type t, and reports whether that is possible.
 func typed(t, text string) (json.RawMessage, bool) {
 	if t == "string" {
-		return quoted(text), true
+		return Quoted(text), true
 	}
 	if !json.Valid([]byte(text)) {
 		return nil, false
@@ -147,7 +147,7 @@ func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 			return v, nil
 		}
 	}
-	return nil, fmt.Errorf("want one of %s, got %q", enumText(enum), secret.Text(text))
+	return nil, fmt.Errorf("want one of %s, got %q", EnumText(enum), secret.Text(text))
 }
 
 // guess converts a text of unknown type. JSON other than a string is used as it is; anything else becomes a string.
@@ -155,10 +155,11 @@ func guess(text string) json.RawMessage {
 	if text != "" && text[0] != '"' && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
-	return quoted(text)
+	return Quoted(text)
 }
 
-func quoted(text string) json.RawMessage {
+// Quoted returns text as a JSON string.
+func Quoted(text string) json.RawMessage {
 	raw, _ := json.Marshal(text) // marshaling a string cannot fail
 	return raw
 }

@@ -1,4 +1,4 @@
-package ask
+package form
 
 import (
 	"bytes"
@@ -9,27 +9,26 @@ import (
 	"slices"
 	"strings"
 
-	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/decode"
 )
 
 // maxFields is the maximum number of fields of a form.
 const maxFields = 100
 
-// Limits for a value, which may be a server's default. check rejects larger values before it examines them further.
+// Limits for a value, which may be a server's default. Check rejects larger values before it examines them further.
 const (
 	maxFormItems = 1000
 	maxFormText  = 64 << 10 // bytes
 )
 
-// form is the flat schema of a form. The fields are in the server's order.
+// Fields is the flat schema of a form. The fields are in the server's order.
 // MCP 2025-11-25, client/elicitation, requested schema.
-type form []formField
+type Fields []Field
 
-// formField is one property of a form.
-type formField struct {
-	name     string
-	required bool
+// Field is one property of a form.
+type Field struct {
+	Name     string `json:"-"`
+	Required bool   `json:"-"` // the form needs a value
 
 	Type        string          `json:"type"`
 	Title       string          `json:"title"`
@@ -61,8 +60,8 @@ type option struct {
 	Title string `json:"title"`
 }
 
-// parseForm parses a requestedSchema.
-func parseForm(raw []byte) (form, error) {
+// ParseForm parses a requestedSchema.
+func ParseForm(raw []byte) (Fields, error) {
 	var s struct {
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
@@ -77,18 +76,18 @@ func parseForm(raw []byte) (form, error) {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, errors.New("properties in the form's schema is not an object")
 	}
-	var f form
+	var f Fields
 	for d.More() {
 		key, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
 			return nil, errors.New("the form's schema is not valid JSON")
 		}
-		one := formField{name: key.(string)}
-		if err := decode.JSON(value, fmt.Sprintf("the form's field %q", terminal.OneLine(one.name, 40)), &one); err != nil {
+		one := Field{Name: key.(string)}
+		if err := decode.JSON(value, fmt.Sprintf("the form's field %q", oneLine(one.Name, 40)), &one); err != nil {
 			return nil, err
 		}
-		one.required = slices.Contains(s.Required, one.name)
+		one.Required = slices.Contains(s.Required, one.Name)
 		one.options = one.choices()
 		if f = append(f, one); len(f) > maxFields {
 			return nil, fmt.Errorf("the form has more than %d fields", maxFields)
@@ -98,7 +97,7 @@ func parseForm(raw []byte) (form, error) {
 }
 
 // choices returns the permitted values. The schema has five ways to write them.
-func (f *formField) choices() []option {
+func (f *Field) choices() []option {
 	for _, titled := range [][]option{f.OneOf, f.Items.AnyOf, f.Items.OneOf} {
 		if len(titled) > 0 {
 			return titled
@@ -119,30 +118,30 @@ func (f *formField) choices() []option {
 	return list
 }
 
-// label returns the text with which to display the field.
-func (f *formField) label() string { return terminal.OneLine(cmp.Or(f.Title, f.name), 80) }
+// Label returns the text with which to display the field.
+func (f *Field) Label() string { return oneLine(cmp.Or(f.Title, f.Name), 80) }
 
-// byDefault returns the field's default if it is valid.
-func (f *formField) byDefault() (json.RawMessage, bool) {
-	if len(f.Default) == 0 || string(f.Default) == "null" || f.check(f.Default) != nil {
+// ByDefault returns the field's default if it is valid.
+func (f *Field) ByDefault() (json.RawMessage, bool) {
+	if len(f.Default) == 0 || string(f.Default) == "null" || f.Check(f.Default) != nil {
 		return nil, false
 	}
 	return f.Default, true
 }
 
-// content returns the values as a JSON object. It omits fields without a value.
-func (f form) content(values map[string]json.RawMessage) []byte {
+// Content returns the values as a JSON object. It omits fields without a value.
+func (f Fields) Content(values map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, one := range f {
-		value, ok := values[one.name]
+		value, ok := values[one.Name]
 		if !ok {
 			continue
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		b.Write(quoted(one.name))
+		b.Write(Quoted(one.Name))
 		b.WriteByte(':')
 		b.Write(value)
 	}
@@ -150,19 +149,19 @@ func (f form) content(values map[string]json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// missing returns the names of required fields without a value.
-func (f form) missing(values map[string]json.RawMessage) []string {
+// Missing returns the names of required fields without a value.
+func (f Fields) Missing(values map[string]json.RawMessage) []string {
 	var names []string
 	for _, one := range f {
-		if _, ok := values[one.name]; !ok && one.required {
-			names = append(names, one.name)
+		if _, ok := values[one.Name]; !ok && one.Required {
+			names = append(names, one.Name)
 		}
 	}
 	return names
 }
 
-// describe returns the permitted values, the description, and the default or "optional", for the prompt of the field.
-func (f *formField) describe() string {
+// Describe returns the permitted values, the description, and the default or "optional", for the prompt of the field.
+func (f *Field) Describe() string {
 	var words []string
 	switch {
 	case len(f.options) > 0:
@@ -172,25 +171,25 @@ func (f *formField) describe() string {
 	case f.Type == "integer" || f.Type == "number":
 		words = append(words, f.Type+between(f.Minimum, f.Maximum))
 	case f.Format != "":
-		words = append(words, terminal.OneLine(f.Format, 20))
+		words = append(words, oneLine(f.Format, 20))
 	}
 	if f.Description != "" {
-		words = append(words, terminal.OneLine(f.Description, 100))
+		words = append(words, oneLine(f.Description, 100))
 	}
-	if value, ok := f.byDefault(); ok {
-		words = append(words, "enter = "+terminal.OneLine(strings.Trim(string(value), `"`), 60))
-	} else if !f.required {
+	if value, ok := f.ByDefault(); ok {
+		words = append(words, "enter = "+oneLine(strings.Trim(string(value), `"`), 60))
+	} else if !f.Required {
 		words = append(words, "optional")
 	}
 	return strings.Join(words, "; ")
 }
 
 // optionList returns the numbered options, at most 50.
-func (f *formField) optionList() string {
+func (f *Field) optionList() string {
 	const most = 50
 	var words []string
 	for i, o := range f.options[:min(len(f.options), most)] {
-		words = append(words, fmt.Sprintf("%d %s", i+1, terminal.OneLine(cmp.Or(o.Title, o.Value), 60)))
+		words = append(words, fmt.Sprintf("%d %s", i+1, oneLine(cmp.Or(o.Title, o.Value), 60)))
 	}
 	if len(f.options) > most {
 		words = append(words, "…")

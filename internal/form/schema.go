@@ -1,4 +1,4 @@
-package ask
+package form
 
 import (
 	"encoding/json"
@@ -7,49 +7,47 @@ import (
 	"slices"
 	"strings"
 
-	"goblin-actor/internal/cli/command"
-	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/decode"
 )
 
-// schema holds the parts of a JSON Schema (2020-12) that are needed to convert arguments. The zero schema permits
+// Schema holds the parts of a JSON Schema (2020-12) that are needed to convert arguments. The zero Schema permits
 // everything.
-type schema struct {
-	Type                 words             `json:"type"`
+type Schema struct {
+	Type                 Words             `json:"type"`
 	Enum                 []json.RawMessage `json:"enum"`
 	Description          string            `json:"description"`
-	Properties           map[string]schema `json:"properties"`
+	Properties           map[string]Schema `json:"properties"`
 	PatternProperties    json.RawMessage   `json:"patternProperties"`
 	AdditionalProperties json.RawMessage   `json:"additionalProperties"`
 	Required             []string          `json:"required"`
-	AnyOf                []schema          `json:"anyOf"`
-	OneOf                []schema          `json:"oneOf"`
+	AnyOf                []Schema          `json:"anyOf"`
+	OneOf                []Schema          `json:"oneOf"`
 	Items                json.RawMessage   `json:"items"` // a schema; in older drafts also an array of schemas
 	Ref                  string            `json:"$ref"`
-	Defs                 map[string]schema `json:"$defs"`
-	Definitions          map[string]schema `json:"definitions"` // older drafts
+	Defs                 map[string]Schema `json:"$defs"`
+	Definitions          map[string]Schema `json:"definitions"` // older drafts
 }
 
-// words is one string or several.
-type words []string
+// Words is one string or several.
+type Words []string
 
 // UnmarshalJSON accepts a string or an array of strings.
-func (w *words) UnmarshalJSON(raw []byte) error {
+func (w *Words) UnmarshalJSON(raw []byte) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
-		*w = words{one}
+		*w = Words{one}
 		return nil
 	}
 	return json.Unmarshal(raw, (*[]string)(w))
 }
 
-// UnmarshalJSON decodes the schemas true and false as the zero schema.
-func (s *schema) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON decodes the schemas true and false as the zero Schema.
+func (s *Schema) UnmarshalJSON(raw []byte) error {
 	if text := string(raw); text == "true" || text == "false" {
-		*s = schema{}
+		*s = Schema{}
 		return nil
 	}
-	type plain schema
+	type plain Schema
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
@@ -59,9 +57,9 @@ const (
 	maxSchemaDepth = 64
 )
 
-// parseSchema parses a tool's inputSchema. It returns the zero schema if there is none or if it exceeds the limits.
-func parseSchema(raw []byte) (schema, error) {
-	var s schema
+// ParseSchema parses a tool's inputSchema. It returns the zero Schema if there is none or if it exceeds the limits.
+func ParseSchema(raw []byte) (Schema, error) {
+	var s Schema
 	if raw == nil || string(raw) == "null" || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
 		return s, nil
 	}
@@ -93,23 +91,23 @@ func deeper(raw []byte, most int) bool {
 // open reports whether arguments that the schema does not declare are accepted. They are if the schema declares none,
 // has patternProperties, or has additionalProperties other than false. If additionalProperties is absent, they are not,
 // although JSON Schema permits them.
-func (s *schema) open() bool {
+func (s *Schema) open() bool {
 	return len(s.Properties) == 0 || s.PatternProperties != nil ||
 		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"
 }
 
-// arguments converts the pairs to a JSON object. Unknown, invalid and missing arguments are usage errors whose hints
-// describe the declared ones. tool is the tool's name for messages.
-func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
+// Arguments converts the pairs to a JSON object. Unknown, invalid and missing arguments are each an *ArgumentError,
+// whose hint describes the declared ones. tool is the tool's name for messages.
+func (s Schema) Arguments(tool string, pairs []Pair) ([]byte, error) {
 	object := map[string]json.RawMessage{}
 	for _, p := range pairs {
 		property, known := s.Properties[p.Key]
 		if !known && !s.open() {
-			return nil, command.UsageError(s.unknownHint(p.Key), "%s has no argument %q", tool, p.Key)
+			return nil, argumentError(s.unknownHint(p.Key), "%s has no argument %q", tool, p.Key)
 		}
 		value, err := s.value(property, p.Value)
 		if err != nil {
-			return nil, command.UsageError(describe(p.Key, property), "argument %q: %w", p.Key, err)
+			return nil, argumentError(describe(p.Key, property), "argument %q: %w", p.Key, err)
 		}
 		object[p.Key] = value
 	}
@@ -124,17 +122,17 @@ func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
 		for i, key := range missing {
 			hints[i] = describe(key, s.Properties[key])
 		}
-		return nil, command.UsageError(strings.Join(hints, "\n"), "%s requires %s", tool, strings.Join(missing, ", "))
+		return nil, argumentError(strings.Join(hints, "\n"), "%s requires %s", tool, strings.Join(missing, ", "))
 	}
 	return json.Marshal(object)
 }
 
 // describe describes how to write an argument.
-func describe(key string, p schema) string {
+func describe(key string, p Schema) string {
 	kind := strings.Join(p.Type, " or ")
 	switch {
 	case len(p.Enum) > 0:
-		kind = "one of " + enumText(p.Enum)
+		kind = "one of " + EnumText(p.Enum)
 	case slices.Contains(p.Type, "array"):
 		kind = "array, as JSON like [1, 2]"
 	case slices.Contains(p.Type, "object"):
@@ -145,21 +143,22 @@ func describe(key string, p schema) string {
 		text += " (" + kind + ")"
 	}
 	if p.Description != "" {
-		text += ": " + terminal.OneLine(p.Description, 100)
+		text += ": " + oneLine(p.Description, 100)
 	}
 	return text
 }
 
-func enumText(values []json.RawMessage) string {
+// EnumText lists the members of an enum.
+func EnumText(values []json.RawMessage) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = terminal.OneLine(strings.Trim(string(v), `"`), 40)
+		texts[i] = oneLine(strings.Trim(string(v), `"`), 40)
 	}
 	return strings.Join(texts, ", ")
 }
 
 // unknownHint suggests the argument whose name is most similar to key. If none is similar, it lists all.
-func (s schema) unknownHint(key string) string {
+func (s Schema) unknownHint(key string) string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 {
 		return "omit all arguments"
