@@ -4,10 +4,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -66,8 +69,23 @@ func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Prin
 // recordRefusal records a request that was not admitted.
 func (g *Gateway) recordRefusal(o *downstream.Origin, what string, refusal *message.Refusal) {
 	who := identity.Of(o.Principal)
+	g.metrics.Deny(time.Now(), refusalOf(o, what, refusal))
 	g.audit.Record(audit.Record{
 		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny,
 		Outcome: string(refusal.Fault.Name), Detail: refusal.Fault.Message,
 	})
+}
+
+// refusalOf describes a request that was not admitted, for operators.
+func refusalOf(o *downstream.Origin, what string, refusal *message.Refusal) status.Refusal {
+	if o.Path != "" {
+		what += " " + o.Path
+	}
+	why := refusal.Fault.Message
+	if refusal.Fault.Name == protocol.UnknownProject { // its message names the project
+		if why = "unknown project, or one that the client may not use"; o.Project != "" {
+			what += " in project " + o.Project
+		}
+	}
+	return status.Refusal{Who: o.Principal, From: downstream.HostOf(o.Remote), What: what, Why: why}
 }

@@ -33,12 +33,16 @@ func (r *rights) permits(it *item) policy.Set {
 	if j := it.entry.judged.Load(); j != nil && j.policy == r.policy {
 		return j.permits
 	}
-	j := &judged{r.policy, r.policy.Permits(&policy.Item{
-		Kind: it.kind, Server: it.server.Name, Internal: it.server.Internal, Public: it.public, Own: it.own, Other: it.other,
-		ReadOnly: it.entry.ReadOnly(),
-	})}
+	policed := it.entry.PolicyItem()
+	j := &judged{r.policy, r.policy.Permits(&policed)}
 	it.entry.judged.Store(j)
 	return j.permits
+}
+
+// PolicyItem returns what the rules of roles refer to.
+func (e *Entry) PolicyItem() policy.Item {
+	it := e.item
+	return policy.Item{Kind: it.kind, Server: it.server.Name, Internal: it.server.Internal, Public: it.public, Own: it.own, Other: it.other, ReadOnly: e.ReadOnly()}
 }
 
 // Spelling returns the alternative URI of a resource or template that clients may use, or "".

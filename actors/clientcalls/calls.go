@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
@@ -26,6 +27,7 @@ type Held struct {
 	in       int             // bytes of the request
 	route    *status.Route   // the connection that carries the call; nil = none yet
 	trace    *trace.Request  // nil = the request is not sampled
+	usage    *identity.Usage // counts of the client's principal; nil = those of local
 }
 
 // Base returns h itself. It lets Calls reach the Held inside a holder's own type.
@@ -159,6 +161,7 @@ func (c *Calls[H, K, R]) Hold(now time.Time, h H, out []kernel.Effect) []kernel.
 func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, project string, denied *admission.Denied, r *message.Request, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
 	b.version, b.trace, b.in, b.who = r.Caller.Version, r.Trace, len(x.Frame.Raw), message.NameOf(x.Origin.Principal)
+	b.usage = identity.Of(x.Origin.Principal).Usage
 	x.Report.Version = b.version
 	if subject := b.Method.Names(); subject == protocol.SubjectTool || subject == protocol.SubjectPrompt {
 		x.Report.Item = b.Public

@@ -31,7 +31,7 @@ func endedAs(now time.Time, h *Held, outcome status.Outcome) status.Ended {
 	return status.Ended{
 		Client: h.Client, Who: h.who, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began),
 		Sent: h.Sent, Taken: status.MomentOf(h.Began, h.Taken), Asked: status.MomentOf(h.Began, h.Asked), Answered: status.MomentOf(h.Began, h.Answered),
-		In: int64(h.in), Route: h.route, Version: h.version, Trace: h.trace,
+		In: int64(h.in), Route: h.route, Version: h.version, Trace: h.trace, Usage: h.usage,
 	}
 }
 

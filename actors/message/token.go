@@ -75,6 +75,7 @@ type LoginReport struct {
 	Issuer  string // "" = unknown
 	Scopes  []string
 	Expires time.Time // of the access token; zero = unknown
+	Renewed time.Time // when the access token was received; zero = there is none
 	Pending int       // logins that people have begun and not finished
 	Fault   string    // the last error; "" = none
 }

@@ -1,11 +1,15 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 )
 
@@ -26,24 +30,66 @@ func Logins(ctx context.Context, system *kernel.System) []status.Login {
 	}
 	timeout := time.NewTimer(surveyTime)
 	defer timeout.Stop()
-	all := []status.Login{} // an empty list in JSON is [], not null
+	var all []message.LoginReport
 	for range asked {
 		select {
 		case part := <-reports:
-			if r, is := part.(message.LoginReport); is && r.Phase != phaseNone {
-				all = append(all, loginOf(r))
+			if r, is := part.(message.LoginReport); is {
+				all = append(all, r)
 			}
-			continue
 		case <-timeout.C:
+			return loginsOf(all)
 		case <-ctx.Done():
+			return loginsOf(all)
 		}
-		break
 	}
+	return loginsOf(all)
+}
+
+// loginsOf returns the logins that are needed or present, those that a person has to renew first.
+func loginsOf(reports []message.LoginReport) []status.Login {
+	all := []status.Login{} // an empty list in JSON is [], not null
+	for _, r := range reports {
+		if r.Phase == phaseNone {
+			continue
+		}
+		l := status.Login{Server: r.Login.Entry, Whose: strings.TrimPrefix(identity.IDIn(r.Login.Lane), identity.ViaKey+":"), State: r.Phase, Issuer: r.Issuer, Reason: r.Fault,
+			Expires: r.Expires, Renewed: r.Renewed}
+		if l.State == phaseNeeded {
+			l.Reason = reasonOf(r)
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b status.Login) int {
+		return cmp.Or(cmp.Compare(urgency(a.State), urgency(b.State)), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Whose, b.Whose))
+	})
 	return all
 }
 
-const phaseNone = "none" // LoginReport.Phase: no request has needed the login
+// Values of LoginReport.Phase.
+const (
+	phaseNone   = "none" // no request has needed the login
+	phaseNeeded = "needs-login"
+	phaseStale  = "stale"
+)
 
-func loginOf(r message.LoginReport) status.Login {
-	return status.Login{Server: r.Login.Entry, State: r.Phase, Issuer: r.Issuer, Reason: r.Fault, Expires: r.Expires}
+// reasonOf returns why a login is needed.
+func reasonOf(r message.LoginReport) string {
+	switch {
+	case r.Pending > 0:
+		return "a login has begun and is not finished"
+	case r.Fault != "":
+		return r.Fault
+	}
+	return "no one has logged in"
+}
+
+func urgency(state string) int {
+	switch state {
+	case phaseNeeded:
+		return 0
+	case phaseStale:
+		return 1
+	}
+	return 2
 }

@@ -2,11 +2,13 @@ package session
 
 import (
 	"fmt"
+	"time"
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/reply"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -30,3 +32,8 @@ func (s *session) commitAudit(self kernel.Self, a clientcalls.Audited) {
 
 // CallName returns the call's name for logs and the status.
 func (s *state) CallName(seq uint64) string { return fmt.Sprintf("session/%s/%d", shortID(s.id), seq) }
+
+// countStranger counts a request of a principal other than the session's.
+func (s *session) countStranger(o *downstream.Origin, what string) {
+	s.Metrics.Deny(time.Now(), status.Refusal{Who: o.Principal, From: downstream.HostOf(o.Remote), What: what, Why: "the session belongs to another client"})
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -119,6 +120,7 @@ func (s *session) Act(self kernel.Self, act any) {
 	case refuse:
 		s.refuse(a)
 	case notFound:
+		s.countStranger(&a.x.Origin, cmp.Or(a.x.Frame.MethodText(), "end"))
 		message.RefuseNoSession(a.x)
 	case refuseAdmission:
 		a.refusal.Refuse(a.x, protocol.EraLegacy)

@@ -143,7 +143,7 @@ func (s *state) canRenew() bool {
 
 // report returns the login's status for operators.
 func (s *state) report() message.LoginReport {
-	r := message.LoginReport{Login: s.login, Phase: string(s.phase), Scopes: s.record.Token.Scopes, Expires: s.record.Token.Expires, Pending: len(s.logins.pending)}
+	r := message.LoginReport{Login: s.login, Phase: string(s.phase), Scopes: s.record.Token.Scopes, Expires: s.record.Token.Expires, Renewed: s.record.Token.Received, Pending: len(s.logins.pending)}
 	if s.record.Site != nil {
 		r.Issuer = s.record.Site.Issuer
 	}

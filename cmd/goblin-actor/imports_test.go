@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"internal/masterkey":          {},
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
-	"internal/status":             {"protocol", "internal/pattern", "internal/trace"},
+	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},
 	"internal/trace":              {},
 	"internal/telemetry":          {"internal/config", "internal/secret", "internal/status", "internal/trace", "protocol", "protocol/downstream", "protocol/rawjson"},
 	"internal/admin":              {"internal/decode", "internal/status", "internal/identity"},

@@ -38,11 +38,26 @@ type Rates interface {
 type Denial struct {
 	Principal *identity.Principal // nil = unknown
 	Peer      netip.Addr          // client address: the one that a trusted proxy reports, else that of the connection; zero = stdin
+	Method    string              // HTTP method
 	Path      string              // request path, truncated
 	Status    int                 // HTTP status of the response
 	Error     string              // error name in the response
-	Reason    string              // a few words for the log, never the credential
+	Reason    string              // a few words for the log, never the credential: one of the constants below
+	Probe     bool                // there was no credential: clients probe like this before they authenticate
 }
+
+// Values of Denial.Reason.
+const (
+	ReasonNoKey      = "no key was sent"
+	ReasonUnknown    = "unknown or revoked key"
+	ReasonExpired    = "expired key"
+	ReasonMistyped   = "malformed API key"
+	ReasonMalformed  = "malformed credential"
+	ReasonTunnel     = "request came through a proxy or tunnel"
+	ReasonForwarded  = "contradictory proxy headers"
+	ReasonRate       = "too many requests"
+	ReasonConcurrent = "too many concurrent requests"
+)
 
 // From returns the client address for display, or "stdio".
 func (d *Denial) From() string {
@@ -58,8 +73,8 @@ type Options struct {
 	// Changed is called with principals that changed, and with nil for each whose key was removed or has expired. Added
 	// is called with new principals; if it is nil, Changed is called with them too. Calls do not overlap.
 	Changed, Added func(map[string]*identity.Principal)
-	// Denied is called for every request that Admit refuses, including those that are only summarized in the log,
-	// except for requests without a credential. It must not block. nil = not called.
+	// Denied is called for every request that Admit refuses, including those that are only summarized in the log, or not
+	// logged. It must not block. nil = not called.
 	Denied func(Denial)
 }
 
@@ -240,7 +255,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	s, now := g.state.Load(), time.Now()
 	if s.keys == nil {
 		if r.Proxied {
-			return g.denyNetwork(r, now, Denial{Peer: r.Peer.Addr(), Reason: "request came through a proxy or tunnel"}, refusedTunnel)
+			return g.denyNetwork(r, now, Denial{Peer: r.Peer.Addr(), Reason: ReasonTunnel}, refusedTunnel)
 		}
 		return g.allow(s, r, now, s.anonymous, &g.anonymousUse, netip.Addr{})
 	}
@@ -248,7 +263,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	if r.Proxied && trusts(s.Proxies, peer) {
 		var ok bool
 		if client, ok = forwardedFor(r, s.Proxies); !ok {
-			return g.denyNetwork(r, now, Denial{Peer: peer, Reason: "contradictory proxy headers"}, refusedForwarded)
+			return g.denyNetwork(r, now, Denial{Peer: peer, Reason: ReasonForwarded}, refusedForwarded)
 		}
 		if client.IsValid() {
 			peer = client
@@ -257,20 +272,20 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	token, kind := bearerOf(r)
 	switch kind {
 	case presentedNothing:
-		return downstream.Admitted{Refusal: refusedNoCredential} // clients probe like this before they authenticate, so it is not logged
+		return g.deny(r, Denial{Peer: peer, Reason: ReasonNoKey, Probe: true}, refusedNoCredential, false)
 	case presentedMalformed:
-		return g.fail(r, now, Denial{Peer: peer, Reason: "malformed credential"}, refusedMalformed)
+		return g.fail(r, now, Denial{Peer: peer, Reason: ReasonMalformed}, refusedMalformed)
 	}
 	sum, ok := sumOf(token)
 	if !ok {
-		return g.fail(r, now, Denial{Peer: peer, Reason: "malformed API key"}, refusedInvalid)
+		return g.fail(r, now, Denial{Peer: peer, Reason: ReasonMistyped}, refusedInvalid)
 	}
 	e := s.keys.find(&sum)
 	switch {
 	case e == nil:
-		return g.fail(r, now, Denial{Peer: peer, Reason: "unknown or revoked key"}, refusedInvalid)
+		return g.fail(r, now, Denial{Peer: peer, Reason: ReasonUnknown}, refusedInvalid)
 	case !e.who.Expires.IsZero() && !now.Before(e.who.Expires):
-		return g.fail(r, now, Denial{Principal: e.who, Peer: peer, Reason: "expired key"}, refusedExpired)
+		return g.fail(r, now, Denial{Principal: e.who, Peer: peer, Reason: ReasonExpired}, refusedExpired)
 	}
 	return g.allow(s, r, now, e.who, e.use, client)
 }
@@ -297,7 +312,7 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 	}
 	if s.Rates != nil {
 		if after, ok := s.Rates.Allow(now, who); !ok {
-			denial.Reason = "too many requests"
+			denial.Reason = ReasonRate
 			return g.denyUse(r, now, use, denial, rateLimited("this principal exceeded its request rate", after))
 		}
 	}
@@ -313,7 +328,7 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 		admitted.Lease = l
 	}
 	if admitted.Lease == nil {
-		denial.Reason = "too many concurrent requests"
+		denial.Reason = ReasonConcurrent
 		return g.denyUse(r, now, use, denial, refusedOverloaded)
 	}
 	return admitted
@@ -340,7 +355,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 
 // deny refuses a request and reports it to Options.Denied. If log is true, it also logs the refusal.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, log bool) downstream.Admitted {
-	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), status.Cut(string(r.Path), maxPathBytes)
+	d.Status, d.Error, d.Method, d.Path = why.Status, string(why.Fault.Name), string(r.Method), status.Cut(string(r.Path), maxPathBytes)
 	if g.options.Log != nil && log {
 		g.options.Log.Warn("request refused", "who", nameOf(d.Principal), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}

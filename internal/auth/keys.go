@@ -38,14 +38,13 @@ func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 		if s.Admin != nil {
 			who.Admin = s.Admin(who.Rights, false)
 		}
-		e := &entry{sum: k.Sum, who: who}
-		if was := old[who.ID]; was != nil {
+		e := &entry{sum: k.Sum, who: who, use: new(usage)}
+		was := old[who.ID]
+		if was != nil {
 			e.use = was.use
-			if samePrincipal(was.who, who) {
-				e.who = was.who
-			}
-		} else {
-			e.use = new(usage)
+		}
+		if who.Usage = &e.use.counts; was != nil && samePrincipal(was.who, who) {
+			e.who = was.who
 		}
 		first := firstBytes(&e.sum)
 		e.next, set.bySum[first] = set.bySum[first], e

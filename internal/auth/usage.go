@@ -1,12 +1,17 @@
 package auth
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"goblin-actor/internal/identity"
+)
 
 // usage counts a principal's open requests. Streams are counted separately: thousands of idle streams of a client
 // must neither use up its limit for calls nor be unlimited.
 type usage struct {
 	calls, streams atomic.Int64
 	lastLogged     atomic.Int64 // Unix second of the last logged refusal
+	counts         identity.Usage
 }
 
 // lease increments count and returns of, or nil if count has already reached most. most 0 = no limit.

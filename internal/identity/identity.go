@@ -36,6 +36,8 @@ type Principal struct {
 	Expires  time.Time // expiry of its credential; zero = never
 	Admin    Admin     // its access to admin operations
 
+	Usage *Usage // counts what it does; all values with the same ID share it. nil = it is counted as local
+
 	// Holder identifies the owner of the principal's resources: sessions, seals, tasks, and connections and logins to
 	// servers, including those on disk. It distinguishes credentials with the same id: a later credential under the
 	// same id is another holder and owns none of these resources. See Held. "" = ID.
@@ -102,7 +104,7 @@ func Same(a, b *Principal) bool {
 	return IDOf(a) == IDOf(b) && HolderOf(a) == HolderOf(b)
 }
 
-// Alike reports whether two values of one principal are equal except for their Policy.
+// Alike reports whether two values of one principal are equal except for their Policy and Usage.
 func Alike(a, b *Principal) bool {
 	return Same(a, b) && a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
 		(a.Projects == nil) == (b.Projects == nil) && slices.Equal(a.Projects, b.Projects)

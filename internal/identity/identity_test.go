@@ -38,6 +38,7 @@ func TestAlikeComparesEachField(t *testing.T) {
 		"nothing":          {func(*Principal) {}, true},
 		"the same time":    {func(p *Principal) { p.Expires = at.UTC() }, true},
 		"policy":           {func(p *Principal) { p.Policy = policy{} }, true},
+		"usage":            {func(p *Principal) { p.Usage = new(Usage) }, true},
 		"id":               {func(p *Principal) { p.ID = "key:b" }, false},
 		"name":             {func(p *Principal) { p.Name = "b" }, false},
 		"rights":           {func(p *Principal) { p.Rights = "s" }, false},

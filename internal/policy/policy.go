@@ -69,6 +69,14 @@ func (p *Policy) Rights(roles []string, key string, local bool) string {
 	return strings.Join(slices.Compact(names), separator)
 }
 
+// Roles returns the names of the roles in rights, or nil if there are none.
+func Roles(rights string) []string {
+	if rights == "" || rights == NoRoles {
+		return nil
+	}
+	return strings.Split(rights, separator)
+}
+
 // Bound returns the roles that policy.bind gives to the named key. It returns nil for a nil policy.
 func (p *Policy) Bound(key string) []string {
 	var names []string

@@ -63,6 +63,32 @@ func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.D
 	return retryAfter, ok
 }
 
+// Of returns the rate of a principal; zero = unlimited.
+func (r *Rates) Of(who *identity.Principal) config.Rate {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := Of(who, r.policy)
+	if p == nil {
+		return config.Rate{}
+	}
+	return r.limitOf(p, who.Rights)
+}
+
+// Left returns how many requests of a principal the rate permits at once, now and after a pause. Both are -1 for a principal without a rate.
+func (r *Rates) Left(now time.Time, who *identity.Principal) (left, most int) {
+	limit := r.Of(who)
+	if limit.Requests == 0 {
+		return -1, -1
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.buckets.buckets[who.ID]
+	if of == nil || of.limit != limit {
+		return limit.Requests, limit.Requests
+	}
+	return max(0, int(of.limiter.TokensAt(now))), limit.Requests
+}
+
 // limitOf returns the rate of rights under p. It caches only rates of the current policy. During a reload, some
 // principals still have the rights of the previous policy, or already those of the next one.
 func (r *Rates) limitOf(p *Policy, rights string) config.Rate {

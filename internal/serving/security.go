@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"goblin-actor/actors"
-	"goblin-actor/internal/audit"
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
@@ -111,19 +110,6 @@ func (e *Security) came(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
 		g.AddPrincipals(principals)
 	}
-}
-
-// denied records a denial in the audit log.
-func (e *Security) denied(d auth.Denial) {
-	g := e.gateway.Load()
-	if g == nil {
-		return
-	}
-	r := audit.Record{Event: audit.EventDenied, Peer: d.From(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
-	if d.Principal != nil {
-		r.Who, r.Via = d.Principal.ID, d.Principal.Via
-	}
-	g.Audit().Record(r)
 }
 
 // settingsOf returns the gate's settings for a configuration.

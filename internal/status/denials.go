@@ -1,31 +1,223 @@
 package status
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"goblin-actor/internal/identity"
 )
 
 // Denial describes requests that were refused for the same reason. Equal ones are merged.
 type Denial struct {
-	Number uint64    `json:"number"`         // increasing, in the order of First
+	Number uint64    `json:"number"`         // increasing, in the order in which denials are first stored
 	First  time.Time `json:"first"`          // the first of the requests
 	Last   time.Time `json:"last"`           // the last of the requests
-	Who    string    `json:"who"`            // name of the principal; "?" = unknown
+	Who    string    `json:"who"`            // name of the principal; Unknown = the client is not authenticated
 	From   string    `json:"from,omitempty"` // address of the client; OtherAddresses = several; empty = unknown
-	What   string    `json:"what"`           // path, or method and item
+	What   string    `json:"what"`           // path, or method and item; OtherRequests = several
 	Why    string    `json:"why"`
-	Rule   string    `json:"rule,omitempty"` // what would permit the request
-	Times  uint64    `json:"times"`
+	Rule   string    `json:"rule,omitempty"` // what would permit the request; empty = nothing would, or unknown
+	Times  uint64    `json:"times"`          // number of the requests
 }
 
-// Values of fields of Denial that stand for more than one value, or for none.
+// Values of Denial fields.
 const (
-	Unknown        = "?"               // Denial.Who: no known principal
-	OtherAddresses = "other addresses" // Denial.From: of many clients
-	OtherItems     = "other requests"  // Denial.What: of one principal
+	Unknown        = "?"
+	OtherAddresses = "other addresses"
+	OtherRequests  = "other requests"
+)
+
+// Limits of stored denials. A principal, or all unknown clients together, have at most maxDenialsOfOne, so that a flood
+// from many addresses does not displace the denials of others.
+const (
+	maxDenials      = 256
+	maxDenialsOfOne = 64
+	denialAge       = 10 * time.Minute // without a new request, a denial is displaced before all newer ones
+	maxDenialText   = 200              // bytes of each text
+)
+
+// Refusal is a request that is refused.
+type Refusal struct {
+	Who    *identity.Principal // nil = identity.Local; ignored if Unknown is true
+	From   string              // Denial.From
+	What   string              // Denial.What
+	Why    string              // Denial.Why; a constant, because one that contains text of clients makes denials differ
+	Rule   func() string       // returns Denial.Rule; called for the first of equal refusals; nil = no rule
+	Report bool                // the policy only reports: the request was executed
+
+	Unknown bool // the client is not authenticated, although it must be
+}
+
+// Deny counts and stores a refused request. It is safe for concurrent use and does not block.
+func (m *Metrics) Deny(now time.Time, r Refusal) {
+	who := Unknown
+	if !r.Unknown {
+		if who = identity.Of(r.Who).Name; !r.Report {
+			m.usageOf(r.Who).Refuse(now, &r.Why)
+		}
+	}
+	m.denials.add(now, denialKey{Printable(who, maxDenialText), Printable(r.From, maxDenialText), shortened(r.What), Printable(r.Why, maxDenialText)}, r.Rule)
+}
+
+// usageOf returns the counts of a principal. Principals without counts of their own share those of local.
+func (m *Metrics) usageOf(who *identity.Principal) *identity.Usage {
+	if who == nil || who.Usage == nil {
+		return &m.local
+	}
+	return who.Usage
+}
+
+// shortened returns s without API keys, which clients may send in the wrong place, cut to maxDenialText bytes.
+func shortened(s string) string {
+	for at := 0; ; {
+		i := strings.Index(s[at:], keyPrefix)
+		if i < 0 {
+			return Printable(s, maxDenialText)
+		}
+		at += i + len(keyPrefix)
+		rest := strings.TrimLeft(s[at:], keyLetters)
+		if len(s)-len(rest)-at > 0 {
+			s = s[:at] + "…" + rest
+		}
+	}
+}
+
+// An API key is keyPrefix and keyLetters: see internal/auth.
+const (
+	keyPrefix  = "gba_"
+	keyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 )
 
 // Denials returns the stored denials, the newest first.
+func (m *Metrics) Denials() []Denial { return m.denials.list() }
+
+// Denials returns the stored denials, the newest first.
 func (l Local) Denials(context.Context) ([]Denial, error) {
-	return []Denial{}, nil
+	return without(l.Counters.Denials(), l.Known), nil
+}
+
+// denialTable stores denials. It is safe for concurrent use. The zero value is ready.
+type denialTable struct {
+	mu    sync.Mutex
+	rows  map[denialKey]*Denial
+	byWho map[string][]*Denial // the same rows, in no order
+	last  uint64               // the newest Number
+}
+
+// denialKey is what equal denials have in common.
+type denialKey struct{ who, from, what, why string }
+
+func keyOfDenial(d *Denial) denialKey { return denialKey{d.Who, d.From, d.What, d.Why} }
+
+// several reports whether d stands for displaced denials.
+func (d *Denial) several() bool { return d.What == OtherRequests }
+
+func (t *denialTable) add(now time.Time, key denialKey, rule func() string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.rows[key]
+	if d == nil {
+		for len(t.byWho[key.who]) >= maxDenialsOfOne {
+			t.merge(now, t.weakest(now, key.who))
+		}
+		for len(t.rows) >= maxDenials {
+			t.remove(t.oldest())
+		}
+		d = t.insert(key, now)
+		if rule != nil {
+			d.Rule = Printable(rule(), 2*maxDenialText)
+		}
+	}
+	d.Last = now
+	d.Times++
+}
+
+// insert adds a row that has not counted a request yet. The caller must hold mu.
+func (t *denialTable) insert(key denialKey, first time.Time) *Denial {
+	if t.rows == nil {
+		t.rows, t.byWho = map[denialKey]*Denial{}, map[string][]*Denial{}
+	}
+	t.last++
+	d := &Denial{Number: t.last, First: first, Who: key.who, From: key.from, What: key.what, Why: key.why}
+	t.rows[key] = d
+	t.byWho[key.who] = append(t.byWho[key.who], d)
+	return d
+}
+
+// remove drops a row. The caller must hold mu.
+func (t *denialTable) remove(d *Denial) {
+	delete(t.rows, keyOfDenial(d))
+	rest := slices.DeleteFunc(t.byWho[d.Who], func(other *Denial) bool { return other == d })
+	if t.byWho[d.Who] = rest; len(rest) == 0 {
+		delete(t.byWho, d.Who)
+	}
+}
+
+// merge replaces a row with one for several requests that were refused for the same reason. Such a row itself is dropped. The caller must hold mu.
+func (t *denialTable) merge(now time.Time, d *Denial) {
+	t.remove(d)
+	if d.several() {
+		return
+	}
+	key := denialKey{who: d.Who, what: OtherRequests, why: d.Why}
+	if d.Who == Unknown {
+		key.from = OtherAddresses
+	}
+	sum := t.rows[key]
+	if sum == nil {
+		sum = t.insert(key, now)
+	}
+	sum.Times += d.Times
+	if d.First.Before(sum.First) {
+		sum.First = d.First
+	}
+	if d.Last.After(sum.Last) {
+		sum.Last = d.Last
+	}
+	sum.Rule = d.Rule
+}
+
+// weakest returns the row of who that matters least: an old one, else one with few requests, else the oldest one. The caller must hold mu.
+func (t *denialTable) weakest(now time.Time, who string) (found *Denial) {
+	rank := func(d *Denial) int {
+		switch {
+		case d.several():
+			return 2
+		case now.Sub(d.Last) > denialAge:
+			return 0
+		}
+		return 1
+	}
+	for _, d := range t.byWho[who] {
+		if found == nil || cmp.Or(rank(d)-rank(found), cmp.Compare(d.Times, found.Times), cmp.Compare(d.Number, found.Number)) < 0 {
+			found = d
+		}
+	}
+	return found
+}
+
+// oldest returns the row that was not repeated for the longest time. The caller must hold mu.
+func (t *denialTable) oldest() (found *Denial) {
+	for _, d := range t.rows {
+		if found == nil || cmp.Or(d.Last.Compare(found.Last), cmp.Compare(d.Number, found.Number)) < 0 {
+			found = d
+		}
+	}
+	return found
+}
+
+func (t *denialTable) list() []Denial {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]Denial, 0, len(t.rows))
+	for d := range maps.Values(t.rows) {
+		list = append(list, *d)
+	}
+	slices.SortFunc(list, func(a, b Denial) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(b.Number, a.Number)) })
+	return list
 }

@@ -3,6 +3,7 @@ package status
 import (
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/trace"
 	"goblin-actor/protocol"
 )
@@ -30,7 +31,8 @@ type Ended struct {
 	Code    int      // JSON-RPC error code of the server's answer; 0 = a result, or no answer
 	Failure *Failure // nil = a result
 
-	Trace *trace.Request // nil = the request is not sampled
+	Trace *trace.Request  // nil = the request is not sampled
+	Usage *identity.Usage // counts of the client's principal; nil = those of local
 }
 
 // Route names a connection to a server. It is immutable, and the calls of the connection share it.

@@ -98,6 +98,11 @@ func (s *ServerMetrics) Ended(e Ended) {
 		s.all.observer.CallEnded(s.name, e)
 	}
 	s.finished.add(&s.all.ended, &e)
+	usage := e.Usage
+	if usage == nil {
+		usage = &s.all.local
+	}
+	usage.Ended(e.Began.Add(e.Took), e.Outcome != OutcomeOK)
 }
 
 // Refused stores a request that the gateway refused before it chose a server. It is counted elsewhere.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
@@ -36,7 +37,9 @@ type Metrics struct {
 	ended         atomic.Uint64 // number of the last finished call
 	refused       finished      // requests that no server got
 	deniedLines   deniedLines
-	observer      Observer // nil = none
+	denials       denialTable
+	local         identity.Usage // of clients that are not authenticated
+	observer      Observer       // nil = none
 	operations    *Operations
 
 	mu      sync.RWMutex

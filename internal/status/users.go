@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"goblin-actor/internal/identity"
 )
 
 // MaxUsers limits Users.Users, because a key file may have thousands of keys.
@@ -23,7 +25,7 @@ type User struct {
 	Roles    []string `json:"roles,omitempty"` // nil = there is no policy, or the policy gives it none
 	Sessions int      `json:"sessions"`
 	Running  int      `json:"running"` // calls in flight
-	Streams  int      `json:"streams"` // open streams of its sessions
+	Streams  int      `json:"streams"` // open streams
 
 	Calls             uint64  `json:"calls"`   // finished calls
 	Failed            uint64  `json:"failed"`  // calls of Calls whose outcome is not ok
@@ -37,6 +39,16 @@ type User struct {
 	Expires time.Time `json:"expires,omitzero"` // of its key; zero = never
 	Last    time.Time `json:"last,omitzero"`    // last call or refusal; zero = none
 	Reason  string    `json:"reason,omitempty"` // why its requests are refused; empty = they are not
+
+	RefusedSince time.Time `json:"refusedSince,omitzero"` // since when they have been refused again and again; zero = they have not
+}
+
+// Count sets the counts of u.
+func (u *User) Count(c identity.UsageCounts) {
+	u.Calls, u.Failed, u.Refused, u.CallsPerSecond, u.RefusedLastMinute, u.Last = c.Calls, c.Failed, c.Refused, c.CallsPerSecond, c.RefusedLastMinute, c.Last
+	if u.RefusedSince = c.RefusedSince; !u.RefusedSince.IsZero() {
+		u.Reason = c.Why
+	}
 }
 
 // localUser is User.Name of clients that are not authenticated.
@@ -52,7 +64,7 @@ func (l Local) Users(ctx context.Context, name string) (Users, error) {
 	if l.Keys != nil {
 		all = l.Keys()
 	}
-	all = withLocal(all, s)
+	all = withLocal(all, l.Counters.local.At(time.Now()), s)
 	all = slices.DeleteFunc(all, func(u User) bool { return !strings.Contains(u.Name, name) })
 	addOpen(all, s)
 	slices.SortFunc(all, compareUsers)
@@ -60,15 +72,17 @@ func (l Local) Users(ctx context.Context, name string) (Users, error) {
 	return without(users, l.Known), nil
 }
 
-// withLocal adds the user local if all lacks it and it has sessions, or if there is no other user.
-func withLocal(all []User, s *Snapshot) []User {
-	if slices.ContainsFunc(all, func(u User) bool { return u.Name == localUser }) {
-		return all
+// withLocal sets the counts of the user local. It adds that user if all lacks it and it uses the gateway, or if there is no other user.
+func withLocal(all []User, counts identity.UsageCounts, s *Snapshot) []User {
+	local := slices.IndexFunc(all, func(u User) bool { return u.Name == localUser })
+	if local < 0 {
+		used := !counts.Last.IsZero() || slices.ContainsFunc(s.Sessions, func(s Session) bool { return s.Who == "" }) || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Who == "" })
+		if len(all) > 0 && !used {
+			return all
+		}
+		local, all = len(all), append(all, User{Name: localUser, RateLeft: -1, RateOf: -1})
 	}
-	used := slices.ContainsFunc(s.Sessions, func(s Session) bool { return s.Who == "" }) || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Who == "" })
-	if len(all) == 0 || used {
-		all = append(all, User{Name: localUser, RateLeft: -1, RateOf: -1})
-	}
+	all[local].Count(counts)
 	return all
 }
 
@@ -81,7 +95,9 @@ func addOpen(all []User, s *Snapshot) {
 	for i := range s.Sessions {
 		if u := byName[cmp.Or(s.Sessions[i].Who, localUser)]; u != nil {
 			u.Sessions++
-			u.Streams += s.Sessions[i].Streams
+			if u.Name == localUser { // streams of keys are counted with the keys
+				u.Streams += s.Sessions[i].Streams
+			}
 		}
 	}
 	for i := range s.Calls {
