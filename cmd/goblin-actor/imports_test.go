@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	"internal/pattern":            {},
 	"internal/visible":            {},
 	"internal/decode":             {"internal/visible"},
-	"internal/form":               {"internal/decode", "internal/secret", "internal/visible"},
+	"internal/form":               {"internal/decode", "internal/secret", "internal/visible", "protocol"},
 	"internal/lint":               {"protocol/toolschema", "protocol/rawjson", "protocol", "internal/visible"},
 	"internal/identity":           {},
 	"internal/ssrf":               {"internal/status"},

@@ -2,6 +2,7 @@
 // elicitation. Its functions are pure.
 //
 // Schema is a tool's input schema, whose arguments are written as key=value. Fields is the flat schema of an elicitation.
+// Use is a call, a prompt or a read, written as a command line, as JSON-RPC or for curl.
 package form
 
 import (
