@@ -1,7 +1,7 @@
 package pool
 
 import (
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -12,10 +12,10 @@ import (
 	who "goblin-actor/internal/identity"
 )
 
-// maxLogins is the maximum number of logins at one server.
+// maxLogins is the maximum number of logins at one server that the pool holds. It drops logins that have not been used for a while.
 const maxLogins = 4096
 
-var errTooManyLogins = errors.New("too many logins to this server are in progress")
+var errTooManyLogins = fmt.Errorf("%d principals are logged in, or logging in, to this server, the maximum; try again later", maxLogins)
 
 type (
 	// toLogin sends msg to the actor of a login, which is started if needed.
