@@ -87,7 +87,7 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBy
 // canceled meanwhile, and because it reuses idle connections without checking whether the server has closed them.
 type plainTransport struct{ pool connPool }
 
-func (t *plainTransport) sweep() bool { return t.pool.sweep(time.Now()) }
+func (t *plainTransport) sweep() bool { return t.pool.sweep() }
 func (t *plainTransport) close()      { t.pool.close() }
 
 func (t *plainTransport) send(c *exchange, r *httpRequest, a *httpAnswer) error {

@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	netRepeats  = 2 // maximum repeats of a request that the server has not processed
-	maxNetConns = 8 // maximum connection attempts of net/http for a request without a body
+	netRepeats  = 2                // maximum repeats of a request that the server has not processed
+	maxNetConns = 8                // maximum connection attempts of net/http for a request without a body
+	netIdleFor  = 60 * time.Second // how long net/http keeps an idle connection
 )
 
 // netTransport uses net/http, for TLS, HTTP/2 and proxies.
@@ -34,7 +35,7 @@ func newNetTransport(o Options) *netTransport {
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    maxIdleConns,
-		IdleConnTimeout:        connIdleFor,
+		IdleConnTimeout:        netIdleFor,
 		MaxResponseHeaderBytes: headBytes,
 		WriteBufferSize:        oneWriteBytes,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // detects a dead peer

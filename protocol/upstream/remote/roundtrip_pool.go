@@ -12,7 +12,6 @@ import (
 
 const (
 	maxIdleConns = 1024             // maximum idle connections; with more exchanges at once than that, most would need a new connection
-	connIdleFor  = 60 * time.Second // maximum idle time
 	hotFor       = time.Millisecond // a connection idle for less is not checked; a check costs a twentieth of an exchange
 	trustedFor   = 3 * time.Second  // a connection idle for longer is not reused; the server may be about to close it
 )
@@ -106,13 +105,13 @@ func (p *connPool) put(conn *poolConn) bool {
 	return true
 }
 
-// sweep closes connections that have been idle for too long or were closed by the server. It returns false if none is left.
-func (p *connPool) sweep(now time.Time) bool {
+// sweep closes connections that cannot be reused: see fresh. It returns false if none is left.
+func (p *connPool) sweep() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept := p.idle[:0]
 	for _, conn := range p.idle {
-		if now.Sub(conn.since) < connIdleFor && conn.fresh() {
+		if conn.fresh() {
 			kept = append(kept, conn)
 		} else {
 			conn.Close()

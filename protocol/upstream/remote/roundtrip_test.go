@@ -282,10 +282,20 @@ func TestHTTPRoundTripSweep(t *testing.T) {
 	if idle() != 0 {
 		t.Errorf("%d goroutines idle after two sweeps", idle())
 	}
-	if !pool.sweep(time.Now()) {
+	pool.mu.Lock()
+	for _, conn := range pool.idle {
+		conn.since = time.Now()
+	}
+	pool.mu.Unlock()
+	if !pool.sweep() {
 		t.Error("young connections were closed")
 	}
-	if pool.sweep(time.Now().Add(connIdleFor)) {
+	pool.mu.Lock()
+	for _, conn := range pool.idle {
+		conn.since = time.Now().Add(-trustedFor)
+	}
+	pool.mu.Unlock()
+	if pool.sweep() {
 		t.Error("old connections were kept")
 	}
 	l.Send(testRequest(calls + 1))

@@ -278,7 +278,7 @@ func TestSSELinkSweep(t *testing.T) {
 		t.Errorf("%d idle connections, sweep again: %v", idle(), l.sweep != nil)
 	}
 	pool.mu.Lock()
-	pool.idle[0].since = time.Now().Add(-2 * connIdleFor)
+	pool.idle[0].since = time.Now().Add(-trustedFor)
 	pool.mu.Unlock()
 	l.sweepIdle()
 	if idle() != 0 || l.sweep != nil {
