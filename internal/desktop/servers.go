@@ -154,11 +154,11 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	} else {
 		entry.Args, entry.Env, entry.Cwd = nil, nil, ""
 	}
-	var relative bool
-	entry.EnvFile, relative = c.envFile(e.EnvFile, entry.Command, h)
+	var why string
+	entry.EnvFile, why = c.envFile(e.EnvFile, entry.Command, h)
 	f.Ignored = ignored(v)
-	if relative {
-		f.Notes = append(f.Notes, "its envFile is ignored because its path is relative; write the full path")
+	if why != "" {
+		f.Notes = append(f.Notes, "its envFile is ignored because "+why)
 	}
 	if entry.Timeout != "" && entry.Timeout != scalar(e.Timeout) {
 		f.Notes = append(f.Notes, "its timeout "+scalar(e.Timeout)+" is read as "+entry.Timeout)
@@ -170,15 +170,22 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	return f
 }
 
-// envFile returns the path of an entry's envFile for the gateway, or "" if there is none or it cannot be used. ignored reports the latter.
-// An envFile that only the client can resolve does not mark the server as Skipped.
-func (c Client) envFile(text, program string, h Host) (path string, ignored bool) {
+// envFile returns the path of an entry's envFile for the gateway. If the file cannot be used, it returns "" and why. An envFile that only
+// the client can resolve does not mark the server as Skipped.
+func (c Client) envFile(text, program string, h Host) (path, why string) {
 	var aside Found
 	path = (&translator{dialect: c.vars, host: h, found: &aside}).text(text)
-	if aside.Skipped == "" && program != "" && (filepath.IsAbs(path) || strings.HasPrefix(path, "${HOME}") || strings.HasPrefix(path, "~")) {
-		return path, false
+	switch {
+	case path == "":
+		return "", ""
+	case program == "":
+		return "", "the server has an address and no command; set the variables of its headers where the gateway starts, or in the configuration's envFile"
+	case aside.Skipped != "":
+		return "", aside.Skipped + "; write the full path"
+	case filepath.IsAbs(path), strings.HasPrefix(path, "${HOME}"), strings.HasPrefix(path, "~"):
+		return path, ""
 	}
-	return "", path != ""
+	return "", "its path is relative; write the full path"
 }
 
 // initHeaders returns the headers of requestInit that are not in headers.
