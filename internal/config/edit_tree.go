@@ -93,7 +93,7 @@ func void(n *node) bool {
 }
 
 // Entries returns the servers of text as written, with references unresolved. It sets Name, Command, Args, Env, Cwd,
-// URL, Type, Headers, Disabled and ToolsDisabled; the other fields stay empty. The text need not be valid.
+// URL, Type, Headers, Disabled and the lists of tools; the other fields stay empty. The text need not be valid.
 func Entries(text string) []Entry {
 	servers := treeOf(text).member("mcpServers")
 	if servers == nil {
@@ -104,7 +104,9 @@ func Entries(text string) []Entry {
 		e := Entry{Name: Slug(m.key), Command: m.value.word("command"), Cwd: m.value.word("cwd"), URL: m.value.word("url"), Type: m.value.word("type")}
 		e.Disabled = m.value.word("disabled") == "true"
 		e.Args = m.value.member("args").words()
-		e.ToolsDisabled = m.value.at([]string{"tools", "disabled"}).words()
+		for key, list := range map[string]*[]string{"allow": &e.ToolsAllow, "deny": &e.ToolsDeny, "disabled": &e.ToolsDisabled} {
+			*list = m.value.at([]string{"tools", key}).words()
+		}
 		e.Env, e.Headers = m.value.member("env").variables(), m.value.member("headers").variables()
 		all = append(all, e)
 	}
