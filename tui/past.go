@@ -74,8 +74,9 @@ func (p past) with(finished []status.FinishedCall, lines []status.Event) past {
 	return p
 }
 
-// appended returns the last limit elements of a and b. It does not modify the memory of a, which older Pictures share.
+// appended returns the last limit elements of a and b. Older Pictures share the memory of a, of which only the part after
+// their end is written. So only the newest of them may be continued.
 func appended[T any](a, b []T, limit int) []T {
-	all := append(a[:len(a):len(a)], b...)
+	all := append(a, b...)
 	return all[max(0, len(all)-limit):]
 }
