@@ -13,9 +13,9 @@ const seriesPause = time.Second
 
 // recent is the part of past with the intervals of calls.
 type recent struct {
-	Series []status.Series // of the gateway and of each server
+	rates []status.Series // of the gateway and of each server
 
-	asked  time.Time // when Series was last queried
+	asked  time.Time // when rates was last queried
 	minute int64     // Unix seconds: minutes before are known
 }
 
@@ -26,9 +26,9 @@ func (r recent) fetch(ctx context.Context, source status.Source, now time.Time) 
 	}
 	r.asked = now
 	var after int64
-	for i := range r.Series {
-		if n := len(r.Series[i].Seconds); n > 0 {
-			after = max(after, r.Series[i].Seconds[n-1].Start+1)
+	for i := range r.rates {
+		if n := len(r.rates[i].Seconds); n > 0 {
+			after = max(after, r.rates[i].Seconds[n-1].Start+1)
 		}
 	}
 	if ended := now.Unix()/60*60 - 60; ended > r.minute { // the query for seconds would skip the minute
@@ -39,16 +39,16 @@ func (r recent) fetch(ctx context.Context, source status.Source, now time.Time) 
 	if err != nil {
 		return r, err
 	}
-	r.Series = slices.Clone(r.Series)
+	r.rates = slices.Clone(r.rates)
 	for _, s := range news {
-		at := slices.IndexFunc(r.Series, func(old status.Series) bool { return old.Server == s.Server })
+		at := slices.IndexFunc(r.rates, func(old status.Series) bool { return old.Server == s.Server })
 		if at < 0 {
-			r.Series = append(r.Series, s)
+			r.rates = append(r.rates, s)
 			continue
 		}
-		s.Seconds = merged(r.Series[at].Seconds, s.Seconds, status.MaxSeconds)
-		s.Minutes = merged(r.Series[at].Minutes, s.Minutes, status.MaxMinutes)
-		r.Series[at] = s
+		s.Seconds = merged(r.rates[at].Seconds, s.Seconds, status.MaxSeconds)
+		s.Minutes = merged(r.rates[at].Minutes, s.Minutes, status.MaxMinutes)
+		r.rates[at] = s
 	}
 	return r, nil
 }

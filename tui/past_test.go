@@ -25,8 +25,8 @@ func TestPast(t *testing.T) {
 	}
 	step()
 	step()
-	if len(next.Finished) != 11 || len(next.Failures) != 4 || len(next.Lines) != 5 || len(next.ended) != 11 || len(next.Series) != 4 {
-		t.Errorf("%d finished, %d failed, %d lines, %d rows, %d series", len(next.Finished), len(next.Failures), len(next.Lines), len(next.ended), len(next.Series))
+	if len(next.Finished) != 11 || len(next.Failures) != 4 || len(next.Lines) != 5 || len(next.ended) != 11 || len(next.rates) != 4 {
+		t.Errorf("%d finished, %d failed, %d lines, %d rows, %d series", len(next.Finished), len(next.Failures), len(next.Lines), len(next.ended), len(next.rates))
 	}
 	for i := range 10_000 {
 		next.past = next.with([]status.FinishedCall{{Number: uint64(100 + i), Outcome: "ok"}}, []status.Event{{Number: uint64(100 + i), Level: status.LevelStderr}})

@@ -23,8 +23,8 @@ const (
 
 // series returns the recent past of a server, or of the gateway if server is "". It may be nil.
 func (p *Picture) series(server string) *status.Series {
-	if at := slices.IndexFunc(p.Series, func(s status.Series) bool { return s.Server == server }); at >= 0 {
-		return &p.Series[at]
+	if at := slices.IndexFunc(p.rates, func(s status.Series) bool { return s.Server == server }); at >= 0 {
+		return &p.rates[at]
 	}
 	return nil
 }
