@@ -191,7 +191,7 @@ func (e *envelope) finish(f *Frame) error {
 
 func (e *envelope) checkKeys(f *Frame) error {
 	if e.ambiguous {
-		return fault(ErrDuplicate, 0, "each key of the message must occur once, unescaped and in lower case")
+		return fault(ErrDuplicate, 0, "the keys jsonrpc, id, method, params, result and error must occur at most once, unescaped and in lower case")
 	}
 	if !e.version {
 		return fault(ErrVersion, 0, `want "jsonrpc":"2.0"`)

@@ -186,7 +186,7 @@ func (s *state) pageReceived(now time.Time, kind protocol.ItemKind, f *protocol.
 	case err != nil && f.Raw[span.Off] != '[':
 		return s.pageFailed(now, kind, protocol.Reason(err), out)
 	case err != nil:
-		out = append(out, kernel.Log(slog.LevelWarn, "server lists an invalid item; it is left out", "kind", kind.String(), "err", protocol.Reason(err)))
+		out = append(out, kernel.Log(slog.LevelWarn, "server lists invalid items; they are left out", "kind", kind.String(), "err", protocol.Reason(err)))
 	}
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {

@@ -22,7 +22,7 @@ func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string
 		return s.retreat(now, message.NeedsLogin, reason, out)
 	case p.own != nil:
 		return s.fail(now, id, protocol.NeedsLogin, reason, out)
-	case p.round != nil || p.followed != nil: // the client has answered its questions, or the call was executed, so it cannot be sent again
+	case p.round != nil || p.followed != nil: // the server has begun to execute the call (it asked for input or created a task), so the call cannot be sent again
 		out = s.fail(now, id, protocol.NeedsLogin, reason, out)
 	default:
 		out = s.declineQuestions(id, out)

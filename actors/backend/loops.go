@@ -40,7 +40,7 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 	}
 	if ours > 0 && !s.conn.peer.listsUs {
 		s.conn.peer.listsUs = true
-		out = append(out, kernel.Log(slog.LevelWarn, "server is a gateway that has this gateway among its servers; items from this gateway are left out", "kind", kind.String(), "items", ours))
+		out = append(out, kernel.Log(slog.LevelWarn, "server is a gateway that lists items of this gateway, directly or through other gateways; they are left out", "kind", kind.String(), "items", ours))
 	}
 	if far > 0 {
 		out = append(out, kernel.Log(slog.LevelWarn, "items came through too many gateways; they are left out", "kind", kind.String(), "items", far, "limit", protocol.MaxNodes))

@@ -251,8 +251,8 @@ func (v *View) outside(server string) bool {
 // Has reports whether the server is in view.
 func (v *View) Has(server string) bool { return v.server(server) != nil }
 
-// MayNotify reports whether clients of the view may be notified of a change of the server's resource. They may not if
-// the view no longer shows the resource since they subscribed.
+// MayNotify reports whether clients of the view may be notified of a change of the server's resource. It returns
+// false if the view has stopped showing the resource since they subscribed.
 func (v *View) MayNotify(server, original string) bool {
 	if v.scope == nil {
 		return true

@@ -62,9 +62,9 @@ type Logic interface {
 // Started is the first message of each incarnation.
 type Started struct{}
 
-// Stopping is the last message of each incarnation, so that Step can answer all pending requests. Its effects are
-// performed before the queued messages are abandoned. It is also delivered after a panic, with the state as the panic left
-// it.
+// Stopping is the last message of each incarnation that has a Logic, so that Step can answer all pending requests. It is
+// also delivered after a panic, with the state as the panic left it. If the actor stops, the effects of Step are performed
+// before the queued messages are abandoned. If it restarts, the next incarnation handles the queued messages.
 type Stopping struct{ Reason string }
 
 // The values of Stopping.Reason. The children of a stopping actor receive its reason.

@@ -73,7 +73,7 @@ func (s stemmer) phrases(line string) (list []string) {
 	return list
 }
 
-// knownSpelling contains the words of the table, as candidates for correcting misspelled words.
+// knownSpelling contains the single-word terms that have synonyms, as candidates for correcting misspelled words.
 var knownSpelling = sync.OnceValue(func() spelling {
 	s := spelling{}
 	for term := range thesaurus() {

@@ -24,11 +24,12 @@ func (w *world) leaseTimers(msg any) (timers []kernel.Wake) {
 	return timers
 }
 
-// A server request that does not name its call limits the server to one call at a time. A request that names its call does not.
+// After a server request that does not name its call, each connection runs only one call at a time, not counting parked
+// calls. A request that names its call has no such effect.
 func TestOneCallAtATimeAfterAnUnattributedRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		unattributed bool
-		want         int // number of running calls, without the parked one
+		want         int // number of calls that were sent to the server, with the parked one
 	}{"names no call": {true, 2}, "names its call": {false, 3}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, config.Server{Isolation: "shared", Queue: queue}, 1)

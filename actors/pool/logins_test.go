@@ -256,8 +256,8 @@ func TestAnswerToUnknownLogin(t *testing.T) {
 	}
 }
 
-// After the first login at a server with an unknown catalog, clients that request its items wait until the attempt to connect
-// has ended. They are not told to log in again.
+// After the first login to a server with an unknown catalog, clients that request its items wait until the items are
+// published or the attempt to connect has failed. They are not told to log in again.
 func TestClientsWaitForTheFirstAttemptAfterALogin(t *testing.T) {
 	w := behindLogin(t)
 	told := func(msg any) (*catalog.Login, bool, int) {

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The status tells apart servers that have not been ready yet, those whose first attempts failed, and those that do not start
-// by themselves.
+// A server is settled in the report once each replica has been ready or has failed, or if its catalog is known from an
+// earlier run or its configuration is invalid. FailedFirst is set if no replica became ready.
 func TestSettledInTheReport(t *testing.T) {
 	known := &message.KnownCatalog{Info: &message.ServerInfo{}, At: time.Unix(1000, 0)}
 	for name, c := range map[string]struct {

@@ -174,7 +174,8 @@ func until(t *testing.T, p actortest.Probe, n int) (got []any) {
 	return nil
 }
 
-// A login is acknowledged once another process can read it. Reading it again returns what that process wrote.
+// A login is acknowledged only after other processes can read it. A later read returns what another process has written
+// since.
 func TestTokensOfTwoGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	system := kernel.New(kernel.Options{})

@@ -2,7 +2,8 @@ package report
 
 import "fmt"
 
-// Cold measures how long a client waits for its first list of tools from a gateway that it has just started.
+// Cold holds how long a client of a newly started gateway waits for its first list of tools (Rows) and for a complete one
+// (Complete).
 type Cold struct {
 	Rows     []ColdRow     `json:"rows"`
 	Complete []CompleteRow `json:"complete"`

@@ -49,7 +49,8 @@ func (s LimitStep) cells() []string {
 		cores(s.CPU.Servers), cores(s.CPU.Other), number("%.0f", float64(s.Queued)), number("%.0f", float64(s.Failures()))}
 }
 
-// value returns the raised quantity: the rate, the number of something else, or the number of clients.
+// value returns the quantity that the series raises: the offered rate, the number of servers, items, sessions or
+// subscribers, or the number of clients.
 func (s LimitStep) value() float64 {
 	switch {
 	case s.Offered > 0:

@@ -26,7 +26,7 @@ const (
 	toolsList = "notifications/tools/list_changed"
 )
 
-// full returns a server that uses every feature of the library.
+// full returns a server with tools, prompts, resources, a template, completions, logging, sampling, elicitation and roots.
 func full() *server.MCPServer {
 	s := server.NewMCPServer("one", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true), server.WithResourceCapabilities(true, true),
 		server.WithLogging(), server.WithCompletions(), server.WithElicitation(), server.WithRoots(),

@@ -103,7 +103,7 @@ type Audit struct {
 	// When selects when a call is recorded: `end` (when it ends) or `both` (also when it starts).
 	When string `key:"when" oneof:"end|both" default:"end"`
 
-	// Sync selects when lines are flushed to disk: `1s` (within a second), `each` (before the call is answered) or `never` (the system
+	// Sync selects when lines are flushed to disk: `1s` (about a second after the call), `each` (before the call is answered) or `never` (the system
 	// decides).
 	Sync string `key:"sync" oneof:"1s|each|never" default:"1s"`
 

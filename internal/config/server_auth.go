@@ -70,7 +70,7 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 		d.checkLanes(s, at)
 	}
 	if auth.CatalogAs != "shared" && auth.As != "principal" {
-		d.complain(key("catalogAs"), "catalogAs has no effect unless as is principal", "set as: principal, or remove catalogAs")
+		d.complain(key("catalogAs"), "this requires as: principal", "set as: principal, or remove catalogAs")
 	}
 	robot := auth.Type == "client" || auth.CatalogAs == "client"
 	for name, value := range map[string]string{"clientId": auth.ClientID, "clientSecret": auth.ClientSecret} {

@@ -304,7 +304,7 @@ func (b *treeBuilder) anchor(n *node, a *ast.AnchorNode, path string, depth int)
 		return broken(n)
 	}
 	name := a.Name.GetToken().Value
-	delete(b.anchors, name) // so that the value cannot refer to itself
+	delete(b.anchors, name) // inside the value, the name must not refer to an earlier anchor
 	value := b.node(a.Value, path, depth+1)
 	b.anchors[name] = value
 	return value

@@ -62,7 +62,7 @@ func addConformanceRounds(s *Server) {
 			},
 				[]question{formOf("step1", "Step 1: What is your name?", "name", "string")},
 				[]question{formOf("step2", "Step 2: What is your favorite color?", "color", "string")})},
-		{"capabilities", "Asks only for declared capabilities", false, askWhatCan},
+		{"capabilities", "Asks only what the capabilities of the client permit", false, askWhatCan},
 	} {
 		s.AddTool(Tool{Name: tool + t.name, Description: t.about, Stateful: t.stateful, Handle: t.handle})
 	}

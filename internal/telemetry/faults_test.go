@@ -136,7 +136,8 @@ func TestInvalidVariables(t *testing.T) {
 	}
 }
 
-// A collector's own certificate is trusted if the variable names it. Without it, the log says why nothing is exported.
+// A collector's self-signed certificate is trusted if OTEL_EXPORTER_OTLP_CERTIFICATE names its file. Otherwise the log says
+// why nothing is exported.
 func TestCertificateOfTheCollector(t *testing.T) {
 	r := otlptest.New(t, nil)
 	secure := httptest.NewTLSServer(r)

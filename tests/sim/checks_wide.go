@@ -109,7 +109,7 @@ func (c *conn) checkRequest(r *frameToServer) {
 	}
 	a := w.history.requests[number-1]
 	if !a.client.seesServer(c.s) || a.nonce > 0 && !a.client.seesTool(w.toolOf[a.nonce]) || r.Params.URI != "" && !a.client.seesURI(c.s, r.Params.URI) {
-		w.violated("%s, of %s, reached %s, which project %s hides", a, w.toolOf[a.nonce], c, a.client.project.Name)
+		w.violated("%s (tool %q, resource %q) reached %s, although project %s hides the server, the tool or the resource", a, w.toolOf[a.nonce], r.Params.URI, c, a.client.project.Name)
 	}
 	if !c.s.isolates() {
 		return

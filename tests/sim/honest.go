@@ -11,8 +11,8 @@ import (
 // Limits of the progress invariant: a request of an honest client to an honest server gets a result in time, whatever
 // other clients send. Each turn takes time (see scheduler), so that waiting behind a flood is measurable.
 const (
-	// guaranteedTime includes the time that the network and the server take: 30 ms, or 110 ms when hundreds of other
-	// clients have messages. In the story of seed 41207, a request took 152 ms in all.
+	// guaranteedTime includes 30 ms for the network and the server. If messages of hundreds of other clients are due
+	// first, that part grows to 110 ms. With seed 41207, a request took 152 ms in all.
 	guaranteedTime = 200 * time.Millisecond
 	honestStart    = 20 * time.Second // startup time of the gateway and its servers, in which nothing is guaranteed
 )

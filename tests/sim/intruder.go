@@ -238,7 +238,7 @@ func (w *world) checkIntrusion(c *client, s *intrusion) {
 		return
 	}
 	if got != want || !strings.Contains(got, s.want) {
-		w.violated("the intruder used the following of %s: %s. It received %s, but for a value that does not exist %s", c.name, s.action, got, want)
+		w.violated("the intruder used %s of client %s and received %s; with a value that does not exist it received %s; both must be equal and contain %q", s.action, c.name, got, want, s.want)
 	}
 }
 

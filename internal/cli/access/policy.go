@@ -72,7 +72,7 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 			return nil, target.Unreachable(err)
 		}
 		if path = snapshot.Config; path == "" {
-			return nil, command.Fail(command.ExitFailed, errors.New("that gateway runs without a configuration file, so it has no policy"), "specify a configuration with --config")
+			return nil, command.Fail(command.ExitFailed, errors.New("the running gateway has no configuration file, so it has no policy"), "specify a configuration with --config")
 		}
 		if items, err = source.Items(ctx, 0); err != nil {
 			return nil, target.Unreachable(err)

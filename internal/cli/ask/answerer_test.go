@@ -120,7 +120,7 @@ func TestDialogue(t *testing.T) {
 		{"page", "elicitation/create", page, nil, "y\n", `{"action":"accept"}`, []string{"https://example.com/a?b=c\n", "page of example.com in a browser"}},
 		{"page, declined by default", "elicitation/create", page, nil, "\n", `{"action":"decline"}`, nil},
 		{"page, canceled", "elicitation/create", page, nil, "", `{"action":"cancel"}`, nil},
-		{"page with a host name that is not ASCII", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"warning: the host name is not plain ASCII"}},
+		{"page with a host name that is not ASCII", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"warning: the host name contains international characters"}},
 		{"model", "sampling/createMessage", model, nil, "be\ncause\n\n", `{"role":"assistant","content":{"type":"text","text":"be\ncause"},"model":"a person at the terminal","stopReason":"endTurn"}`,
 			[]string{"tool asks your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
 		{"model, empty response", "sampling/createMessage", model, nil, "\n", `User rejected`, nil},

@@ -61,7 +61,8 @@ when it loads the configuration, so the secret is not stored in the file.`,
 	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (repeatable)")
 	flags.StringVar(&kind, "type", "", "transport: http, sse or stdio (default: detect)")
 	flags.StringVar(&cwd, "cwd", "", "working directory of the command")
-	flags.Bool("keep", true, "keep the entry if the server does not start; =false removes it (default: ask on a terminal, otherwise keep)")
+	flags.Bool("keep", true, "keep the entry if the server does not start; --keep=false removes it (default: ask on a terminal, otherwise keep)")
+	flags.Lookup("keep").DefValue = "false" // prevents the addition "(default true)"
 	flags.BoolVar(&lazy, "lazy", false, "start the server on its first call instead of with the gateway (startup: lazy)")
 	gateway.add(cmd)
 	return cmd

@@ -179,7 +179,7 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 			fmt.Fprintf(out, "    %s %s\n", p.Warn("!"), terminal.OneLine(program.Hint(warning), symptomRunes))
 		}
 		if doc.Findings > 0 {
-			fmt.Fprintf(out, "    %s %s about its tools: run %s\n", p.Warn("!"), terminal.Count(doc.Findings, "other finding"), program.Hint("goblin-actor lint "+name))
+			fmt.Fprintf(out, "    %s %s about its tools, besides invalid schemas: run %s\n", p.Warn("!"), terminal.Count(doc.Findings, "finding"), program.Hint("goblin-actor lint "+name))
 		}
 	default:
 		fmt.Fprintf(out, "%s %s: %s: %s\n", p.Bad("✗"), name, doc.State, doc.Symptom)

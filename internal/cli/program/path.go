@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Path returns the absolute path of this program as the user runs it. It does not resolve symbolic links, because an
-// update may change their targets.
+// Path returns the absolute path by which the user ran this program. It keeps symbolic links, because an update may
+// change their targets. If that path cannot be found, Path returns os.Executable, which may have resolved them.
 func Path() (string, error) {
 	executable, err := os.Executable()
 	if err != nil {

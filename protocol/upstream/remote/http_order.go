@@ -18,7 +18,7 @@ var setLevel = protocol.MethodLoggingSetLevel.String()
 // level is the logging/setLevel request in progress. The link's mu guards it.
 type level struct {
 	by   *exchange     // nil = none
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the request has ended or a newer one has replaced it
 }
 
 // order makes a request wait for logging/setLevel. The caller must hold mu.

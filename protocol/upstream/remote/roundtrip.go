@@ -36,7 +36,8 @@ type roundTripper interface {
 	receive(c *exchange, r *httpRequest, a *httpAnswer) error
 	// done ends the exchange. clean means that the body was read to its end. The caller must not use a afterwards. A second call does nothing.
 	done(a *httpAnswer, clean bool)
-	// sweep closes connections that have been idle for too long. It returns false if none is left.
+	// sweep closes connections that have been idle for too long. It returns false if it need not be called again until another
+	// exchange has ended.
 	sweep() bool
 	// close closes idle connections.
 	close()
