@@ -316,7 +316,7 @@ func TestRandomSubscriptions(t *testing.T) {
 				p = message.Ready
 			}
 			do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: p, Info: &message.ServerInfo{}, Reason: "x"})
-			for key, q := range w.s.subscriptions.queries { // a lost backend answers its queries
+			for key, q := range w.s.subscriptions.queries { // a backend that loses its connection fails its queries
 				if !yes && q.conn.ref == w.backends[i] {
 					do(message.QueryResult{Key: key, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 				}

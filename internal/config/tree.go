@@ -123,7 +123,7 @@ func (b *treeBuilder) node(a ast.Node, path string, depth int) *node {
 	}
 	n.line, n.column = position(a.GetToken())
 	if depth > maxDepth {
-		b.fault(n.line, n.column, path, fmt.Sprintf("nested deeper than %d", maxDepth), "")
+		b.fault(n.line, n.column, path, fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
 		return broken(n)
 	}
 	switch a := a.(type) {

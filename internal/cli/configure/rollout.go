@@ -212,7 +212,7 @@ func (f *rolloutFlags) noteHidden(server *status.Server) {
 		}
 	}
 	if hidden > 0 {
-		f.note(terminal.Count(hidden, "tool")+" hidden because of an invalid definition", "run goblin-actor doctor "+server.Name+" to see what is invalid")
+		f.note(terminal.Count(hidden, "tool")+" hidden because of invalid definitions", "run goblin-actor doctor "+server.Name+" to see what is invalid")
 	}
 }
 
