@@ -58,7 +58,7 @@ func WaitsFor(f *protocol.Frame) string {
 	case protocol.InputRoots:
 		return "its client has not sent its roots"
 	}
-	return "its client has not answered " + f.Method.String()
+	return "its client has not answered a request of an unknown kind"
 }
 
 // fields counts the fields of the form in an elicitation.

@@ -55,6 +55,19 @@ func actorOf(i kernel.Info) status.Actor {
 	}
 }
 
+// explainQueued sets what queued calls wait for. Their holders do not know it, but the servers' pools do.
+func explainQueued(overview *status.Snapshot) {
+	waits := map[string]string{}
+	for i := range overview.Servers {
+		waits[overview.Servers[i].Name] = overview.Servers[i].QueueWaits
+	}
+	for i := range overview.Calls {
+		if c := &overview.Calls[i]; c.WaitsFor == "" {
+			c.WaitsFor = cmp.Or(waits[c.Server], "the server to accept the request")
+		}
+	}
+}
+
 // publicName returns an actor's name without secrets: only the first 8 characters of a session's ID.
 func publicName(i kernel.Info) string {
 	if at := strings.LastIndexByte(i.Name, '/') + 1; i.Kind == "session" && len(i.Name) > at+8 {
@@ -106,6 +119,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 			overview.Failed = append(overview.Failed, s.Name)
 		}
 	}
+	explainQueued(overview)
 	overview.Servers = append(overview.Servers, report.Disabled...)
 	overview.Waiting = append(overview.Waiting, missing...)
 	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // no Counts: the gateway did not answer

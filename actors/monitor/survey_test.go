@@ -86,3 +86,16 @@ func TestRequestsDuringASurveyGetTheNext(t *testing.T) {
 		t.Error("requests are left after the stop")
 	}
 }
+
+// A queued call waits for what its server's pool says.
+func TestQueuedCallsAreExplained(t *testing.T) {
+	got := finish(&status.Snapshot{
+		Servers: []status.Server{{Name: "a", QueueWaits: "a free slot of 64"}, {Name: "b"}},
+		Calls:   []status.Call{{Server: "a"}, {Server: "a", WaitsFor: "the server"}, {Server: "b"}, {Server: "gone"}},
+	}, message.CatalogReport{})
+	for i, want := range []string{"a free slot of 64", "the server", "the server to accept the request", "the server to accept the request"} {
+		if waits := got.Calls[i].WaitsFor; waits != want {
+			t.Errorf("call %d waits for %q, want %q", i, waits, want)
+		}
+	}
+}

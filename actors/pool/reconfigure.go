@@ -23,6 +23,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 		return s.rememberCatalog(now, s.replaceChanged(now, before, s.restartIdleTimer(now, out)))
 	case m.Transport:
 		s.forgetAutoLease()
+		s.lastError = lastError{}
 		return s.replace(now, out)
 	}
 	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {

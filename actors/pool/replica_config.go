@@ -65,6 +65,7 @@ func (s *state) replaceChanged(now time.Time, before config.Server, out []kernel
 	}
 	if len(kept) == 0 {
 		s.forgetAutoLease()
+		s.lastError = lastError{}
 	}
 	out = s.spawnMissing(now, kept, out)
 	return s.sendQueued(now, s.connectionsRemoved(now, s.drainSurplus(s.sendConfig(out))))

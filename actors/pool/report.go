@@ -42,7 +42,8 @@ func (s *state) report() status.Server {
 		Tools: s.catalog.counts[protocol.Tools], Prompts: s.catalog.counts[protocol.Prompts], Resources: s.catalog.counts[protocol.Resources], Templates: s.catalog.counts[protocol.Templates],
 		Settled: s.settled || s.catalog.fromMemory, FailedFirst: s.failed,
 	}
-	r.Warnings = s.warnings()
+	r.Warnings, r.QueueWaits = s.warnings(), s.queueWaits()
+	s.lastError.report(s.now, &r)
 	r.TimedOut, _ = s.recentTimeouts(s.now)
 	if warning := s.timeoutsWarning(s.now); warning != "" {
 		r.Warnings = append(r.Warnings, warning)

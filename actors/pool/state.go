@@ -29,6 +29,7 @@ type state struct {
 	tenants       tenants
 	catalog       catalogMemory
 	idle          idleStop
+	lastError     lastError
 
 	settled bool // every replica has been ready, or has failed, at least once
 	failed  bool // the first attempts of all replicas failed

@@ -10,8 +10,8 @@ import (
 // maxOutputLine limits how much of a line is examined and returned, in bytes.
 const maxOutputLine = 1 << 10
 
-// explanations match lines of output that explain a failure, most specific first. If last is set, the last matching
-// line is used, because Python and Node print the cause after the location; otherwise the first is used.
+// explanations match lines of output that explain a failure, most specific first. The first matching line is used: of several
+// exceptions, it is the one that caused the others. If last is set, the last is used, since the pattern also matches other output.
 var explanations = []struct {
 	line func() *regexp.Regexp
 	last bool
@@ -19,9 +19,10 @@ var explanations = []struct {
 	{pattern.Lazy(`^npm (?:error|ERR!) (?:404 +Not Found|404 +'|notarget No matching|could not determine|enoent |network |Missing )`), false},
 	{pattern.Lazy(`^npm (?:error|ERR!) code E`), false},
 	{pattern.Lazy(`(?i)cannot connect to the docker daemon|unable to find image|pull access denied|manifest unknown`), false},
-	{pattern.Lazy(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Warning)?: `), true}, // ModuleNotFoundError: …, Error: …
+	{pattern.Lazy(`^(?:Uncaught |Caused by: )?(?:[A-Za-z_][\w.]*)?(?:[Ee]rror|ERROR|Exception|Exit|Interrupt|Failure|Timeout)(?: in thread "[^"]*" \S+| \[\w+\])?: `), false}, // ModuleNotFoundError: …, Error: …
 	{pattern.Lazy(`(?i)can't open file|no such file or directory|permission denied|command not found|eaddrinuse|address already in use`), false},
 	{pattern.Lazy(`(?i)\b(?:error|fatal|panic|failed|cannot|could not|missing|required|not set|unauthorized|invalid|unrecognized|unknown)\b`), false},
+	{pattern.Lazy(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*: `), true}, // NoCredentials: …
 }
 
 // uninformative matches lines that never explain a failure: final lines of npm and Node, traces, underlines.
@@ -29,7 +30,7 @@ var uninformative = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|
 	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
 
 // FailureLine returns the line of a program's stderr that best explains its failure: a line that matches the first
-// entry of explanations that any line matches, such as npm's error code or Python's last exception. Uninformative lines
+// entry of explanations that any line matches, such as npm's error code or the first exception. Uninformative lines
 // are not considered. If no line matches, it returns the last line that is not uninformative. If all lines are
 // uninformative, it returns the last non-empty one, or "" if there is none.
 func FailureLine(lines []string) string {

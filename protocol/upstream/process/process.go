@@ -252,7 +252,8 @@ func exitError(state *os.ProcessState) error {
 	return &upstream.ExitError{Code: state.ExitCode(), Signal: signalName(state)}
 }
 
-// stderrTail holds the last lines of stderr.
+// stderrTail holds the last lines of stderr. If there are too many, it drops indented ones first: the frames of a stack trace must not
+// displace the error above them.
 type stderrTail struct {
 	mu   sync.Mutex
 	kept []string
@@ -262,8 +263,9 @@ func (t *stderrTail) Add(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.kept) == stderrLines {
-		copy(t.kept, t.kept[1:])
-		t.kept = t.kept[:stderrLines-1]
+		indented := func(line string) bool { return line != "" && (line[0] == ' ' || line[0] == '\t') }
+		drop := max(0, slices.IndexFunc(t.kept, indented))
+		t.kept = slices.Delete(t.kept, drop, drop+1)
 	}
 	t.kept = append(t.kept, line)
 }
