@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,9 +19,6 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// maxClientCell is the maximum number of characters of a client's name in a table.
-const maxClientCell = 32
-
 // NewCalls returns the calls command.
 func NewCalls() *cobra.Command {
 	var connect, server string
@@ -32,11 +28,14 @@ func NewCalls() *cobra.Command {
 		Use:   "calls",
 		Short: "Print finished and running calls",
 		Long: `Print finished calls, newest last, followed by running calls. The running gateway keeps the newest 256 calls of each server,
-and separately the newest 64 failed ones.
+and separately the newest 64 failed ones. It also keeps that many requests that it refused before they reached a server, for
+example those for unknown tools; their SERVER is -.
 
 OUTCOME is ok, tool_error (a result with isError), error (from the server), or timeout, cancelled, unavailable, queue_full or
-failed (from the gateway). For running calls it is queued, written, or parked (waiting for the client's answer), and LEFT is
-the remaining time. -o json prints one object; with --follow, one per finished call.`,
+failed (from the gateway). For running calls it is queued, written, or parked (waiting for the client's answer). QUEUE is the time
+in the queue, TOOK the whole time, IN and OUT the bytes of the request and of the server's answer. WHY is the error, or what a
+running call waits for and its remaining time. -o json prints one object with all facts, such as the connection and the times at
+which the request reached the server and was answered; with --follow, it prints one object per finished call.`,
 		Example: "  goblin-actor calls --failed\n  goblin-actor calls --follow --server files",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,7 +86,7 @@ func (c *callPrinter) print(ctx context.Context, follow bool) error {
 		return c.all(ctx, seen)
 	}
 	if c.format == output.Table {
-		if _, err := io.WriteString(c.out, strings.Join(callHead, "  ")+"\n"); err != nil {
+		if err := c.line(callHead()); err != nil {
 			return err
 		}
 	}
@@ -131,30 +130,6 @@ func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.Finishe
 	return list, nil
 }
 
-// callHead holds the column headers. With --follow, a column is at least as wide as its header.
-var callHead = []string{"WHEN    ", "CLIENT                ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
-
-func callCells(f status.FinishedCall) []string {
-	ended := f.Began.Add(time.Duration(f.Seconds * float64(time.Second)))
-	return []string{ended.Local().Format(time.TimeOnly), caller(f.Client, f.Session), terminal.OneLine(f.Server, 0), terminal.OneLine(f.Method, 40), terminal.OneLine(cmp.Or(f.Public, f.Item), output.MaxCell), f.Outcome, took(f.Seconds)}
-}
-
-// caller returns the name of a call's client, or its session if the client has no name.
-func caller(client, session string) string {
-	return terminal.OneLine(cmp.Or(client, session), maxClientCell)
-}
-
-func took(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d < time.Second:
-		return d.Round(100 * time.Microsecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
 // one prints a call for --follow. A table has fixed columns.
 func (c *callPrinter) one(f status.FinishedCall) error {
 	if c.format != output.Table {
@@ -171,9 +146,14 @@ func (c *callPrinter) one(f status.FinishedCall) error {
 		_, err = fmt.Fprintln(c.out, visible.JSON(string(raw)))
 		return err
 	}
+	return c.line(callCells(f))
+}
+
+// line prints a row of the table for --follow. A column is as wide as callColumns says; the last one is not padded.
+func (c *callPrinter) line(cells []string) error {
 	var b strings.Builder
-	for i, cell := range callCells(f) {
-		b.WriteString(terminal.Pad(cell, len(callHead[i])) + "  ")
+	for i, cell := range cells {
+		b.WriteString(terminal.Pad(cell, callColumns[i].width) + "  ")
 	}
 	_, err := fmt.Fprintln(c.out, strings.TrimRight(b.String(), " "))
 	return err
@@ -200,24 +180,9 @@ func (c *callPrinter) all(ctx context.Context, seen calls) error {
 		}
 		return c.format.Write(c.out, raw)
 	}
-	var rows [][]string
-	for _, f := range seen.Finished {
-		rows = append(rows, append(callCells(f), ""))
-	}
-	for _, r := range seen.Running {
-		left := ""
-		if r.Deadline.After(s.Now) {
-			left = took(r.Deadline.Sub(s.Now).Seconds())
-		}
-		rows = append(rows, []string{"now", caller(r.Client, r.Session), terminal.OneLine(r.Server, 0), terminal.OneLine(r.Method, 40), terminal.OneLine(cmp.Or(r.Public, r.Item), output.MaxCell), r.State, took(s.Now.Sub(r.Began).Seconds()), left})
-	}
-	if len(rows) == 0 {
+	if len(seen.Finished)+len(seen.Running) == 0 {
 		_, err := io.WriteString(c.out, "no calls\n")
 		return err
 	}
-	head := make([]string, 0, len(callHead)+1)
-	for _, title := range callHead {
-		head = append(head, strings.TrimSpace(title))
-	}
-	return output.PrintTable(c.out, append(head, "LEFT"), rows)
+	return output.PrintTable(c.out, callHead(), callRows(seen, s.Now))
 }
