@@ -10,13 +10,22 @@ import (
 // large text (1.4.3).
 const minContrast = 3
 
-// selected returns the style of a Health in the selected row: its own color on the ground of the selection. If the color is
-// hard to read there, or if it is the terminal's default color, it is replaced by that of the selection.
+// bright maps the dark ones of the sixteen colors of a terminal to their bright counterparts.
+var bright = map[tcell.Color]tcell.Color{
+	tcell.ColorMaroon: tcell.ColorRed, tcell.ColorGreen: tcell.ColorLime, tcell.ColorOlive: tcell.ColorYellow, tcell.ColorNavy: tcell.ColorBlue,
+	tcell.ColorPurple: tcell.ColorFuchsia, tcell.ColorTeal: tcell.ColorAqua, tcell.ColorGray: tcell.ColorSilver,
+}
+
+// selected returns the style of a Health in the selected row: its own color on the ground of the selection. A color that is
+// hard to read there is replaced by a brighter one or, like the terminal's default color, by that of the selection.
 func (p *Palette) selected(h Health) tcell.Style {
 	ink, ground, attributes := p.Selected.Decompose()
 	own, _, more := p.Health[h].Decompose()
 	if ground == tcell.ColorDefault { // the selection is marked by attributes only
 		return p.Selected.Attributes(attributes | more&^tcell.AttrDim)
+	}
+	if brighter, ok := bright[own]; ok && contrast(own, ground) < minContrast {
+		own = brighter
 	}
 	if own == tcell.ColorDefault || contrast(own, ground) < minContrast {
 		own = ink

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gdamore/tcell/v2"
+
 	"goblin-actor/internal/status"
 )
 
@@ -176,6 +178,9 @@ func TestSelectionKeepsColors(t *testing.T) {
 	_, want, _ := p.Selected.Decompose()
 	if bad != own || ground != want {
 		t.Errorf("a failed state is drawn in %v on %v, want %v on %v", bad, ground, own, want)
+	}
+	if good, _, _ := p.selected(Good).Decompose(); good != tcell.ColorLime {
+		t.Errorf("a good state is drawn in %v, want a brighter green", good)
 	}
 	for h := range p.Health {
 		if ink, ground, _ := p.selected(Health(h)).Decompose(); contrast(ink, ground) < minContrast {
