@@ -93,7 +93,8 @@ type auditApplied struct{ err error }
 
 // auditReload applies changed settings of the audit log, one change at a time.
 type auditReload struct {
-	settings audit.Settings // the newest that were passed to applyAudit, even if they could not be applied
+	settings audit.Settings // in force
+	tried    audit.Settings // the newest that were passed to applyAudit
 	applying bool
 }
 
@@ -102,17 +103,22 @@ func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.E
 	if a.applying || next == a.settings {
 		return out
 	}
-	a.applying, a.settings = true, next
+	a.applying, a.tried = true, next
 	return append(out, kernel.Act(applyAudit{next}))
 }
 
-// auditApplied logs a failure, then applies the settings of a reload that has arrived in the meantime.
+// auditApplied logs a failure, then applies the settings of a reload that has arrived in the meantime. Settings that could not be
+// applied are tried again at the next reload.
 func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
 	s.audit.applying = false
 	if m.err != nil {
-		out = append(out, kernel.Log(slog.LevelError, "audit log settings were not applied; the previous settings stay in force", "err", m.err))
+		out = append(out, kernel.Log(slog.LevelError, "audit log settings were not applied; the previous settings stay in force until the next reload", "err", m.err))
+	} else {
+		s.audit.settings = s.audit.tried
 	}
-	out = s.audit.apply(auditSettingsOf(s.config), out)
+	if next := auditSettingsOf(s.config); next != s.audit.tried {
+		out = s.audit.apply(next, out)
+	}
 	return s.reloads.complete(s.audit.applying, out)
 }
 

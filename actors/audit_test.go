@@ -117,7 +117,7 @@ func TestRequiredAuditLogMustOpen(t *testing.T) {
 }
 
 // When several reloads follow each other, changed audit settings are applied one after the other, and those of the last
-// reload end up in force.
+// reload end up in force. Settings that could not be applied are tried again at the next reload, and only then.
 func TestReloadsOfTheAuditLogInOrder(t *testing.T) {
 	s := newState(&config.Config{}, kernel.Reference{})
 	applied := func(msg any) (files []string) {
@@ -128,15 +128,18 @@ func TestReloadsOfTheAuditLogInOrder(t *testing.T) {
 		}
 		return files
 	}
+	dir := t.TempDir()
 	reload := func(file string) message.Reload {
-		return message.Reload{Config: &config.Config{Audit: config.Audit{File: filepath.Join(t.TempDir(), file)}}}
+		return message.Reload{Config: &config.Config{Audit: config.Audit{File: filepath.Join(dir, file)}}}
 	}
 	for i, test := range []struct {
 		msg  any
 		want string
 	}{
-		{reload("a"), "[a]"}, {reload("b"), "[]"}, {reload("c"), "[]"}, {auditApplied{}, "[c]"}, {auditApplied{errors.New("no room")}, "[]"}, {auditApplied{}, "[]"},
-		{reload("d"), "[d]"},
+		{reload("a"), "[a]"}, {reload("b"), "[]"}, {reload("c"), "[]"}, {auditApplied{}, "[c]"}, {auditApplied{errors.New("no room")}, "[]"},
+		{reload("c"), "[c]"}, {auditApplied{}, "[]"}, {reload("c"), "[]"},
+		{reload("d"), "[d]"}, {reload("c"), "[]"}, {auditApplied{}, "[c]"}, {auditApplied{}, "[]"},
+		{reload("d"), "[d]"}, {reload("c"), "[]"}, {auditApplied{errors.New("no room")}, "[]"}, {reload("d"), "[d]"},
 	} {
 		if got := fmt.Sprint(applied(test.msg)); got != test.want {
 			t.Errorf("%d: %T applied %s, want %s", i, test.msg, got, test.want)

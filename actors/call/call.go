@@ -49,7 +49,7 @@ type Call struct {
 	Limits Limits
 
 	Taken    time.Time // when it left the pool's queue; zero = not yet, or unknown
-	Sent     time.Time // when the request reached the server; zero = not yet, or unknown
+	Sent     time.Time // when the request was written to the server; zero = not yet, or unknown
 	Asked    time.Time // when the first server request arrived; zero = there was none
 	Answered time.Time // when the server's answer arrived; zero = not yet
 
