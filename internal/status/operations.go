@@ -74,11 +74,18 @@ func (o *Operations) callEnded(server string, near *hint, e *Ended) {
 	o.durations[ClientOperation].observe(near, key, e.Began.Add(e.Took).Sub(e.Sent).Seconds(), e.Trace, span)
 }
 
-// sessionEnded counts the duration of a session with a client or, unless server is "", with a server.
+// sessionEnded counts the duration of a session with a client or, unless server is "", with a server. In the semantic conventions,
+// HTTP+SSE is HTTP, and a server in the same process has no transport.
 func (o *Operations) sessionEnded(server, transport, version string, took time.Duration) {
 	m := ServerSession
 	if server != "" {
 		m = ClientSession
+	}
+	switch transport {
+	case "sse":
+		transport = "http"
+	case "embedded":
+		transport = ""
 	}
 	o.durations[m].observe(nil, DurationKey{Server: server, Transport: transport, Version: KnownVersion(version)}, took.Seconds(), nil, [8]byte{})
 }

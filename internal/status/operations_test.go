@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,28 @@ func BenchmarkAnswered(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Answered(&a)
+	}
+}
+
+// Sessions over streamable HTTP and HTTP+SSE have the same attributes, so they are one series, which an exporter must not send twice.
+// Connections to a server in the same process have no transport.
+func TestSessionsByTransport(t *testing.T) {
+	m := NewMetrics()
+	files, began := m.Server("files"), time.Now().Add(-time.Second)
+	for _, transport := range []string{"http", "sse", "http"} {
+		m.SessionEnded(transport, "2024-11-05", began)
+	}
+	files.SessionEnded("embedded", "", began)
+	for metric, want := range map[OperationMetric]DurationKey{
+		ServerSession: {Transport: "http", Version: "2024-11-05"},
+		ClientSession: {Server: "files"},
+	} {
+		var keys []DurationKey
+		for _, s := range m.operations.Series(metric) {
+			keys = append(keys, s.Key)
+		}
+		if !slices.Equal(keys, []DurationKey{want}) {
+			t.Errorf("%d: %+v, want %+v", metric, keys, want)
+		}
 	}
 }

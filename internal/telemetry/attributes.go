@@ -56,10 +56,10 @@ func appendError(attrs []attribute.KeyValue, class string) []attribute.KeyValue 
 	return attrs
 }
 
-// appendTransport appends the attributes of a transport: stdio, http or sse.
+// appendTransport appends the attributes of a transport: stdio, http or sse. A server in the same process has none.
 func appendTransport(attrs []attribute.KeyValue, transport string) []attribute.KeyValue {
 	switch transport {
-	case "":
+	case "", "embedded":
 		return attrs
 	case "stdio":
 		return append(attrs, attribute.String("network.transport", "pipe"))
