@@ -17,14 +17,16 @@ import (
 const maxLogFile = 10 << 20
 
 // logFile is a log in a file, for service managers that keep no logs. If a write would exceed the limit, the file is
-// first renamed to PATH.1, which replaces the previous PATH.1. Write is safe for concurrent use.
+// first renamed to PATH.1, which replaces the previous PATH.1. If that fails, the file grows, and the rename is tried
+// again after each tenth of the limit. Write is safe for concurrent use.
 type logFile struct {
 	path  string
 	limit int64
 
 	mu      sync.Mutex
-	file    *os.File
-	written int64 // size of the file in bytes
+	file    *os.File // nil if it could not be opened again
+	written int64    // size of the file in bytes
+	failed  int64    // size of the file at the last rename that failed; 0 = the file is new
 }
 
 // openLogFile opens the log and appends to it.
@@ -54,7 +56,11 @@ func (l *logFile) open() error {
 func (l *logFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.written > 0 && l.written+int64(len(p)) > l.limit {
+	limit := l.limit
+	if l.failed > 0 {
+		limit = l.failed + l.limit/10
+	}
+	if l.file == nil || l.written > 0 && l.written+int64(len(p)) > limit {
 		if err := l.rotate(); err != nil {
 			return 0, err
 		}
@@ -64,11 +70,22 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// rotate replaces the file by an empty one. The caller must hold mu.
+// rotate replaces the file by an empty one, or opens it again if it cannot be renamed. An error means that no file is open. The caller
+// must hold mu.
 func (l *logFile) rotate() error {
-	err := debug.SetCrashOutput(nil, debug.CrashOptions{}) // closes its copy of the file, which Windows could not rename
-	err = errors.Join(err, l.file.Close(), os.Rename(l.path, l.path+".1"))
-	return errors.Join(err, l.open())
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // closes its copy of the file, which Windows could not rename
+	_ = l.file.Close()
+	l.file, l.failed = nil, 0
+	renamed := os.Rename(l.path, l.path+".1")
+	if err := l.open(); l.file == nil {
+		return err
+	}
+	if l.written > 0 {
+		n, _ := fmt.Fprintf(l.file, "warning: the log grows beyond its limit because it cannot be renamed: %v\n", renamed)
+		l.written += int64(n)
+		l.failed = l.written
+	}
+	return nil
 }
 
 // toLogFile runs a command with the file at path in place of stderr, also for the error that the command returns. If

@@ -45,6 +45,45 @@ func TestLogFileIsBounded(t *testing.T) {
 	}
 }
 
+// If the log cannot be renamed or opened, later lines are not lost: the log grows, says why, and is renamed when that is possible again.
+func TestLogFileThatCannotBeRenamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.log")
+	if err := os.MkdirAll(filepath.Join(path+".1", "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openLogFile(path, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Repeat("x", 99) + "\n"
+	write := func(lines int) {
+		t.Helper()
+		for range lines {
+			if n, err := l.Write([]byte(line)); n != len(line) || err != nil {
+				t.Fatalf("write: %d, %v", n, err)
+			}
+		}
+	}
+	write(12)
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), line) != 12 || strings.Count(string(text), "warning: the log grows beyond its limit because it cannot be renamed: ") != 2 {
+		t.Errorf("%d lines of 12, %v:\n%s", strings.Count(string(text), line), err, text)
+	}
+	if err := os.RemoveAll(path + ".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(3)
+	if text, err := os.ReadFile(path); err != nil || strings.ReplaceAll(string(text), line, "") != "" || len(text) >= 1000 {
+		t.Errorf("after the rename: %d bytes, %v", len(text), err)
+	}
+	_ = l.file.Close()
+	l.file = nil // as if it could not be opened
+	write(1)
+	if err := l.file.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // The error of a command is in its log file, with the hint.
 func TestErrorIsInTheLogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.log")
