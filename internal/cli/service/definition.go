@@ -71,6 +71,29 @@ func defineService(name, file, path, log string) (definition, error) {
 	return d, nil
 }
 
+// masked returns a copy of the definition in which the passwords of proxies are masked, and the names of their variables.
+func (d definition) masked() (_ definition, passwords []string) {
+	d.env = slices.Clone(d.env)
+	for i, pair := range d.env {
+		key, value, _ := strings.Cut(pair, "=")
+		if name := strings.ToLower(key); name != "http_proxy" && name != "https_proxy" {
+			continue
+		}
+		start, end := 0, strings.LastIndexByte(value, '@')
+		if scheme := strings.Index(value, "://"); scheme >= 0 {
+			start = scheme + len("://")
+		}
+		if end < start {
+			continue
+		}
+		if user, _, has := strings.Cut(value[start:end], ":"); has {
+			d.env[i] = key + "=" + value[:start] + user + ":***" + value[end:]
+			passwords = append(passwords, key)
+		}
+	}
+	return d, passwords
+}
+
 // configuration returns the file that the service would use: the one in flag, or the one that serve would use here.
 func configuration(flag string) (string, error) {
 	file, ok := config.Find(flag, os.Getenv)

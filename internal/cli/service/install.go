@@ -41,7 +41,7 @@ as ${file:PATH} or ${keyring:NAME}. The configuration is checked in the environm
 	}
 	nameFlag(cmd, &o.name)
 	cmd.Flags().StringVar(&o.config, "config", "", configfile.FlagHelp)
-	cmd.Flags().BoolVar(&o.print, "print", false, "print the service's definition, and install nothing")
+	cmd.Flags().BoolVar(&o.print, "print", false, "print the service's definition without passwords of proxies, and install nothing")
 	return cmd
 }
 
@@ -72,7 +72,11 @@ func install(cmd *cobra.Command, o installOptions) error {
 		return err
 	}
 	if o.print {
-		_, err := io.WriteString(cmd.OutOrStdout(), m.render(d))
+		shown, passwords := d.masked()
+		for _, key := range passwords {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: the password in %s is masked; an installed definition contains it\n", key)
+		}
+		_, err := io.WriteString(cmd.OutOrStdout(), m.render(shown))
 		return err
 	}
 	file, err := checkInstall(ctx, cmd.ErrOrStderr(), m, d, source)
@@ -109,6 +113,10 @@ func installed(ctx context.Context, cmd *cobra.Command, m manager, d definition,
 	remarks, err := m.enable(ctx, d, file)
 	if err != nil {
 		return errors.Join(err, os.Remove(file))
+	}
+	_, passwords := d.masked()
+	for _, key := range passwords {
+		remarks = append(remarks, "this file, which only you can read, contains the password in "+key)
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "installed the %s %s: %s\n", m.kind(), d.name, terminal.Clean(file))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,5 +61,22 @@ func TestDefinitions(t *testing.T) {
 		if !strings.Contains(text.String(), awkward.args[2]) {
 			t.Errorf("%s does not contain the configuration %s", file, awkward.args[2])
 		}
+	}
+}
+
+// The printed definition has no passwords of proxies.
+func TestPasswordsOfProxiesAreMasked(t *testing.T) {
+	d := definition{env: []string{
+		"HTTPS_PROXY=http://ana:hunter2@proxy.example:3128", "HTTP_PROXY=http://proxy.example:3128", "LANG=a:b@c", "http_proxy=ana:hun/ter@2@proxy.example:3128", "https_proxy=http://ana@proxy.example",
+	}}
+	shown, passwords := d.masked()
+	if !slices.Equal(passwords, []string{"HTTPS_PROXY", "http_proxy"}) {
+		t.Errorf("passwords in %q", passwords)
+	}
+	want := []string{
+		"HTTPS_PROXY=http://ana:***@proxy.example:3128", "HTTP_PROXY=http://proxy.example:3128", "LANG=a:b@c", "http_proxy=ana:***@proxy.example:3128", "https_proxy=http://ana@proxy.example",
+	}
+	if !slices.Equal(shown.env, want) || d.env[0] == want[0] {
+		t.Errorf("got %q, want %q", shown.env, want)
 	}
 }
