@@ -243,10 +243,13 @@ func TestNoHandshake(t *testing.T) {
 	})
 }
 
-// page accepts an empty cursor, takes null as the end of the list, and rejects a list that is not an array.
+// page returns an empty cursor like any other, takes null and a missing cursor as the end of the list, and rejects a list that is not an
+// array.
 func TestPage(t *testing.T) {
-	if _, err := page([]byte(`{"tools":[{"name":"a"}],"nextCursor":""}`), protocol.Tools, new([]protocol.Item)); err != nil {
-		t.Error(err)
+	for rest, want := range map[string]string{`,"nextCursor":""`: `""`, `,"nextCursor":"b"`: `"b"`, "": ""} {
+		if next, err := page([]byte(`{"tools":[{"name":"a"}]`+rest+`}`), protocol.Tools, new([]protocol.Item)); err != nil || string(next) != want {
+			t.Errorf("page with %s = %s, %v, want %s", rest, next, err, want)
+		}
 	}
 	items := []protocol.Item{}
 	next, err := page([]byte(`{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":null}`), protocol.Tools, &items)

@@ -158,7 +158,8 @@ func (s site) answer(path string, status int, body string, header ...string) {
 			w.Header().Set(header[i], header[i+1])
 		}
 		if body != "" && r.Method != http.MethodPost {
-			status = http.StatusMethodNotAllowed
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
 		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
