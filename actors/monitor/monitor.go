@@ -50,6 +50,9 @@ type (
 // surveyed is the result of a survey.
 type surveyed struct{ overview *status.Snapshot }
 
+// Observation implements kernel.Observation: looking at the gateway must not look like work.
+func (surveyed) Observation() {}
+
 // step applies msg to s and appends the resulting effects to out. Only one survey runs at a time.
 func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {

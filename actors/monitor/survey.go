@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -123,16 +122,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 	overview.Servers = append(overview.Servers, report.Disabled...)
 	overview.Waiting = append(overview.Waiting, missing...)
 	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // no Counts: the gateway did not answer
-	slices.SortFunc(overview.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(overview.Backends, func(a, b status.Backend) int {
-		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica))
-	})
-	slices.SortFunc(overview.Sessions, func(a, b status.Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
-	slices.SortFunc(overview.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
-	slices.SortFunc(overview.Subscriptions, func(a, b status.Subscription) int {
-		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI), cmp.Compare(a.Session, b.Session))
-	})
-	slices.SortFunc(overview.Actors, func(a, b status.Actor) int { return cmp.Compare(a.Name, b.Name) })
+	overview.SortRows()
 	slices.Sort(overview.Waiting)
 	slices.Sort(overview.Failed)
 	return overview

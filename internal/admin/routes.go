@@ -57,9 +57,9 @@ func catalogz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// eventz serves the log, or with ?want=catalog changes of the catalog, as server-sent events.
+// eventz serves server-sent events: the log, with ?want=catalog changes of the catalog, with other or several wants all of these in one stream.
 func eventz(src status.Source) http.HandlerFunc {
-	log, changes := logz(src), changesz(src)
+	log, changes, all := logz(src), changesz(src), streamz(src)
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch want := r.URL.Query().Get("want"); want {
 		case "", "log":
@@ -67,7 +67,7 @@ func eventz(src status.Source) http.HandlerFunc {
 		case "catalog":
 			changes(w, r)
 		default:
-			http.Error(w, fmt.Sprintf("want=%q is not valid; use log or catalog", want), http.StatusBadRequest)
+			all(w, r)
 		}
 	}
 }

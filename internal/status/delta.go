@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -92,6 +93,28 @@ func sortRows[T any](rows []T, order func(a, b *T) int) {
 	slices.SortStableFunc(rows, func(a, b T) int { return order(&a, &b) })
 }
 
+// inOrder returns a Snapshot whose rows are in order, which redaction may have changed.
+func (s *Snapshot) inOrder() *Snapshot {
+	if s == nil || ordered(s.Servers, orderServers) && ordered(s.Backends, orderBackends) && ordered(s.Sessions, orderSessions) && ordered(s.Calls, orderCalls) &&
+		ordered(s.Subscriptions, orderSubscriptions) && ordered(s.Actors, orderActors) {
+		return s
+	}
+	c := *s
+	c.Servers, c.Backends, c.Sessions = slices.Clone(s.Servers), slices.Clone(s.Backends), slices.Clone(s.Sessions)
+	c.Calls, c.Subscriptions, c.Actors = slices.Clone(s.Calls), slices.Clone(s.Subscriptions), slices.Clone(s.Actors)
+	c.SortRows()
+	return &c
+}
+
+func ordered[T any](rows []T, order func(a, b *T) int) bool {
+	for i := 1; i < len(rows); i++ {
+		if order(&rows[i-1], &rows[i]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Apply returns the Snapshot that differs from s by the Delta. It shares unchanged lists with s.
 func (d *Delta) Apply(s *Snapshot) *Snapshot {
 	next := *s
@@ -159,38 +182,49 @@ func headOf(s *Snapshot) *Head {
 	return h
 }
 
-// diffRows returns the difference between two lists in order, or nil if they are equal. It compares one group of rows that compare
-// equal after the other. If the place of a row has changed, its id is in both lists of the result.
+// diffRows returns the difference between two lists in order, or nil if they are equal.
 func diffRows[T any](older, newer []T, order func(a, b *T) int, id func(*T) string) *Rows[T] {
-	var d Rows[T]
-	for len(older) > 0 || len(newer) > 0 {
-		at := 0
-		switch {
-		case len(older) == 0:
-			at = 1
-		case len(newer) == 0:
-			at = -1
-		default:
-			at = order(&older[0], &newer[0])
+	touched := map[string]bool{} // ids with a difference
+	all := newer
+	for len(older) > 0 && len(newer) > 0 {
+		at := order(&older[0], &newer[0])
+		if at < 0 {
+			touched[id(&older[0])] = true
+			older = older[1:]
+			continue
 		}
-		n, m := 0, 0 // sizes of the group in both lists
-		if at <= 0 {
+		m := groupOf(newer, order)
+		n := 0
+		if at == 0 {
 			n = groupOf(older, order)
 		}
-		if at >= 0 {
-			m = groupOf(newer, order)
-		}
-		switch {
-		case m == 0:
-			d.Gone = append(d.Gone, id(&older[0]))
-		case n != m || !reflect.DeepEqual(older[:n], newer[:m]):
-			d.Changed = append(d.Changed, newer[:m]...)
+		if n != m || !reflect.DeepEqual(older[:n], newer[:m]) {
+			touched[id(&newer[0])] = true
 		}
 		older, newer = older[n:], newer[m:]
 	}
-	if d.Changed == nil && d.Gone == nil {
+	for _, rest := range [][]T{older, newer} {
+		for i := range rest {
+			touched[id(&rest[i])] = true
+		}
+	}
+	if len(touched) == 0 {
 		return nil
 	}
+	return rowsOf(touched, all, id)
+}
+
+// rowsOf returns the Rows for ids with a difference and the newer list.
+func rowsOf[T any](touched map[string]bool, newer []T, id func(*T) string) *Rows[T] {
+	var d Rows[T]
+	left := maps.Clone(touched)
+	for i := range newer {
+		if name := id(&newer[i]); touched[name] {
+			d.Changed = append(d.Changed, newer[i])
+			delete(left, name)
+		}
+	}
+	d.Gone = slices.Sorted(maps.Keys(left))
 	return &d
 }
 

@@ -33,6 +33,9 @@ func (l Local) Follow(ctx context.Context, o FollowOptions, tell func(Notice) er
 		if err != nil {
 			return err
 		}
+		if o.Once && (f.base != nil || f.lost || !f.stateful()) {
+			return nil
+		}
 		if f.base != nil {
 			surveyed = nil // the next round is soon enough
 		}
@@ -54,10 +57,11 @@ type following struct {
 	server  string
 	every   time.Duration
 
-	at   Cursor
-	base *Snapshot // the last one that was reported; nil = the next one is a new picture
-	told time.Time // when base was reported
-	lost bool      // the gateway does not respond, which was reported
+	at      Cursor
+	resumed bool      // at is from an earlier stream
+	base    *Snapshot // the last one that was reported; nil = the next one is a new picture
+	told    time.Time // when base was reported
+	lost    bool      // the gateway does not respond, which was reported
 }
 
 func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, error) {
@@ -84,7 +88,7 @@ func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, 
 			return nil, err
 		}
 		if last.Boot == "" || last.Boot == boot {
-			f.at = last
+			f.at, f.resumed = last, true
 		}
 	case o.New:
 		f.at.Finished = l.Counters.ended.Load()
@@ -116,10 +120,15 @@ func (f *following) round() (surveyed <-chan struct{}, err error) {
 			return nil, err
 		}
 	}
-	if !f.want[WantState] && !f.want[WantCalls] && !f.want[WantSessions] && !f.want[WantActors] {
+	if !f.stateful() {
 		return nil, nil
 	}
 	return f.state()
+}
+
+// stateful reports whether any part of the state is wanted.
+func (f *following) stateful() bool {
+	return f.want[WantState] || f.want[WantCalls] || f.want[WantSessions] || f.want[WantActors]
 }
 
 // state reports the newest Snapshot if it differs from the last one.
@@ -207,10 +216,7 @@ func (f *following) finished() error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	missed := missedBefore(f.at.Finished, list[len(list)-1].Number, len(list))
-	if f.server != "" || f.at.Finished == 0 {
-		missed = 0 // unknown, or from before the stream
-	}
+	missed := f.missed(f.server, f.at.Finished, list[len(list)-1].Number, len(list))
 	return inBatches(list, missed, func(batch []FinishedCall, missed uint64) error {
 		f.at.Finished = batch[len(batch)-1].Number
 		return f.notify(Notice{Finished: batch, Missed: missed})
@@ -225,7 +231,7 @@ func (f *following) log() error {
 	if len(list) == 0 {
 		return nil
 	}
-	missed := missedBefore(f.at.Log, list[len(list)-1].Number, len(list))
+	missed := f.missed("", f.at.Log, list[len(list)-1].Number, len(list))
 	return inBatches(list, missed, func(batch []Event, missed uint64) error {
 		f.at.Log = batch[len(batch)-1].Number
 		return f.notify(Notice{Log: batch, Missed: missed})
@@ -240,10 +246,7 @@ func (f *following) lines() error {
 	if len(list) == 0 {
 		return nil
 	}
-	missed := missedBefore(f.at.Lines, list[len(list)-1].Number, len(list))
-	if f.server != "" || f.at.Lines == 0 {
-		missed = 0 // unknown, or from before the stream
-	}
+	missed := f.missed(f.server, f.at.Lines, list[len(list)-1].Number, len(list))
 	return inBatches(list, missed, func(batch []Event, missed uint64) error {
 		f.at.Lines = batch[len(batch)-1].Number
 		return f.notify(Notice{Lines: batch, Missed: missed})
@@ -259,15 +262,21 @@ func (f *following) catalog() error {
 		return nil
 	}
 	list = without(list, f.local.Known)
-	missed := missedBefore(f.at.Catalog, list[len(list)-1].Number, len(list))
+	missed := f.missed("", f.at.Catalog, list[len(list)-1].Number, len(list))
 	return inBatches(list, missed, func(batch []CatalogChange, missed uint64) error {
 		f.at.Catalog = batch[len(batch)-1].Number
 		return f.notify(Notice{Catalog: batch, Missed: missed})
 	})
 }
 
-// missedBefore returns how many of the entries after one number and up to another are not in a list with n of them.
-func missedBefore(after, last uint64, n int) uint64 { return last - after - uint64(n) }
+// missed returns how many of the entries after one number and up to another are not in a list with n of them. It is 0 if the list
+// is of one server, whose entries are not numbered alone, and before the first entry of a stream.
+func (f *following) missed(server string, after, last uint64, n int) uint64 {
+	if server != "" || after == 0 && !f.resumed {
+		return 0
+	}
+	return last - after - uint64(n)
+}
 
 // inBatches passes a list on in parts of at most followBatch entries.
 func inBatches[T any](list []T, missed uint64, tell func(batch []T, missed uint64) error) error {

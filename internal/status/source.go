@@ -148,7 +148,7 @@ func (l Local) Status(ctx context.Context) (*Snapshot, error) {
 		copied.Service = l.Service
 		s = &copied
 	}
-	return without(s, l.Known), err
+	return without(s, l.Known).inOrder(), err
 }
 
 // Items implements Source.

@@ -26,6 +26,7 @@ type FollowOptions struct {
 	Server string        // finished and lines: of this server only; "" = of all servers
 	Every  time.Duration // minimum time between two reports of the state; at least, and by default, 100 ms
 	New    bool          // skip finished calls, log lines and catalog changes that were stored before
+	Once   bool          // end after the picture and what was stored before
 	Last   string        // continue after the Notice with this ID; it takes precedence over New
 }
 
@@ -63,5 +64,5 @@ var (
 	// ErrTooManyStreams is returned by Follow if too many streams are open.
 	ErrTooManyStreams = errors.New("too many streams of events are open; close another console or command that follows this gateway")
 	// ErrUnknownWant is returned by Follow for a Want that it does not know, and if nothing is wanted.
-	ErrUnknownWant = errors.New("nothing of this name can be followed")
+	ErrUnknownWant = errors.New("unknown name of events; use log or catalog, or several of state, calls, sessions, actors, finished, log, lines, catalog")
 )

@@ -121,7 +121,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
-	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Keys: e.Users, Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
+	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
 	socket := openSocket(listeners[0], source, serving.AdminUser(g, cfg, program.Version(), log), log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}

@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	followMin   = 500 * time.Millisecond // delay before the first reconnection
+	followMax   = 10 * time.Second       // maximum delay between reconnections
+	followQuiet = 3 * eventBeat          // a stream without any byte for this long is considered dead
+)
+
+// ErrNoStream is returned if the gateway did not open a stream of events.
+var ErrNoStream = errors.New("the gateway does not report its events")
+
+// reader reads a stream of events of an admin socket. It reopens the stream whenever it is lost, as often as necessary.
+type reader struct {
+	path  string
+	query string                            // of /eventz
+	event func(name, id, data string) error // called for each event; an error reopens the stream, a callbackError ends run
+	lost  func(error) error                 // called when the stream is lost; its error ends run
+	last  string                            // id of the last event; "" = none yet
+	pause time.Duration                     // until the next reconnection
+}
+
+// callbackError wraps an error returned by the user of a stream.
+type callbackError struct{ err error }
+
+func (e *callbackError) Error() string { return e.err.Error() }
+
+// told wraps the error of the user of a stream.
+func told(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &callbackError{err}
+}
+
+// run blocks until ctx ends, a callback returns an error, or the first connection fails. It returns the reason.
+func (r *reader) run(ctx context.Context) error {
+	if len(r.path) > maxSocketPath {
+		return fmt.Errorf("admin socket %s: %w", r.path, ErrPathTooLong)
+	}
+	opened := false
+	for {
+		err := r.stream(ctx, &opened)
+		refused, ends := errors.AsType[*callbackError](err)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case ends:
+			return refused.err
+		case !opened:
+			return fmt.Errorf("admin socket %s: %w", r.path, err)
+		}
+		if err := r.lost(err); err != nil {
+			return err
+		}
+		wait := time.NewTimer(r.pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+		}
+		r.pause = min(2*r.pause, followMax)
+	}
+}
+
+// stream reads one stream to its end. Its error is never nil.
+func (r *reader) stream(ctx context.Context, opened *bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/eventz?"+r.query, nil)
+	if err != nil {
+		return err
+	}
+	if r.last != "" {
+		req.Header.Set("Last-Event-ID", r.last)
+	}
+	resp, err := client(r.path).Do(req)
+	if err != nil {
+		return cmp.Or(errors.Unwrap(err), err) // without the URL, which is a placeholder
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		return fmt.Errorf("%w: %s: %q", ErrNoStream, resp.Status, strings.TrimSpace(string(text)))
+	}
+	*opened, r.pause = true, followMin
+	quiet := time.AfterFunc(followQuiet, cancel)
+	defer quiet.Stop()
+	return r.read(resp.Body, func() { quiet.Reset(followQuiet) })
+}
+
+// read reports the events of a stream. It calls alive for each line.
+func (r *reader) read(body io.Reader, alive func()) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxStatusBytes)
+	var name, id, data string
+	for lines.Scan() {
+		alive()
+		key, value, _ := strings.Cut(lines.Text(), ": ")
+		switch key {
+		case "event":
+			name = value
+		case "id":
+			id = value
+		case "data":
+			data = value
+		case "":
+			if lines.Text() != "" || name == "" {
+				continue // a comment, or the blank line after one
+			}
+			if err := r.event(name, id, data); err != nil {
+				return fmt.Errorf("event %s: %w", name, err)
+			}
+			r.last, name, data = id, "", ""
+		}
+	}
+	return cmp.Or(lines.Err(), io.EOF)
+}
