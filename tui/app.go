@@ -100,6 +100,7 @@ type details struct {
 
 // wants is what a view needs that is not fetched for all views.
 type wants struct {
+	actors  bool // Picture.Actors
 	metrics bool // Picture.Metrics
 	usage   bool // Picture.Usage
 }
@@ -141,8 +142,8 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	if os.Getenv("NO_COLOR") != "" {
 		a.palette = palettes["mono"]
 	}
-	a.pump = &pump{source: source, now: a.now, hurry: make(chan struct{}, 1), wants: a.wants(),
-		show: func(p *Picture) { a.screen.QueueUpdateDraw(func() { a.take(p) }) }}
+	a.pump = newPump(source, a.now, func(p *Picture) { a.screen.QueueUpdateDraw(func() { a.take(p) }) })
+	a.pump.wants = a.wants()
 	a.newInput()
 	a.history.add(a.home())
 	if kind := kindOf(o.View); kind != nil && kind != overviewKind {
@@ -231,7 +232,7 @@ func (a *App) changed() {
 	if v := a.view(); !v.panels[v.focus].visible() {
 		v.selectPanel(0)
 	}
-	if want := (wants{metrics: a.view().kind == metricsKind, usage: a.view().kind.Usage}); want != a.shown {
+	if want := (wants{actors: a.view().kind == actorsKind, metrics: a.view().kind == metricsKind, usage: a.view().kind.Usage}); want != a.shown {
 		a.shown = want
 		select {
 		case <-a.shows:
@@ -242,7 +243,7 @@ func (a *App) changed() {
 	a.hurry()
 }
 
-// hurry makes the pump poll as soon as minPause allows.
+// hurry makes the pump fetch what the view needs as soon as minPause allows.
 func (a *App) hurry() {
 	select {
 	case a.pump.hurry <- struct{}{}:

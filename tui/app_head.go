@@ -37,7 +37,7 @@ func (a *App) addState(l *line) {
 	p := a.picture
 	switch {
 	case p.Lost != nil:
-		l.add(Plain, "  no answer for "+span(a.now().Sub(p.Since))+", retrying every second: "+plain(p.Lost.Error()))
+		l.add(Plain, "  no answer for "+span(a.now().Sub(p.Since))+", retrying: "+plain(p.Lost.Error()))
 		return
 	case p.Now.IsZero():
 		l.add(Quiet, "  …")

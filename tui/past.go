@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -27,24 +26,6 @@ type past struct {
 	ended []Row     // of Finished; a row is made once, because there are many
 	line  uint64    // number of the last line received, also of lines that Lines omits
 	recent
-}
-
-// fetchPast adds what has happened since last. A restarted gateway has a new past.
-func fetchPast(ctx context.Context, source status.Source, last, next *Picture) error {
-	if !next.Started.Equal(last.Started) {
-		next.past = past{}
-	}
-	finished, err := source.Finished(ctx, "", lastNumber(next.Finished))
-	if err != nil {
-		return err
-	}
-	lines, err := source.Lines(ctx, "", next.line)
-	if err != nil {
-		return err
-	}
-	next.past = next.with(finished, lines)
-	next.recent, err = next.recent.fetch(ctx, source, next.Now)
-	return err
 }
 
 // lastNumber returns the number of the last call, or 0.

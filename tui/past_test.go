@@ -1,44 +1,42 @@
 package tui
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"goblin-actor/internal/status"
 )
 
-// The console receives each call and line once, keeps failures apart from successes, and begins again with a restarted
-// gateway.
+// The console keeps failures apart from successes, and begins again with a restarted gateway.
 func TestPast(t *testing.T) {
-	source := &fixed{picture: samplePicture()}
-	next := noPicture()
-	step := func() {
-		t.Helper()
-		last := next
-		copied := *last
-		next = &copied
-		next.Snapshot = source.picture.Snapshot
-		if err := fetchPast(context.Background(), source, last, next); err != nil {
-			t.Fatal(err)
+	sample := samplePicture()
+	p := newPump(&fixed{picture: sample}, time.Now, nil)
+	begin := func(boot string) *Picture {
+		for _, n := range []status.Notice{{Hello: &status.Hello{Boot: boot}}, {Snapshot: sample.Snapshot}, {Finished: sample.Finished}, {Lines: sample.Lines}} {
+			p.take(n)
 		}
+		p.fetch(t.Context(), wants{usage: true})
+		return p.newest
 	}
-	step()
-	step()
+	next := begin("a")
 	if len(next.Finished) != 11 || len(next.Failures) != 4 || len(next.Lines) != 5 || len(next.ended) != 11 || len(next.rates) != 4 {
 		t.Errorf("%d finished, %d failed, %d lines, %d rows, %d series", len(next.Finished), len(next.Failures), len(next.Lines), len(next.ended), len(next.rates))
 	}
+	var calls []status.FinishedCall
+	var lines []status.Event
 	for i := range 10_000 {
-		next.past = next.with([]status.FinishedCall{{Number: uint64(100 + i), Outcome: "ok"}}, []status.Event{{Number: uint64(100 + i), Level: status.LevelStderr}})
+		calls = append(calls, status.FinishedCall{Number: uint64(100 + i), Outcome: "ok"})
+		lines = append(lines, status.Event{Number: uint64(100 + i), Level: status.LevelStderr})
 	}
+	for i := 0; i < len(calls); i += 100 {
+		p.take(status.Notice{Finished: calls[i : i+100]})
+		p.take(status.Notice{Lines: lines[i : i+100]})
+	}
+	next = p.newest
 	if len(next.Finished) != maxFinished || len(next.ended) != maxFinished || len(next.Lines) != maxLines || len(next.Failures) != 4 {
 		t.Errorf("after 10 000 successes: %d finished, %d rows, %d lines, %d failed", len(next.Finished), len(next.ended), len(next.Lines), len(next.Failures))
 	}
-	again := *source.picture.Snapshot
-	again.Started = again.Started.Add(time.Hour)
-	source.picture.Snapshot = &again
-	step()
-	if len(next.Finished) != 11 || len(next.Failures) != 4 {
+	if next = begin("b"); len(next.Finished) != 11 || len(next.Failures) != 4 {
 		t.Errorf("after a restart: %d finished, %d failed", len(next.Finished), len(next.Failures))
 	}
 }

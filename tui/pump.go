@@ -2,121 +2,229 @@ package tui
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"goblin-actor/internal/status"
 )
 
 const (
-	requestTime = 3 * time.Second        // timeout of a poll or an action
-	minPause    = 100 * time.Millisecond // minimum pause between two polls
-	usualPause  = 250 * time.Millisecond // minimum pause between two polls unless hurry is signaled
-	maxPause    = 3 * time.Second
-	retry       = time.Second // pause after a poll that failed
-	costs       = 50          // a pause is at least this many times as long as the poll took (up to maxPause), so that the console uses less than 2 % of the gateway's time
+	requestTime = 3 * time.Second        // timeout of a request or an action
+	minPause    = 100 * time.Millisecond // minimum time between two Pictures
+	usualPause  = time.Second            // maximum time between two Pictures, so that ages stay current
+	retryMin    = 500 * time.Millisecond // pause before a stream that failed at its start is opened again, doubled each time
+	retryMax    = 10 * time.Second
 
 	maxLog = 2000 // maximum number of log events kept
 )
 
-// pump polls a gateway and passes each Picture to show. It runs in one goroutine.
+// pump follows a gateway and passes each Picture to show. One goroutine passes Pictures on, another one reads each stream.
 type pump struct {
 	source status.Source
-	wants  func() wants   // what the visible view needs
+	wants  func() wants   // what the visible view needs; only run calls it
 	show   func(*Picture) // receives the newest Picture; may block
 	now    func() time.Time
-	hurry  chan struct{} // capacity 1: poll now
+	hurry  chan struct{} // capacity 1: wants may have changed
+
+	streams sync.WaitGroup
+	changed chan struct{} // capacity 1: newest has changed
+
+	mu     sync.Mutex
+	newest *Picture
+	came   time.Time // when its Snapshot was received
+	boot   string    // the process that sent it
+	last   string    // id of the last Notice of the main stream
+
+	fetched time.Time // when metrics were fetched; only run uses it
 }
 
-// run polls until ctx ends.
+// newPump returns a pump for a view that needs nothing in particular.
+func newPump(source status.Source, now func() time.Time, show func(*Picture)) *pump {
+	return &pump{source: source, wants: func() wants { return wants{} }, show: show, now: now, hurry: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), newest: noPicture()}
+}
+
+// run passes on Pictures until ctx ends. It returns after its streams have ended.
 func (p *pump) run(ctx context.Context) {
-	last := noPicture()
-	for ctx.Err() == nil {
-		began := time.Now()
-		next := p.poll(ctx, last)
+	defer p.streams.Wait()
+	p.open(ctx, func() status.FollowOptions {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return status.FollowOptions{Last: p.last, Want: []status.Want{status.WantState, status.WantCalls, status.WantSessions,
+			status.WantFinished, status.WantLog, status.WantLines}}
+	}, p.take)
+	var closeActors context.CancelFunc = func() {}
+	defer func() { closeActors() }()
+	second := time.NewTicker(usualPause)
+	defer second.Stop()
+	var have wants
+	for {
+		want := p.wants()
+		if want.actors != have.actors {
+			closeActors()
+			closeActors = p.followActors(ctx, want.actors)
+		}
+		have = want
+		p.fetch(ctx, want)
 		if ctx.Err() != nil {
 			return
 		}
-		last = next
-		took := time.Since(began)
-		p.show(last)
-		pause := min(max(usualPause, took*costs), maxPause)
-		if last.Lost != nil {
-			pause = retry
-		}
-		if !p.wait(ctx, pause) {
+		p.show(p.picture())
+		if !p.wait(ctx, second.C) {
 			return
 		}
 	}
 }
 
-// wait waits for pause. If hurry is signaled, it waits only for minPause. It returns false if ctx has ended.
-func (p *pump) wait(ctx context.Context, pause time.Duration) bool {
-	short, long := time.NewTimer(minPause), time.NewTimer(pause)
-	defer short.Stop()
-	defer long.Stop()
+// wait waits until there is something to show, but at least for minPause. It returns false if ctx has ended.
+func (p *pump) wait(ctx context.Context, second <-chan time.Time) bool {
+	pause := time.NewTimer(minPause)
+	defer pause.Stop()
 	select {
-	case <-short.C:
+	case <-pause.C:
 	case <-ctx.Done():
 		return false
 	}
 	select {
-	case <-long.C:
+	case <-p.changed:
 	case <-p.hurry:
+	case <-second:
 	case <-ctx.Done():
 		return false
 	}
 	return true
 }
 
-// poll returns the Picture that follows last. If the gateway does not respond, that is last with the reason in Lost.
-func (p *pump) poll(ctx context.Context, last *Picture) *Picture {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	next := *last
-	if err := p.fetch(ctx, last, &next); err != nil {
-		next = *last
-		next.Lost = err
-		if last.Lost == nil {
-			next.Since = p.now()
+// open reads a stream in a goroutine of its own until ctx ends. It opens it again whenever it fails.
+func (p *pump) open(ctx context.Context, options func() status.FollowOptions, tell func(status.Notice)) {
+	p.streams.Go(func() {
+		pause := retryMin
+		for {
+			err := p.source.Follow(ctx, options(), func(n status.Notice) error {
+				pause = retryMin
+				tell(n)
+				return nil
+			})
+			if ctx.Err() != nil {
+				return
+			}
+			tell(status.Notice{Lost: err})
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return
+			}
+			pause = min(2*pause, retryMax)
 		}
-		return &next
-	}
-	next.Lost, next.Since = nil, time.Time{}
-	return &next
+	})
 }
 
-func (p *pump) fetch(ctx context.Context, last, next *Picture) (err error) {
-	if next.Snapshot, err = p.source.Status(ctx); err != nil {
-		return err
+// followActors opens the stream of actors, which the returned function closes.
+func (p *pump) followActors(ctx context.Context, wanted bool) context.CancelFunc {
+	if !wanted {
+		return func() {}
 	}
-	known, after := last.Items.Version, uint64(0)
-	if !next.Started.Equal(last.Started) { // the gateway has restarted
-		known, next.Events = 0, nil
+	ctx, cancel := context.WithCancel(ctx)
+	p.open(ctx, func() status.FollowOptions { return status.FollowOptions{Want: []status.Want{status.WantActors}} }, func(n status.Notice) {
+		if n.Snapshot != nil {
+			p.change(func(next *Picture) { next.Snapshot = withActors(next.Snapshot, n.Snapshot.Actors) })
+		}
+	})
+	return cancel
+}
+
+func withActors(s *status.Snapshot, actors []status.Actor) *status.Snapshot {
+	c := *s
+	c.Actors = actors
+	return &c
+}
+
+// change replaces the newest Picture by a changed copy.
+func (p *pump) change(by func(next *Picture)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := *p.newest
+	by(&next)
+	p.newest = &next
+	select {
+	case p.changed <- struct{}{}:
+	default:
 	}
-	items, err := p.source.Items(ctx, known)
-	if err != nil {
-		return err
+}
+
+// take adds a Notice of the main stream to the newest Picture.
+func (p *pump) take(n status.Notice) {
+	p.change(func(next *Picture) {
+		if n.ID != "" {
+			p.last = n.ID
+		}
+		switch {
+		case n.Hello != nil:
+			if p.boot != n.Hello.Boot { // the gateway has restarted
+				next.Events, next.past, next.Items = nil, past{}, &status.Items{}
+			}
+			p.boot = n.Hello.Boot
+		case n.Snapshot != nil:
+			next.Snapshot = withActors(n.Snapshot, next.Actors)
+			next.Lost, next.Since = nil, time.Time{}
+			p.came = time.Now()
+		case n.Lost != nil:
+			if next.Lost == nil {
+				next.Since = p.now()
+			}
+			next.Lost = n.Lost
+		default:
+			next.Events = appended(next.Events, n.Log, maxLog)
+			next.past = next.past.with(n.Finished, n.Lines)
+		}
+	})
+}
+
+// fetch adds what no stream reports to the newest Picture: the catalog, if it has changed, intervals of calls, counters of items and metrics. A
+// failure is repeated with the next Picture; the stream reports it if it lasts.
+func (p *pump) fetch(ctx context.Context, want wants) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	p.mu.Lock()
+	now, came := p.newest, p.came
+	p.mu.Unlock()
+	if now.Lost != nil || now.Now.IsZero() {
+		return
 	}
-	if items != nil {
-		next.Items = items
+	if known := now.Items.Version; known != now.Catalog.Version {
+		if items, err := p.source.Items(ctx, known); err == nil && items != nil {
+			p.change(func(next *Picture) { next.Items = items })
+		}
 	}
-	if n := len(next.Events); n > 0 {
-		after = next.Events[n-1].Number
+	if r, _ := now.fetch(ctx, p.source, now.Now.Add(time.Since(came))); r.asked != now.asked {
+		p.change(func(next *Picture) { next.recent = r })
 	}
-	news, err := p.source.Events(ctx, after)
-	if err != nil {
-		return err
+	if want.usage && time.Since(now.used) >= usualPause {
+		if usage, err := p.source.Usage(ctx); err == nil {
+			p.change(func(next *Picture) { next.Usage, next.used = usage, time.Now() })
+		}
 	}
-	next.Events = append(next.Events[:len(next.Events):len(next.Events)], news...)
-	next.Events = next.Events[max(0, len(next.Events)-maxLog):]
-	if err := fetchPast(ctx, p.source, last, next); err != nil {
-		return err
+	if want.metrics && time.Since(p.fetched) >= usualPause {
+		p.fetched = time.Now()
+		if text, err := p.source.Metrics(ctx); err == nil {
+			p.change(func(next *Picture) { next.Metrics = text })
+		}
 	}
-	if want := p.wants(); want.metrics {
-		next.Metrics, err = p.source.Metrics(ctx)
-	} else if want.usage && next.Now.Sub(next.used) >= seriesPause {
-		next.used = next.Now
-		next.Usage, err = p.source.Usage(ctx)
+}
+
+// picture returns the newest Picture. While the gateway responds, its time goes on also if nothing changes.
+func (p *pump) picture() *Picture {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.changed:
+	default:
 	}
-	return err
+	if p.newest.Lost != nil || p.newest.Now.IsZero() {
+		return p.newest
+	}
+	next, snapshot := *p.newest, *p.newest.Snapshot
+	snapshot.Now = snapshot.Now.Add(time.Since(p.came))
+	next.Snapshot = &snapshot
+	return &next
 }

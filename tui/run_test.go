@@ -13,22 +13,24 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// watched is a Source that can stop responding. It records when it is queried.
+// watched is a Source that can stop responding.
 type watched struct {
 	fixed
-	mu    sync.Mutex
-	asked []time.Time
-	gone  bool
+	mu   sync.Mutex
+	gone bool
 }
 
 func (w *watched) Status(ctx context.Context) (*status.Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.asked = append(w.asked, time.Now())
 	if w.gone {
 		return nil, errGone
 	}
 	return w.fixed.Status(ctx)
+}
+
+func (w *watched) Follow(ctx context.Context, _ status.FollowOptions, tell func(status.Notice) error) error {
+	return followed(ctx, w, tell)
 }
 
 func (w *watched) set(gone bool) {
@@ -153,7 +155,6 @@ func TestRun(t *testing.T) {
 	s.key(tcell.KeyEnter, 0)
 	s.end()
 	s.cancel()
-	s.atMostTen()
 	s.leftNothing(before)
 }
 
@@ -168,18 +169,6 @@ func (s *stage) leftNothing(before int) {
 	}
 	buf := make([]byte, 1<<16)
 	s.t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
-}
-
-// atMostTen checks that the console queried the gateway at most ten times a second.
-func (s *stage) atMostTen() {
-	s.t.Helper()
-	s.source.mu.Lock()
-	defer s.source.mu.Unlock()
-	for i := 10; i < len(s.source.asked); i++ {
-		if d := s.source.asked[i].Sub(s.source.asked[i-10]); d < time.Second-50*time.Millisecond {
-			s.t.Errorf("eleven queries in %v", d)
-		}
-	}
 }
 
 // Run ends when the caller's context ends, even before the first draw.

@@ -229,9 +229,38 @@ func (*fixed) Denials(context.Context) ([]status.Denial, error) { return nil, ni
 
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 
-func (*fixed) Follow(ctx context.Context, _ status.FollowOptions, _ func(status.Notice) error) error {
-	<-ctx.Done()
-	return ctx.Err()
+// Follow reports the Picture again and again, or that it is lost.
+func (f *fixed) Follow(ctx context.Context, _ status.FollowOptions, tell func(status.Notice) error) error {
+	return followed(ctx, f, tell)
+}
+
+// followed reports what a Source returns, every 100 ms, as notices of a stream.
+func followed(ctx context.Context, source status.Source, tell func(status.Notice) error) error {
+	events, _ := source.Events(ctx, 0)
+	lines, _ := source.Lines(ctx, "", 0)
+	finished, _ := source.Finished(ctx, "", 0)
+	for _, n := range []status.Notice{{Hello: &status.Hello{Boot: "x"}}, {Log: events}, {Lines: lines}, {Finished: finished}} {
+		if err := tell(n); err != nil {
+			return err
+		}
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		s, err := source.Status(ctx)
+		n := status.Notice{Snapshot: s}
+		if err != nil {
+			n = status.Notice{Lost: err}
+		}
+		if err := tell(n); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (f *fixed) Act(_ context.Context, a status.Action) error {

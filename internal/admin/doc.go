@@ -5,6 +5,7 @@
 //	/catalogz                              the catalog; ?known=<version> answers 304 if that is the current version
 //	/eventz                                log lines as server-sent events; ?once ends after the stored ones, ?after=<number> skips earlier ones
 //	/eventz?want=catalog                   changes of the catalog, with the same parameters; ?after=now skips the stored ones
+//	/eventz?want=state,calls               several wants: state, calls, sessions, actors, finished, log, lines, catalog
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>

@@ -20,6 +20,7 @@ import (
 
 // changing is a Gateway whose state a test replaces.
 type changing struct {
+	Gateway
 	mu      sync.Mutex
 	now     *Snapshot
 	err     error
@@ -33,10 +34,7 @@ func (c *changing) Status(context.Context) (*Snapshot, error) {
 	return c.now, c.err
 }
 
-func (*changing) Items(context.Context, uint64) (*Items, error) { return nil, nil }
-func (*changing) Act(context.Context, Action) error             { return nil }
-
-func (*changing) Logins(context.Context) ([]Login, error) { return nil, nil }
+func (*changing) Act(context.Context, Action) error { return nil }
 
 func (c *changing) set(s *Snapshot, err error) {
 	c.mu.Lock()
