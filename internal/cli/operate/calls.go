@@ -45,8 +45,11 @@ which the request reached the server and was answered; with --follow, it prints 
 			}
 			ctx, stop := command.Interruptible(cmd)
 			defer stop()
-			c := &callPrinter{source: source, server: server, failed: failed, out: cmd.OutOrStdout(), format: out}
-			return command.AfterWatch(ctx, c.print(ctx, follow))
+			c := &callPrinter{source: source, server: server, failed: failed, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out}
+			if follow {
+				return command.AfterWatch(ctx, c.follow(ctx))
+			}
+			return c.print(ctx)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print calls as they finish, until interrupted")
@@ -63,6 +66,7 @@ type callPrinter struct {
 	server string
 	failed bool
 	out    io.Writer
+	errOut io.Writer
 	format output.Format
 }
 
@@ -72,58 +76,42 @@ type calls struct {
 	Running  []status.Call         `json:"running"`
 }
 
-func (c *callPrinter) print(ctx context.Context, follow bool) error {
+func (c *callPrinter) print(ctx context.Context) error {
 	var seen calls
 	var err error
-	if seen.Finished, err = c.ended(ctx, 0); err != nil {
+	if seen.Finished, err = c.ended(ctx); err != nil {
 		return err
 	}
-	after := lastNumber(seen.Finished, 0)
 	if c.failed {
 		seen.Finished = slices.DeleteFunc(seen.Finished, func(f status.FinishedCall) bool { return !f.Failed() })
 	}
-	if !follow {
-		return c.all(ctx, seen)
-	}
+	return c.all(ctx, seen)
+}
+
+// follow prints the stored calls, then each call that ends, until ctx ends.
+func (c *callPrinter) follow(ctx context.Context) error {
 	if c.format == output.Table {
 		if err := c.line(callHead()); err != nil {
 			return err
 		}
 	}
-	tick := time.NewTicker(logsStep)
-	defer tick.Stop()
-	for {
-		for _, f := range seen.Finished {
+	return follow(ctx, c.source, status.FollowOptions{Want: []status.Want{status.WantFinished}, Server: c.server}, c.errOut, "call", func(n status.Notice) error {
+		for _, f := range n.Finished {
+			if c.failed && !f.Failed() {
+				continue
+			}
 			if err := c.one(f); err != nil {
 				return err
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if seen.Finished, err = c.ended(ctx, after); err != nil {
-			return err
-		}
-		after = lastNumber(seen.Finished, after)
-		if c.failed {
-			seen.Finished = slices.DeleteFunc(seen.Finished, func(f status.FinishedCall) bool { return !f.Failed() })
-		}
-	}
+		return nil
+	})
 }
 
-func lastNumber(list []status.FinishedCall, known uint64) uint64 {
-	if len(list) == 0 {
-		return known
-	}
-	return list[len(list)-1].Number
-}
-
-func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.FinishedCall, error) {
+func (c *callPrinter) ended(ctx context.Context) ([]status.FinishedCall, error) {
 	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 	defer cancel()
-	list, err := c.source.Finished(ctx, c.server, after)
+	list, err := c.source.Finished(ctx, c.server, 0)
 	if err != nil {
 		return nil, target.Unreachable(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +16,6 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/internal/visible"
 )
-
-// logsStep is the polling interval of "logs -f".
-const logsStep = 300 * time.Millisecond
 
 // NewLogs returns the logs command.
 func NewLogs() *cobra.Command {
@@ -46,7 +42,7 @@ prints one object per line.`,
 			if err != nil {
 				return err
 			}
-			l := &logPrinter{source: source, out: cmd.OutOrStdout(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
+			l := &logPrinter{source: source, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
 			if len(args) > 0 {
 				l.server = args[0]
 			}
@@ -67,12 +63,13 @@ type logPrinter struct {
 	source status.Source
 	server string // "" = all
 	out    io.Writer
+	errOut io.Writer
 	format output.Format
 	p      terminal.Palette
 }
 
 func (l *logPrinter) print(ctx context.Context, last int, follow bool) error {
-	lines, err := l.fetch(ctx, 0)
+	lines, err := l.fetch(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,34 +81,37 @@ func (l *logPrinter) print(ctx context.Context, last int, follow bool) error {
 	if last > 0 && len(lines) > last {
 		lines = lines[len(lines)-last:]
 	}
-	after := uint64(0)
-	tick := time.NewTicker(logsStep)
-	defer tick.Stop()
-	for {
-		for _, line := range lines {
-			after = line.Number
-			if err := l.line(line); err != nil {
-				return err
-			}
-		}
-		if !follow {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if lines, err = l.fetch(ctx, after); err != nil {
-			return err
-		}
+	after, err := l.lines(lines)
+	if err != nil || !follow {
+		return err
 	}
+	return l.follow(ctx, after)
 }
 
-func (l *logPrinter) fetch(ctx context.Context, after uint64) ([]status.Event, error) {
+// lines prints lines and returns the number of the last one.
+func (l *logPrinter) lines(list []status.Event) (last uint64, err error) {
+	for _, line := range list {
+		last = line.Number
+		if err := l.line(line); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// follow prints the lines after the one with a number, until ctx ends.
+func (l *logPrinter) follow(ctx context.Context, after uint64) error {
+	o := status.FollowOptions{Want: []status.Want{status.WantLines}, Server: l.server, Last: status.Cursor{Lines: after}.String()}
+	return follow(ctx, l.source, o, l.errOut, "line", func(n status.Notice) error {
+		_, err := l.lines(n.Lines)
+		return err
+	})
+}
+
+func (l *logPrinter) fetch(ctx context.Context) ([]status.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 	defer cancel()
-	lines, err := l.source.Lines(ctx, l.server, after)
+	lines, err := l.source.Lines(ctx, l.server, 0)
 	if err != nil {
 		return nil, target.Unreachable(err)
 	}

@@ -17,13 +17,14 @@ import (
 	"goblin-actor/internal/cli/output"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
 )
 
 // NewStatus returns the status command.
 func NewStatus() *cobra.Command {
 	var connect string
 	var watch bool
-	var out output.Format
+	out := statusFormat{output.Table}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the status of a running gateway",
@@ -39,14 +40,14 @@ The command uses the gateway's admin socket. --connect is its port or the path o
 			ctx, cancel := command.Interruptible(cmd)
 			defer cancel()
 			if watch {
-				return watchStatus(ctx, cmd.OutOrStdout(), path, out)
+				return command.AfterWatch(ctx, watchStatus(ctx, cmd.OutOrStdout(), path, out.Format))
 			}
-			return showStatus(ctx, cmd.OutOrStdout(), path, out)
+			return showStatus(ctx, cmd.OutOrStdout(), path, out.Format)
 		},
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every second until interrupted")
 	target.ConnectFlag(cmd, &connect)
-	out.AddFlag(cmd)
+	cmd.Flags().VarP(&out, "output", "o", "output format: table, lines (one sentence per fact, with --watch per change), json or yaml")
 	return cmd
 }
 
@@ -61,8 +62,16 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 		}
 		return target.Unreachable(err)
 	}
-	if out == output.Table {
+	return printAs(w, snapshot, out)
+}
+
+// printAs prints a snapshot in a format.
+func printAs(w io.Writer, snapshot *status.Snapshot, out output.Format) error {
+	switch out {
+	case output.Table:
 		return printStatus(w, snapshot)
+	case lines:
+		return printLines(w, sentences(&status.Snapshot{}, snapshot))
 	}
 	raw, err := json.Marshal(snapshot)
 	if err != nil {
@@ -72,28 +81,75 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 }
 
 // watchStatus prints the status every second. On a terminal each status replaces the previous one, elsewhere it is
-// appended. While no gateway answers, watchStatus prints the error instead.
+// appended. While no gateway answers, watchStatus prints the error instead. In the format lines it prints changes only.
 func watchStatus(ctx context.Context, w io.Writer, path string, out output.Format) error {
+	source, err := admin.Dial(path)
+	if err != nil {
+		return err
+	}
+	if out == lines {
+		return watchLines(ctx, w, source)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	news, ended := make(chan latest), make(chan struct{})
+	go func() {
+		defer close(ended)
+		o := status.FollowOptions{Want: []status.Want{status.WantState, status.WantCalls, status.WantSessions}, Every: time.Second}
+		if out != output.Table {
+			o.Want = append(o.Want, status.WantActors)
+		}
+		cancel(followStatus(ctx, source, o, func(l latest) error {
+			select {
+			case news <- l:
+			case <-ctx.Done():
+			}
+			return nil
+		}))
+	}()
+	defer func() { cancel(nil); <-ended }()
+	return printEverySecond(ctx, w, out, news)
+}
+
+// printEverySecond prints the newest status at once and then every second.
+func printEverySecond(ctx context.Context, w io.Writer, out output.Format, news <-chan latest) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	var l latest
 	for {
-		var page strings.Builder
-		if err := showStatus(ctx, &page, path, out); err != nil {
-			if errors.Is(err, error(command.ErrInterruptedQuietly)) {
-				return err
+		first := l.snapshot == nil && l.lost == nil
+		select {
+		case l = <-news:
+			if !first {
+				continue
 			}
-			fmt.Fprintf(&page, "%s\n", terminal.OneLine(err.Error(), 200))
+		case <-tick.C:
+			if first {
+				continue
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		if terminal.IsTerminal(w) {
-			fmt.Fprint(w, "\x1b[H\x1b[2J")
-		}
-		if _, err := io.WriteString(w, page.String()); err != nil {
+		if err := printPage(w, out, l); err != nil {
 			return err
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return command.ErrInterruptedQuietly
+	}
+}
+
+// printPage prints the newest status, or why there is none.
+func printPage(w io.Writer, out output.Format, l latest) error {
+	var page strings.Builder
+	if l.lost != nil {
+		fmt.Fprintf(&page, "%s\n", terminal.OneLine(target.Unreachable(l.lost).Error(), 200))
+	} else {
+		now := *l.snapshot
+		now.Now = now.Now.Add(time.Since(l.came)) // without changes there is no newer one
+		if err := printAs(&page, &now, out); err != nil {
+			return err
 		}
 	}
+	if terminal.IsTerminal(w) {
+		fmt.Fprint(w, "\x1b[H\x1b[2J")
+	}
+	_, err := io.WriteString(w, page.String())
+	return err
 }

@@ -1,0 +1,86 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+)
+
+// follow passes the notices of a stream to tell until ctx ends. It prints to errOut when the connection is lost and restored, and how many
+// entries of the given kind were lost.
+func follow(ctx context.Context, source status.Source, o status.FollowOptions, errOut io.Writer, kind string, tell func(status.Notice) error) error {
+	started := false
+	err := source.Follow(ctx, o, func(n status.Notice) error {
+		started = true
+		switch {
+		case n.Restarted:
+			fmt.Fprintf(errOut, "reconnected; the gateway was restarted and its earlier %ss are lost\n", kind)
+		case n.Back:
+			fmt.Fprintln(errOut, "reconnected")
+		case n.Lost != nil:
+			fmt.Fprintf(errOut, "connection lost, reconnecting: %s\n", terminal.OneLine(n.Lost.Error(), 200))
+		case n.Missed > 0:
+			fmt.Fprintf(errOut, "%s missed\n", terminal.Count(int(n.Missed), kind))
+		}
+		return tell(n)
+	})
+	switch {
+	case started, ctx.Err() != nil, errors.Is(err, status.ErrTooManyStreams):
+		return err
+	case errors.Is(err, admin.ErrNoStream):
+		return command.Fail(command.ExitPeerError, err, "check the gateway's version with goblin-actor status; it may be older than this program")
+	}
+	return target.Unreachable(err)
+}
+
+// latest is the newest status of a gateway that a stream reports.
+type latest struct {
+	snapshot *status.Snapshot // nil = none yet
+	lost     error            // why the gateway does not respond
+	came     time.Time        // when the snapshot was received
+}
+
+// take remembers a notice.
+func (l *latest) take(n status.Notice) {
+	switch {
+	case n.Snapshot != nil:
+		*l = latest{snapshot: n.Snapshot, came: time.Now()}
+	case n.Lost != nil:
+		l.lost = n.Lost
+	}
+}
+
+// followStatus passes each new status to changed until ctx ends or changed returns an error. It also retries if the first connection
+// fails.
+func followStatus(ctx context.Context, source status.Source, o status.FollowOptions, changed func(latest) error) error {
+	var l latest
+	for {
+		var ended error
+		err := source.Follow(ctx, o, func(n status.Notice) error {
+			if l.take(n); n.Snapshot != nil || n.Lost != nil {
+				ended = changed(l)
+			}
+			return ended
+		})
+		if ctx.Err() != nil || ended != nil {
+			return err
+		}
+		l.take(status.Notice{Lost: err})
+		if err := changed(l); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
