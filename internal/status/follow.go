@@ -26,26 +26,23 @@ func (l Local) Follow(ctx context.Context, o FollowOptions, tell func(Notice) er
 	if err := f.tellHello(); err != nil {
 		return err
 	}
-	tick := time.NewTicker(followStep)
+	tick := time.NewTicker(f.every)
 	defer tick.Stop()
-	for {
-		surveyed, err := f.round()
-		if err != nil {
-			return err
-		}
+	surveyed, err := f.round()
+	for err == nil {
 		if o.Once && (f.base != nil || f.lost || !f.stateful()) {
 			return nil
 		}
-		if f.base != nil {
-			surveyed = nil // the next round is soon enough
-		}
 		select {
 		case <-surveyed:
+			surveyed, err = f.state()
 		case <-tick.C:
+			surveyed, err = f.round()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+	return err
 }
 
 // following is one stream. It belongs to the goroutine of Follow.
@@ -60,7 +57,6 @@ type following struct {
 	at      Cursor
 	resumed bool      // at is from an earlier stream
 	base    *Snapshot // the last one that was reported; nil = the next one is a new picture
-	told    time.Time // when base was reported
 	lost    bool      // the gateway does not respond, which was reported
 }
 
@@ -131,17 +127,16 @@ func (f *following) stateful() bool {
 	return f.want[WantState] || f.want[WantCalls] || f.want[WantSessions] || f.want[WantActors]
 }
 
-// state reports the newest Snapshot if it differs from the last one.
+// state reports the newest Snapshot if it differs from the last one. surveyed is as in round.
 func (f *following) state() (surveyed <-chan struct{}, err error) {
 	newest, surveyed, failed := f.streams.look(f.local.Status)
-	now := time.Now()
 	switch {
 	case failed != nil && !f.lost:
 		f.lost, f.base = true, nil
 		return surveyed, f.notify(Notice{Lost: failed})
 	case failed != nil:
-		return nil, nil // the next round is soon enough
-	case newest == nil || newest == f.base || f.base != nil && now.Sub(f.told) < f.every:
+		return surveyed, nil
+	case newest == nil || newest == f.base:
 		return surveyed, nil
 	}
 	if f.lost {
@@ -153,13 +148,14 @@ func (f *following) state() (surveyed <-chan struct{}, err error) {
 	n := Notice{Snapshot: f.only(newest)}
 	if f.base != nil {
 		if n.Delta = f.onlyDelta(f.streams.between(f.base, newest)); n.Delta == nil {
-			f.base, f.told = newest, now
+			f.base = newest
 			return surveyed, nil
 		}
 	}
-	f.base, f.told = newest, now
+	f.base = newest
+	began := time.Now()
 	err = f.notify(n)
-	if time.Since(now) > followSlow {
+	if time.Since(began) > followSlow {
 		f.base = nil
 	}
 	return surveyed, err

@@ -24,7 +24,7 @@ const (
 type FollowOptions struct {
 	Want   []Want
 	Server string        // finished and lines: of this server only; "" = of all servers
-	Every  time.Duration // minimum time between two reports of the state; at least, and by default, 100 ms
+	Every  time.Duration // time between two reports; at least, and by default, 100 ms
 	New    bool          // skip finished calls, log lines and catalog changes that were stored before
 	Once   bool          // end after the picture and what was stored before
 	Last   string        // continue after the Notice with this ID; it takes precedence over New

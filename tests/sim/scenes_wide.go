@@ -157,6 +157,7 @@ func (w *world) sceneRestart() {
 	for i, s := range w.servers {
 		remembered[s] = w.toolsOffered(i, nil)
 	}
+	w.stopWatchers()
 	w.stop()
 	if w.failed() {
 		return
@@ -173,6 +174,7 @@ func (w *world) sceneRestart() {
 		w.trace("%s: %d", s.name, fates[s])
 	}
 	w.startGateway()
+	w.startWatchers()
 	for _, c := range w.clients {
 		c.pipe.Handler, c.pipe.Budget = w.gateway.Front(), w.gateway.Budget()
 		c.sealed = nil

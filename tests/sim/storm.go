@@ -169,8 +169,10 @@ func (w *world) settle() {
 	for _, c := range w.clients {
 		c.stalled = false
 	}
+	w.startWatchers()
 	w.advance(20 * time.Minute)
 	w.checkQuiet("after the storm")
+	w.checkStreams("after the storm")
 	for _, c := range w.clients {
 		c.recover()
 	}
@@ -215,6 +217,8 @@ func (w *world) finish() {
 	}
 	w.advance(w.p.Limits.SessionIdle + time.Minute)
 	w.checkEmpty()
+	w.checkStreams("at the end")
+	w.stopWatchers()
 	w.checkLogLevels()
 	if used := w.gateway.Budget().Used(); used != 0 && !w.failed() {
 		w.violated("%d bytes are still counted as buffered, although all clients left", used)

@@ -139,6 +139,7 @@ type world struct {
 	revoked                map[string]bool  // names of revoked principals
 	intruder               *pipeclient.Client
 	stateFile              string // path; "" = none
+	watchers               []*watcher
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string

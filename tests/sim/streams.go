@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// watchPause is the time between two reports to a watcher. A console gets them more often, but a story lasts for hours.
+const watchPause = 30 * time.Second
+
+// watcher follows the gateway, as a console does, from the calm on. It knows only what the stream reports.
+type watcher struct {
+	local    status.Local
+	faulty   bool // it is slow at times, and it loses its stream
+	cancel   context.CancelFunc
+	finished chan struct{}
+
+	mu       sync.Mutex
+	snapshot *status.Snapshot
+	calls    map[uint64]bool // numbers of the finished calls
+	missed   uint64
+	notices  int
+	last     string // id of the last notice
+}
+
+// errStreamLost ends a watcher's stream.
+type errStreamLost struct{ error }
+
+// startWatchers starts two watchers, of which one is faulty.
+func (w *world) startWatchers() {
+	local := status.Local{Gateway: w.gateway, Counters: w.gateway.Metrics(), Changes: w.gateway.Changes(), Streams: status.NewStreams("simulated")}
+	w.watchers = nil
+	for _, faulty := range []bool{false, true} {
+		v := &watcher{local: local, faulty: faulty, calls: map[uint64]bool{}, finished: make(chan struct{})}
+		var ctx context.Context
+		ctx, v.cancel = context.WithCancel(context.Background())
+		go v.follow(ctx)
+		w.watchers = append(w.watchers, v)
+	}
+}
+
+// stopWatchers ends all watchers.
+func (w *world) stopWatchers() {
+	for _, v := range w.watchers {
+		v.cancel()
+		<-v.finished
+	}
+	w.watchers = nil
+}
+
+// follow opens streams until ctx ends.
+func (v *watcher) follow(ctx context.Context) {
+	defer close(v.finished)
+	for ctx.Err() == nil {
+		v.mu.Lock()
+		o := status.FollowOptions{Every: watchPause, Last: v.last, Want: []status.Want{status.WantState, status.WantCalls, status.WantSessions, status.WantFinished}}
+		v.mu.Unlock()
+		_ = v.local.Follow(ctx, o, v.take)
+	}
+}
+
+// take applies a notice that has been sent as JSON.
+func (v *watcher) take(n status.Notice) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.notices++
+	v.last = n.ID
+	switch {
+	case n.Delta != nil:
+		v.snapshot = overWire(n.Delta).Apply(v.snapshot)
+	case n.Snapshot != nil:
+		v.snapshot = overWire(n.Snapshot)
+	}
+	v.missed += n.Missed
+	for _, f := range n.Finished {
+		v.calls[f.Number] = true
+	}
+	if v.faulty && v.notices%5 == 0 {
+		v.mu.Unlock()
+		time.Sleep(15 * time.Second) // the next picture replaces the deltas
+		v.mu.Lock()
+	}
+	if v.faulty && v.notices%7 == 0 {
+		return errStreamLost{}
+	}
+	return nil
+}
+
+// overWire returns what arrives of a value.
+func overWire[T any](value *T) *T {
+	raw, err := json.Marshal(value)
+	arrived := new(T)
+	if err == nil {
+		err = json.Unmarshal(raw, arrived)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return arrived
+}
+
+// checkStreams checks that picture and deltas equal the status, and that every finished call was reported. All must be quiet.
+func (w *world) checkStreams(when string) {
+	for i, v := range w.watchers {
+		var shown, told string
+		for range 3 { // an actor without a turn is missing from one survey, but not from the next
+			if w.failed() {
+				return
+			}
+			w.advance(2 * watchPause)
+			shown = comparable(w.status())
+			synctest.Wait()
+			v.mu.Lock()
+			told = comparable(v.snapshot)
+			v.mu.Unlock()
+			if shown == told {
+				break
+			}
+		}
+		if shown != told {
+			w.violated("%s: the stream of watcher %d differs from the status:\n%s\n%s", when, i, told, shown)
+		}
+		w.checkReported(when, v)
+	}
+}
+
+// checkReported checks that a watcher was told of the gateway's finished calls.
+func (w *world) checkReported(when string, v *watcher) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, f := range w.gateway.Metrics().Finished("", 0) {
+		if !v.calls[f.Number] && v.missed == 0 {
+			w.violated("%s: the stream did not report the finished call %d of %s", when, f.Number, f.Server)
+		}
+	}
+	w.count("a stream that equals the status")
+}
+
+// comparable returns the text of a status without what differs between two surveys of a quiet gateway.
+func comparable(s *status.Snapshot) string {
+	if s == nil {
+		return "nothing"
+	}
+	c := *s
+	c.Now, c.Actors = time.Time{}, nil
+	c.Servers = append([]status.Server(nil), s.Servers...)
+	for i := range c.Servers {
+		c.Servers[i].TimedOut = 0
+	}
+	raw, err := json.Marshal(&c)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
