@@ -111,7 +111,7 @@ func sessionSentences(was, is []status.Session) []string {
 		}
 		for _, s := range all {
 			if !known[s.ID] {
-				out = append(out, fmt.Sprintf("A session of %s has %s.", caller(s.Client, s.ID), what))
+				out = append(out, fmt.Sprintf("A session of %s has %s.", caller(s.Client, s.ID, s.Who), what))
 			}
 		}
 	}
