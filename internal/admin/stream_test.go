@@ -61,7 +61,7 @@ func heard(n status.Notice) string {
 }
 
 // A stream over the socket reports the picture, rows that change and rows that go. After the socket was closed it continues, and after a
-// restart it begins anew.
+// restart it begins again.
 func TestFollowOverTheSocket(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	g, events := &living{state: "waiting"}, new(status.Events)

@@ -133,7 +133,7 @@ func TestStreamsEqualTheStatus(t *testing.T) {
 	})
 }
 
-// A stream reports when the gateway stops responding, once, and begins anew when it responds again.
+// A stream reports when the gateway stops responding, once, and begins again when it responds again.
 func TestStreamOfAHungGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
