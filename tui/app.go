@@ -100,9 +100,10 @@ type details struct {
 
 // wants is what a view needs that is not fetched for all views.
 type wants struct {
-	actors  bool // Picture.Actors
-	metrics bool // Picture.Metrics
-	usage   bool // Picture.Usage
+	actors  bool  // Picture.Actors
+	metrics bool  // Picture.Metrics
+	usage   bool  // Picture.Usage
+	access  *Kind // the kind whose Fetch to call; nil = none
 }
 
 // outcome is the result of an action.
@@ -232,7 +233,7 @@ func (a *App) changed() {
 	if v := a.view(); !v.panels[v.focus].visible() {
 		v.selectPanel(0)
 	}
-	if want := (wants{actors: a.view().kind == actorsKind, metrics: a.view().kind == metricsKind, usage: a.view().kind.Usage}); want != a.shown {
+	if want := (wants{actors: a.view().kind == actorsKind, metrics: a.view().kind == metricsKind, usage: a.view().kind.Usage, access: accessOf(a.view().kind)}); want != a.shown {
 		a.shown = want
 		select {
 		case <-a.shows:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -45,6 +46,9 @@ func nastyPicture(pick func() string) *Picture {
 		p.Finished = append(p.Finished, status.FinishedCall{Number: uint64(i + 1), Session: pick(), Client: pick(), Server: pick(), Method: pick(), Item: pick(), Public: pick(), Outcome: pick(), Code: pick(), Error: pick(), Who: pick(), Backend: pick()})
 		p.Failures, p.ended = p.Finished, append(p.ended, finishedRow(p.Finished[i]))
 		p.Lines = append(p.Lines, status.Event{Number: uint64(i + 1), Level: status.LevelStderr, Message: pick(), Server: pick()})
+		p.Users.Users = append(p.Users.Users, status.User{Name: pick() + id, Roles: []string{pick()}, Reason: pick(), RefusedSince: noon.Add(-time.Hour)})
+		p.Logins = append(p.Logins, status.Login{Server: pick(), Whose: pick() + id, State: pick(), Issuer: pick(), Reason: pick()})
+		p.Denials = append(p.Denials, status.Denial{Number: uint64(i), Who: pick(), From: pick(), What: pick(), Why: pick(), Rule: pick()})
 		p.Events = append(p.Events, status.Event{Number: uint64(i + 1), Level: pick(), Message: pick(), Server: pick(), Fields: pick()})
 	}
 	return p

@@ -13,6 +13,7 @@ type Picture struct {
 	Events           []status.Event
 	Metrics          string // fetched only while the metrics view is visible
 	past
+	access
 	Window int // index in windows of the time over which rates are computed
 
 	samples []sample // of Metrics, oldest first

@@ -35,7 +35,8 @@ type pump struct {
 	boot   string    // the process that sent it
 	last   string    // id of the last Notice of the main stream
 
-	fetched time.Time // when metrics were fetched; only run uses it
+	fetched time.Time // when metrics or a part of access were fetched; only run uses it
+	part    *Kind     // the kind whose part of access was fetched last; only run uses it
 }
 
 // newPump returns a pump for a view that needs nothing in particular.
@@ -208,6 +209,13 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 		p.fetched = time.Now()
 		if text, err := p.source.Metrics(ctx); err == nil {
 			p.change(func(next *Picture) { next.Metrics = text })
+		}
+	}
+	if want.access != nil && (want.access != p.part || time.Since(p.fetched) >= usualPause) {
+		p.part, p.fetched = want.access, time.Now()
+		part := now.access
+		if err := want.access.Fetch(ctx, p.source, &part); err == nil {
+			p.change(func(next *Picture) { next.access = part })
 		}
 	}
 }

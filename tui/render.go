@@ -77,6 +77,7 @@ type Kind struct {
 	Worst   bool                              // rows are listed by their severity
 	Levels  bool                              // rows have a Rank, which the view can filter
 	Usage   bool                              // rows need Picture.Usage
+	Fetch   fetchAccess                       // fetches what the rows need of Picture.access; nil = nothing
 	Bare    bool                              // a panel without column headers
 	More    func(rest []Row) string           // a panel's last line if rows do not fit; nil = none
 }
@@ -94,7 +95,7 @@ func (k *Kind) rows(p *Picture, of scope) []Row {
 
 // kinds lists all views in their display order.
 var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, callsKind, toolsKind, promptsKind, resourcesKind,
-	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind}
+	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind, usersKind, loginsKind, denialsKind}
 
 // pages lists the kinds that only enter opens.
 var pages = []*Kind{callKind}

@@ -57,6 +57,7 @@ func samplePicture() *Picture {
 	s.Process = &status.Process{RSS: 61 << 20, CPU: .14, Goroutines: 88}
 	p := &Picture{Snapshot: s, Items: sampleItems(), Events: sampleEvents(), Metrics: sampleMetrics, past: past{}.with(sampleFinished(), sampleLines())}
 	p.rates = sampleSeries()
+	p.access = sampleAccess()
 	p.Usage = []status.ItemUsage{{Kind: "tool", Server: "files", Original: "read_file", Calls: 120_311, Failed: 120, Seconds: 481, Last: ago(200 * time.Millisecond)},
 		{Kind: "tool", Server: "github", Original: "search_code", Calls: 310, Failed: 22, Seconds: 9.6, Last: ago(4 * time.Second)}}
 	return p

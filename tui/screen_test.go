@@ -221,11 +221,11 @@ func (f *fixed) Finished(_ context.Context, _ string, after uint64) ([]status.Fi
 	return slices.DeleteFunc(slices.Clone(f.get().Finished), func(c status.FinishedCall) bool { return c.Number <= after }), nil
 }
 
-func (*fixed) Users(context.Context, string) (status.Users, error) { return status.Users{}, nil }
+func (f *fixed) Users(context.Context, string) (status.Users, error) { return f.get().Users, nil }
 
-func (*fixed) Logins(context.Context) ([]status.Login, error) { return nil, nil }
+func (f *fixed) Logins(context.Context) ([]status.Login, error) { return f.get().Logins, nil }
 
-func (*fixed) Denials(context.Context) ([]status.Denial, error) { return nil, nil }
+func (f *fixed) Denials(context.Context) ([]status.Denial, error) { return f.get().Denials, nil }
 
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 

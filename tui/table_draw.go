@@ -93,7 +93,7 @@ func (t *table) scroll(h int, room []int) {
 
 // heightOf returns the number of lines of a row.
 func (t *table) heightOf(at int, room []int) int {
-	if !t.wraps {
+	if !t.wraps || at >= len(t.shown) { // there may be no rows
 		return 1
 	}
 	n := 1

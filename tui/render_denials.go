@@ -1,0 +1,66 @@
+package tui
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"goblin-actor/internal/status"
+)
+
+// denialsKind shows refused requests, the newest first.
+var denialsKind = &Kind{
+	Name: "denials",
+	Columns: []Column{{Name: "WHEN", Sort: 'A', Right: true}, {Name: "WHO", Sort: 'U'}, {Name: "FROM", Sort: 'P'}, {Name: "WHAT", Sort: 'I', Flex: true, URI: true}, {Name: "WHY", Sort: 'W', Flex: true},
+		{Name: "PERMITTED BY", Sort: 'R', Flex: true, Wide: true}, {Name: "TIMES", Sort: 'T', Right: true}},
+	Rows: func(p *Picture) []Row {
+		rows := make([]Row, len(p.Denials))
+		for i := range p.Denials {
+			rows[i] = denialRow(p, &p.Denials[i])
+		}
+		return rows
+	},
+	Fetch: func(ctx context.Context, source status.Source, a *access) (err error) {
+		a.Denials, err = source.Denials(ctx)
+		return err
+	},
+}
+
+func denialRow(p *Picture, d *status.Denial) Row {
+	mark := sevLimited
+	if d.Who == status.Unknown {
+		mark = sevFailed
+	}
+	times := count(d.Times)
+	times.Text = "×" + times.Text
+	return Row{
+		ID: strconv.FormatUint(d.Number, 10), Health: mark.health(), Mark: mark, Copy: explains(d),
+		Cells: []Cell{ago(d.Last, p.Now), text(d.Who), text(d.From), text(strings.TrimPrefix(d.What, "tools/call ")), colored(d.Why, mark.health()), text(d.Rule), times},
+		Detail: func() []Field {
+			return fields(Field{"who", who(d)}, Field{"from", d.From}, Field{"what", d.What}, Field{"why", d.Why}, Field{"permitted by", d.Rule}, Field{"explain", explains(d)},
+				Field{"times", strconv.FormatUint(d.Times, 10)}, Field{"first", instant(d.First)}, Field{"last", instant(d.Last)})
+		},
+	}
+}
+
+func who(d *status.Denial) string {
+	if d.Who == status.Unknown {
+		return "a client without a valid key"
+	}
+	return d.Who
+}
+
+// explains returns the command that explains a denial by the policy, or "" if the policy did not decide.
+func explains(d *status.Denial) string {
+	method, item, _ := strings.Cut(d.What, " ")
+	if !strings.Contains(method, "/") || item == "" || strings.HasPrefix(item, "/") || d.Who == status.Unknown || strings.ContainsAny(item, " '\\") {
+		return ""
+	}
+	if strings.Trim(item, wordLetters) != "" {
+		item = "'" + item + "'"
+	}
+	return "goblin-actor policy explain --as " + d.Who + " " + item
+}
+
+// wordLetters are the characters that need no quotes in a shell.
+const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:"
