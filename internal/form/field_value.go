@@ -144,9 +144,9 @@ func (f *Field) checkText(text string) error {
 	case len(text) > maxFormText:
 		return fmt.Errorf("want at most %d bytes", maxFormText)
 	case f.MinLength != nil && float64(n) < *f.MinLength:
-		return fmt.Errorf("want at least %g characters, got %d", *f.MinLength, n)
+		return fmt.Errorf("want %g or more characters, got %d", *f.MinLength, n)
 	case f.MaxLength != nil && float64(n) > *f.MaxLength:
-		return fmt.Errorf("want at most %g characters, got %d", *f.MaxLength, n)
+		return fmt.Errorf("want %g or fewer characters, got %d", *f.MaxLength, n)
 	}
 	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // if both are long, the server checks the pattern
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
@@ -188,7 +188,7 @@ var formatExamples = map[string]string{
 
 func (f *Field) checkList(list []string) error {
 	if len(list) > maxFormItems {
-		return fmt.Errorf("want at most %d", maxFormItems)
+		return fmt.Errorf("want %d or fewer values", maxFormItems)
 	}
 	for i, text := range list {
 		if len(f.options) > 0 && !f.offers(text) {
@@ -200,9 +200,9 @@ func (f *Field) checkList(list []string) error {
 	}
 	switch {
 	case f.MinItems != nil && float64(len(list)) < *f.MinItems:
-		return fmt.Errorf("want at least %g", *f.MinItems)
+		return fmt.Errorf("want %g or more values", *f.MinItems)
 	case f.MaxItems != nil && float64(len(list)) > *f.MaxItems:
-		return fmt.Errorf("want at most %g", *f.MaxItems)
+		return fmt.Errorf("want %g or fewer values", *f.MaxItems)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 func TestFormFields(t *testing.T) {
 	for _, c := range []struct{ schema, in, want string }{ // for an error, want is a part of its text
 		{`{"type":"string"}`, "a b", `"a b"`},
-		{`{"type":"string","minLength":3}`, "ab", "want at least 3 characters, got 2"},
-		{`{"type":"string","maxLength":2}`, "äöü", "want at most 2 characters, got 3"},
+		{`{"type":"string","minLength":3}`, "ab", "want 3 or more characters, got 2"},
+		{`{"type":"string","maxLength":2}`, "äöü", "want 2 or fewer characters, got 3"},
 		{`{"type":"string","minLength":2,"maxLength":2}`, "äö", `"äö"`},
 		{`{"type":"string","pattern":"^a+$"}`, "ab", "want text that matches ^a+$"},
 		{`{"type":"string","pattern":"(?=a)"}`, "ab", `"ab"`}, // not a valid Go pattern, so the text is not checked
@@ -43,8 +43,8 @@ func TestFormFields(t *testing.T) {
 		{`{"type":"string","oneOf":[{"const":"x","title":"Ex"}]}`, "1", `"x"`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1, c", `["a","c"]`},
 		{`{"type":"array","items":{"anyOf":[{"const":"x","title":"Ex"},{"const":"y","title":"Why"}]}}`, "ex,why", `["x","y"]`},
-		{`{"type":"array","maxItems":1,"items":{"enum":["a","b"]}}`, "a,b", "want at most 1"},
-		{`{"type":"array","minItems":2,"items":{"enum":["a","b"]}}`, "a", "want at least 2"},
+		{`{"type":"array","maxItems":1,"items":{"enum":["a","b"]}}`, "a,b", "want 1 or fewer values"},
+		{`{"type":"array","minItems":2,"items":{"enum":["a","b"]}}`, "a", "want 2 or more values"},
 		{`{"type":"array","items":{"enum":["a","b"]}}`, "a,1", `"a" occurs twice`},
 		{`{"type":"array","items":{"type":"string"}}`, "x,y", `["x","y"]`},
 		{`{"type":"gem"}`, "7", `7`},

@@ -79,8 +79,8 @@ func newAuditTail() *cobra.Command {
 		Long: `Print calls, denials, logins, changes of the configuration and of keys, and operator actions from the audit log. The command
 reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
 
-All lines are printed, including those that the log writes about itself (file, checkpoint, open); --brief omits them. If older
-lines match, a note on stderr says so; -n N prints more.
+The newest 20 matching lines are printed, or with -n N the newest N. They include those that the log writes about itself
+(file, checkpoint, open); --brief omits these. If older lines match too, a note on stderr says so, except with --follow.
 
 --who accepts the ID of a principal (key:ci) or its name (ci). In --who, --server and --tool, * matches any characters.
 --since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines as they are in the log; goblin-actor

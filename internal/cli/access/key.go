@@ -30,8 +30,8 @@ func NewKeyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "key",
 		Short: "Create, list or revoke API keys",
-		Long: `Create, list or revoke API keys. The file named by auth.keys in the configuration contains only their hashes. A running gateway
-applies changes at once.`,
+		Long: `Create, list or revoke API keys. The file named by auth.keys in the configuration contains hashes of the keys, not the
+keys themselves. A running gateway applies changes at once.`,
 	})
 	cmd.AddCommand(newKeyNew(), newKeyList(), newKeyRevoke())
 	return cmd
@@ -145,9 +145,9 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	switch {
 	case file.cfg == nil:
 	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
-		fmt.Fprintln(errOut, "the configuration has no policy section, so every key may do everything")
+		fmt.Fprintln(errOut, "the configuration has no policy section, so roles have no effect")
 	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.NoRoles:
-		fmt.Fprintf(errOut, "key %s has no role of policy.roles, so it sees nothing; add it to policy.bind, or create it with --role\n", k.Name)
+		fmt.Fprintf(errOut, "key %s has no role of policy.roles, so it sees nothing; add it to policy.bind, or revoke it and create it again with --role\n", k.Name)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 
 func later(at, now time.Time) (time.Time, error) {
 	if !at.After(now) {
-		return at, errors.New("the date is in the past")
+		return at, errors.New("the time is in the past (a date means 00:00 UTC)")
 	}
 	return at, nil
 }

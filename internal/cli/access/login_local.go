@@ -90,7 +90,7 @@ func checkNoGateway(ctx context.Context, path string) error {
 		cancel()
 		if err == nil && s.Config != "" && s.Config == configfile.Absolute(path) {
 			return command.Fail(command.ExitFailed, errors.New("a running gateway uses this file"),
-				fmt.Sprintf("log in through that gateway: use --connect %s instead of --config", target.Port(socket)))
+				fmt.Sprintf("use --connect %s instead of --config, so that the running gateway notices the change", target.Port(socket)))
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 		return nil, &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	if k.policy = policy.Compile(k.cfg.Policy); k.policy == nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy; every authenticated client may do everything", terminal.Clean(path)), "see docs/policy.md for how to write one")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy, so no role restricts what clients may do", terminal.Clean(path)), "see docs/policy.md for how to write one")
 	}
 	if k.cfg.Auth.On() {
 		var err error

@@ -34,7 +34,7 @@ func newPolicyExplain() *cobra.Command {
 		Long: `Explain whether a principal may use a tool, prompt or resource, and which rule of which role decides. WHO is the name of an API
 key, key:NAME, or local for clients that are not authenticated. --role adds roles to those that WHO has.
 
-Arguments may follow as in a call; roles do not depend on them. The exit code is 0 if the use is permitted, otherwise 5.`,
+Arguments may follow as in a call; roles do not depend on them. The exit code is 0 if the use is permitted, and 5 if it is denied.`,
 		Example: "  goblin-actor policy explain --as ci github_create_issue\n  goblin-actor policy explain --as local --role ops k8s/pod_delete name=web-1\n  goblin-actor policy explain --as ann resource://files/file:///srv/notes.txt",
 		Args:    command.Args(1, -1, "a tool name, a prompt name or a URI"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -54,7 +54,7 @@ func (k *inspection) resolve(name string) (*policyTarget, error) {
 	if m := k.resolveURI(name); m != nil {
 		return m, nil
 	}
-	hint := "run goblin-actor list tools to see the tools"
+	hint := "run \"goblin-actor list tools\", \"list prompts\" or \"list resources\" to see the items"
 	if near := config.Nearest(name, names); near != "" {
 		hint = "did you mean " + terminal.OneLine(near, 0) + "?"
 	}

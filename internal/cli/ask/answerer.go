@@ -49,7 +49,7 @@ func (a *answerer) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&a.given, "answer", nil, "value for a field of a form, key=value; @FILE.json for several")
 	flags.StringArrayVar(&a.say, "say", nil, "response to a sampling request (repeatable, used in order)")
-	flags.StringArrayVar(&a.roots, "root", nil, "root to send to servers that request roots: directory or URI (default: the current directory)")
+	flags.StringArrayVar(&a.roots, "root", nil, "root to send to servers that request roots: directory or URI (default: the current directory if a user or another flag answers, else none)")
 	flags.BoolVar(&a.yes, "yes", false, "accept the defaults of forms and agree to visit URLs without asking")
 	flags.BoolVar(&a.decline, "decline", false, "decline everything that no other flag answers, without asking")
 }

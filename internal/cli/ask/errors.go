@@ -44,7 +44,7 @@ func unreachableHint(err error) string {
 		return "use the host name in the gateway's certificate: --connect https://NAME:PORT"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "add the certificate or its authority to the system's trusted ones; on Linux, set SSL_CERT_FILE=FILE"
+		return "add the certificate, or the CA that issued it, to the system's trust store; on Linux, SSL_CERT_FILE=FILE also works"
 	}
 	if strings.Contains(err.Error(), protocol.SpeaksHTTPS) {
 		return "use the host name in the gateway's certificate: --connect https://NAME:PORT, or set GOBLIN_CONNECT"

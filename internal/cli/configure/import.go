@@ -35,9 +35,9 @@ func newConfigImport() *cobra.Command {
 Without CLIENT, servers are imported from every client found on this machine. The clients' files are not changed.
 
 A server that the configuration already contains is skipped; a different server of the same name gets a number. Values in
-env, headers, arguments or URLs that look like secrets go into secrets.env next to the configuration. Only you can read that
-file; the configuration refers to it with envFile and contains references like ${API_KEY}. The command shows the changes
-without values and asks for confirmation, unless --yes is given.
+env, headers, arguments or URLs that look like secrets go into the first file of the configuration's envFile, by default
+a new file secrets.env next to the configuration, which only you can read. The configuration contains references like
+${API_KEY}. The command shows the changes without values and asks for confirmation, unless --yes is given.
 
 With --env-refs, no values of env and headers are written; the command prints the variables to set. With --plain, all values
 are copied into the configuration.`,
@@ -170,7 +170,7 @@ func (in *importer) take(client desktop.Client, f *config.File, host desktop.Hos
 	}
 	found, err := client.Servers(f.Text, dir, host)
 	if err != nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), "correct the file, or name the clients to import from")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), "correct the file; to import from other clients only, name them")
 	}
 	out := in.cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s in %s\n", client.Title, terminal.Count(len(found), "server"), terminal.Clean(f.Path))

@@ -34,7 +34,7 @@ The client then starts "goblin-actor stdio --config FILE", or with --url connect
 
 The command shows the change and asks for confirmation, unless --yes is given. Values of other entries are hidden. The old
 file is kept next to the new one. Comments and all other content are preserved. A file that cannot be parsed, or that
-changes in the meantime, is not touched.`,
+changes while the command runs, is not touched.`,
 		Example: `  goblin-actor config install claude-desktop
   goblin-actor config install vscode --url http://127.0.0.1:8730/mcp
   goblin-actor config install cursor --file .cursor/mcp.json

@@ -35,7 +35,7 @@ func NewMigrate() *cobra.Command {
 to the client (config install), and remove the imported servers from the client. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
 
 The command shows all changes without values and asks for confirmation once, unless --yes is given. Secrets go into
-secrets.env next to the configuration. The client's old file is kept next to the new one; the command prints how to restore
+the first file of the configuration's envFile, by default secrets.env next to it. The client's old file is kept next to the new one; the command prints how to restore
 it. Servers that cannot be imported stay in the client. If a file cannot be written, the other changes are rolled back.
 
 Without --into, the configuration is the file that serve would use, or the one in the user's configuration directory.`,
@@ -72,7 +72,7 @@ func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 	}
 	out := cmd.OutOrStdout()
 	if len(m.in.entries) == 0 && m.text == m.file.Text {
-		_, err := fmt.Fprintf(out, "nothing to do: %s uses only the gateway\n", m.client.Title)
+		_, err := fmt.Fprintf(out, "nothing to do: %s uses the gateway and has no other servers to move\n", m.client.Title)
 		return err
 	}
 	m.in.show()

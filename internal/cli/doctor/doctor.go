@@ -50,12 +50,12 @@ prints the symptom, the likely cause, and a fix.
 
 doctor does not need a running gateway: it starts the servers itself and stops them afterwards. With --connect it starts
 nothing and examines the servers of that running gateway. If the configuration has errors, doctor reports them and tests
-the servers that have none. The exit code is 1 if anything is wrong.
+the servers that have none. The exit code is 1 if a server failed or the configuration has errors.
 
 With -o json or -o yaml, doctor prints one document at the end: "ok", "config", "faults" and "warnings" of the file (line,
 column, path, message and hint), and "servers" in the order of the file. A healthy server has name, ok, state, tookMs,
-protocol, transport, and the numbers of tools, prompts, resources and templates. A failed one has symptom, cause, todo
-(the fix), stderr, and "others" with other possible causes.`,
+protocol, transport, and the numbers of tools, prompts, resources and templates. A failed one also has symptom, cause,
+todo (the fix), stderr, and "others" with other possible causes.`,
 		Example: `  goblin-actor doctor
   goblin-actor doctor files github
   goblin-actor doctor --config claude_desktop_config.json -o json

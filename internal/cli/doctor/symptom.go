@@ -112,7 +112,7 @@ func (s symptom) diagnose() (cause, fix string) {
 	byHand := "run the server by hand: " + s.run()
 	switch {
 	case own == remote:
-		return "unknown; see the message above", "check the server's log"
+		return "unknown", "check the server's log"
 	case s.noise > 0:
 		return "the program writes its log to stdout, which is reserved for messages, or it is not an MCP server on stdio", "make the program log to stderr, or add its flag for stdio; " + byHand
 	case strings.Contains(s.reason, "refused initialize"):
@@ -121,7 +121,7 @@ func (s symptom) diagnose() (cause, fix string) {
 		return "the program runs but does not answer: it may be downloading, or expect something other than MCP on stdin",
 			"if the program is slow, as on the first run of npx, raise `startTimeout` and --timeout; add an argument if it needs one, such as stdio; " + byHand
 	}
-	return "unknown; see the message above", byHand
+	return "unknown", byHand
 }
 
 // fill replaces the placeholders of a rule's text. found is the match of the rule's pattern.
@@ -153,9 +153,9 @@ func (s symptom) run() string {
 // pathHint explains how a relative path in args is resolved.
 func (s symptom) pathHint() string {
 	if s.server.Cwd != "" {
-		return "correct the path in `args`, which is relative to `cwd`, " + s.server.Cwd
+		return "correct the path in `args`; a relative path is resolved against `cwd`, " + s.server.Cwd
 	}
-	return "use the full path in `args`, or set `cwd`: paths are relative to the directory where the gateway is started"
+	return "correct the path in `args`; without `cwd`, a relative path is resolved against the directory where the gateway was started"
 }
 
 // endpointHint suggests other URLs for the MCP endpoint.

@@ -38,7 +38,7 @@ func NewDrain() *cobra.Command {
 	var connect string
 	cmd := &cobra.Command{
 		Use:   "drain",
-		Short: "Shut down the running gateway after its running calls have finished",
+		Short: "Shut down the running gateway; running calls may finish first",
 		Args:  command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return act(cmd, connect, status.Action{Verb: status.Drain}, "draining")

@@ -279,7 +279,7 @@ func openSocket(l net.Listener, source status.Source, user admin.User, log *slog
 
 // welcome explains to a first-time user what is running and how to add a server.
 func welcome(w io.Writer, address string) {
-	fmt.Fprintf(w, `No configuration found; running the demo servers notes and clock.
+	fmt.Fprintf(w, `Running the demo servers notes and clock, without a configuration.
 Try them: %s list tools --connect %s
 To add your own server, create goblin.yaml in this directory and restart:
 

@@ -24,8 +24,8 @@ func NewStdio() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve one client on stdin and stdout",
-		Long: `Serve one MCP client on stdin and stdout, for desktop programs that start their servers themselves. There is no listener and
-no admin socket; logs go to stderr.
+		Long: `Serve one MCP client on stdin and stdout, for desktop programs that start their servers themselves. No other client can
+connect, and there is no admin socket; logs go to stderr.
 
 With --connect, the command connects stdin and stdout to a running gateway instead of starting one. The connection survives
 restarts of the gateway: the command opens a new session for the client, restores its log level and subscriptions, and

@@ -153,7 +153,7 @@ func (m systemd) state(ctx context.Context, name string) (state, error) {
 	}
 	switch {
 	case values["UnitFileState"] != "enabled":
-		s.starts = "only by hand; to start it by itself, run: systemctl --user enable " + name
+		s.starts = "only by hand; to start it automatically, run: systemctl --user enable " + name
 	case m.lingers(ctx):
 		s.starts = "with the machine"
 	default:
