@@ -58,7 +58,7 @@ hint: names consist of lower-case letters, digits and -
 warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured; other servers run
 hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 `},
-		{"config check missing.yaml", command.ExitConfig, nil, "error: missing.yaml: no such file\nhint: name the file with --config or $GOBLIN_CONFIG\n"},
+		{"config check missing.yaml", command.ExitConfig, nil, "error: missing.yaml: no such file\nhint: correct its name, or name another file with --config or $GOBLIN_CONFIG\n"},
 		{"config check", command.ExitFailed, nil, "error: no configuration found\nhint: specify a file: goblin-actor config check FILE\n"},
 		{"config show", command.ExitOK, []string{`listen: ["127.0.0.1:8730"]`, "mcpServers: {}"}, "no configuration found; these are the defaults\n"},
 		{"config chek", command.ExitUsage, nil, "error: unknown command \"chek\" for \"goblin-actor config\"\nhint: did you mean \"goblin-actor config check\"?\n"},

@@ -24,7 +24,7 @@ func (d *decoder) check(c *Config) {
 		{"namespace.separator", c.Namespace.Separator == "" || len(c.Namespace.Separator) > 8 || !isNamePart(c.Namespace.Separator),
 			"a separator must be one to eight letters, digits, _ or -", ""},
 		{"limits.maxBufferedBytes", c.Limits.MaxBufferedBytes < c.Limits.MaxMessageBytes,
-			fmt.Sprintf("%s is below maxMessageBytes, %s", formatBytes(c.Limits.MaxBufferedBytes), formatBytes(c.Limits.MaxMessageBytes)),
+			fmt.Sprintf("maxBufferedBytes, %s, is below maxMessageBytes, %s", formatBytes(c.Limits.MaxBufferedBytes), formatBytes(c.Limits.MaxMessageBytes)),
 			"raise maxBufferedBytes, or lower maxMessageBytes"},
 	} {
 		if f.wrong {

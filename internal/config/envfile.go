@@ -158,7 +158,7 @@ func (d *decoder) rootVariables(root *node) {
 		}
 		vars, _, err := d.readVariables(e.text, item, "envFile")
 		if err != nil {
-			d.warn(item.line, item.column, "envFile", err.Error(), "create the file or correct its name; until then, servers that need its variables are misconfigured")
+			d.warn(item.line, item.column, "envFile", err.Error(), "create or fix the file, or correct its name; until then, servers that need its variables are misconfigured")
 		}
 		for _, v := range vars {
 			known[v.Name] = v.Value
@@ -185,7 +185,7 @@ func (d *decoder) serverVariables(s *Server, at place) {
 		o := d.report.origins[path]
 		vars, file, err := d.readVariables(written, &node{line: o.line, column: o.column}, path)
 		if err != nil {
-			d.misconfigure(o, path, err.Error(), "fix the path, or remove envFile")
+			d.misconfigure(o, path, err.Error(), "create or fix the file, correct its name, or remove envFile")
 			continue
 		}
 		merged := map[string]string{}

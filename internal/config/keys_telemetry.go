@@ -23,6 +23,6 @@ func (d *decoder) checkTelemetry(c *Config) {
 	}
 	u, err := url.Parse(c.Telemetry.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		d.complain("telemetry.endpoint", "not the URL of a collector", "write http://host:4318 or https://host/path, without user, query and signal; set credentials with OTEL_EXPORTER_OTLP_HEADERS")
+		d.complain("telemetry.endpoint", "not the URL of a collector", "write http://host:4318 or https://host/path, without a user, a query or the path of a signal (/v1/traces); set credentials with OTEL_EXPORTER_OTLP_HEADERS")
 	}
 }

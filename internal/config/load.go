@@ -23,7 +23,7 @@ func Load(path string) (*Config, Report) {
 		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			f.Message, f.Hint = "no such file", "name the file with --config or $GOBLIN_CONFIG"
+			f.Message, f.Hint = "no such file", "correct its name, or name another file with --config or $GOBLIN_CONFIG"
 		case errors.Is(err, fs.ErrPermission):
 			f.Hint = "let the user that runs goblin-actor read the file and enter its directories"
 		}

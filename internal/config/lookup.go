@@ -23,8 +23,8 @@ const (
 )
 
 var (
-	errForeignReference = errors.New("not supported in another program's file")
-	errNotLookedUp      = errors.New("this reference is not resolved here")
+	errForeignReference = errors.New("not resolved, because the configuration file belongs to another program")
+	errNotLookedUp      = errors.New("not resolved, because this operation does not need the value")
 )
 
 // lookups selects the sources that a decoder may use besides the environment, and caches their values.
@@ -58,7 +58,7 @@ func (d *decoder) lookUp(kind, what string) (string, error) {
 		return known.value, known.err
 	}
 	if len(d.may.answers) >= maxLookups {
-		return "", fmt.Errorf("more than %d references", maxLookups)
+		return "", fmt.Errorf("not resolved, because the file has more than %d references", maxLookups)
 	}
 	if d.may.answers == nil {
 		d.may.answers, d.may.deadline = map[string]answer{}, time.Now().Add(lookTime)

@@ -72,7 +72,7 @@ func checkShape(data []byte) *sourceFault {
 		number++
 		word := bytes.TrimLeft(line, " \t-?\n")
 		if len(line)-len(word) > maxIndent {
-			return &sourceFault{number, 1, fmt.Sprintf("indented by more than %d", maxIndent), ""}
+			return &sourceFault{number, 1, fmt.Sprintf("indented by more than %d characters", maxIndent), ""}
 		}
 		if len(word) > 0 && word[0] != '#' && open <= 0 {
 			lines++
@@ -94,7 +94,7 @@ func checkShape(data []byte) *sourceFault {
 		}
 		switch {
 		case lines > maxBlockLines:
-			return &sourceFault{number, 1, fmt.Sprintf("more than %d lines", maxBlockLines), ""}
+			return &sourceFault{number, 1, fmt.Sprintf("more than %d lines outside brackets", maxBlockLines), ""}
 		case tokens > maxTokens:
 			return &sourceFault{number, 1, fmt.Sprintf("more than %d marks such as colons and commas", maxTokens), ""}
 		}

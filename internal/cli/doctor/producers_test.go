@@ -230,7 +230,7 @@ func remoteFailures(t *testing.T) []failure {
 	issuer := authtest.New(t, authtest.Faults{TokenError: "invalid_client", TokenStatus: 401})
 
 	at := func(path string) string { return "url: " + plain.URL + path }
-	const noEndpoint, noServer, noHTTP = "there is no MCP endpoint", "the peer at this URL is not an MCP server", "the peer on this port does not speak HTTP"
+	const noEndpoint, noServer, noHTTP = "there is no MCP endpoint", "the peer at this URL is not an MCP server", "the peer on this port does not speak the protocol of the URL"
 	return []failure{
 		{"moved", at("/301"), "the server has moved to https://mcp.example.com/mcp"},
 		{"redirect", at("/302"), "the server redirects"},
