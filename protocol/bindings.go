@@ -155,7 +155,7 @@ func (c *bindingCompiler) header(value, kind rawjson.Span, path []string, fixed 
 	case c.names[lower]:
 		return -1, c.bad(path, fmt.Sprintf("%q is used twice", name))
 	case len(c.b.headers) == MaxBindings:
-		return -1, c.bad(path, "a tool may have at most 64")
+		return -1, c.bad(path, "a tool may have at most 64 such headers")
 	}
 	c.names[lower] = true
 	c.b.headers = append(c.b.headers, HeaderParam+name)

@@ -110,7 +110,7 @@ func CheckProject(a message.Admitted, session catalog.Key, x *downstream.Exchang
 	if session.Project != "" {
 		was = "in project " + session.Project
 	}
-	return refusalOf(&protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project here: " + status.Printable(a.View.Project, 100) + ". The session was opened " + was + "; open another one"}, x)
+	return refusalOf(&protocol.Fault{Name: protocol.UnknownProject, Message: "The session was opened " + was + "; to use project " + status.Printable(a.View.Project, 100) + ", open another session"}, x)
 }
 
 // NoView returns the error for an admitted request that has no view: its project or its server no longer exists.
@@ -173,7 +173,7 @@ func (n *projectNames) fault() *protocol.Fault {
 	if n.where == "" {
 		return nil
 	}
-	return &protocol.Fault{Name: protocol.UnknownProject, Message: fmt.Sprintf("Unknown project: the request names two, %q in %s and %q in %s",
+	return &protocol.Fault{Name: protocol.UnknownProject, Message: fmt.Sprintf("The request names two projects, %q in %s and %q in %s",
 		status.Printable(n.project, 100), n.carrier, status.Printable(n.other, 100), n.where)}
 }
 

@@ -193,7 +193,7 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	if p := s.conn.pending[id]; p != nil && p.own == nil {
 		if p.resent || p.followed != nil {
 			p.written = true // it is not sent again
-			return s.lose(now, "the server lost its session twice on the same request", out)
+			return s.lose(now, "the server lost its session, and the request cannot be sent again", out)
 		}
 		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request, Taken: p.taken})
 		s.remove(id, p)
@@ -223,7 +223,7 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 			}
 			continue
 		}
-		fault := s.fault(p, name, fmt.Sprintf("server %s was lost while it executed the call: %s", s.server.Name, reason))
+		fault := s.fault(p, name, fmt.Sprintf("server %s was lost during the call: %s", s.server.Name, reason))
 		out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
 			kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: p.call}))
 	}

@@ -173,7 +173,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 		return s.pauseRound(q, q.poll.pauseOf(f), out)
 	}
 	if q.poll.rounds++; q.poll.rounds > maxRounds {
-		return s.dropTask(now, q, fmt.Sprintf("the server's task asked for input %d times without ending", maxRounds), out)
+		return s.dropTask(now, q, fmt.Sprintf("the server's task asked for input more than %d times without ending", maxRounds), out)
 	}
 	for _, response := range q.responses {
 		q.poll.asked[string(response.Key)] = true
@@ -190,7 +190,7 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 	var r protocol.ResultInfo
 	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"`+member+`":`), rawjson.Member(f.Raw, f.Result, member).Of(f.Raw)...)
 	if g.Parse(append(raw, '}')) != nil {
-		return s.dropTask(now, q, "the server's task ended, but its "+member+" is missing", out)
+		return s.dropTask(now, q, "the server's task ended, but its "+member+" is missing or invalid", out)
 	}
 	s.forgetRound(q)
 	p := &pending{call: q.call, request: q.request, round: q}

@@ -57,7 +57,7 @@ func TestTasksAreFollowed(t *testing.T) {
 		{"completed without resultType", `1 {"content":[]}`, false, []string{working, `{"status":"completed","result":{"content":[]}}`}},
 		{"failed", `1 {"code":-1,"message":"no"}`, false, []string{working, `{"status":"failed","error":{"code":-1,"message":"no"}}`}},
 		{"canceled by the server", "1 INTERNAL_ERROR the server canceled the task that it had created for the call", true, []string{working, `{"status":"cancelled"}`}},
-		{"completed without a result", "1 INTERNAL_ERROR the server's task ended, but its result is missing", true, []string{working, `{"status":"completed"}`}},
+		{"completed without a result", "1 INTERNAL_ERROR the server's task ended, but its result is missing or invalid", true, []string{working, `{"status":"completed"}`}},
 		{"completed with another task", "1 INTERNAL_ERROR the result of the server's task is invalid", false, []string{working, `{"status":"completed","result":{"resultType":"task","taskId":"2"}}`}},
 		{"unknown status", "1 INTERNAL_ERROR the server reported an unknown status of the call's task: \"baroque\"", true, []string{working, `{"status":"baroque"}`}},
 		{"lost", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32602"}},

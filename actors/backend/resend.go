@@ -27,7 +27,7 @@ func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	var lost []kernel.Effect
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		if p := s.conn.pending[id]; s.mayRepeat(p) {
-			lost = append(lost, s.lost(id, p, fmt.Sprintf("server %s was lost while it executed the call: %s", s.server.Name, reason)))
+			lost = append(lost, s.lost(id, p, fmt.Sprintf("server %s was lost during the call: %s", s.server.Name, reason)))
 		}
 	}
 	return lost

@@ -76,7 +76,7 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	timedOut := c.State != Parked // a parked call waits for the client, not for the server
 	c.State = Ended
 	fault := &protocol.Fault{
-		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the request was canceled at the server",
+		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the request was canceled",
 	}
 	return append(out, Effect{Kind: Cancel, Reason: why, TimedOut: timedOut}, Effect{Kind: Fail, Fault: fault})
 }

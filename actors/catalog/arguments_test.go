@@ -69,7 +69,7 @@ func TestCompiledSchemasShareABudget(t *testing.T) {
 	if want := maxCompiled/1501 + 1; checked != want {
 		t.Errorf("the arguments of %d tools are validated, want %d", checked, want)
 	}
-	want := `one: validateArguments: arguments of "t67" and 12 other tools are not checked: the inputSchema is invalid or names an unknown $schema, or the total size of the server's schemas exceeds the limit`
+	want := `one: validateArguments: arguments of "t67" (and 12 more) are not checked: the inputSchema is invalid or names an unknown $schema, or the total size of the server's schemas exceeds the limit`
 	if !slices.Contains(s.Warnings(), want) {
 		t.Errorf("warnings %q", s.Warnings())
 	}

@@ -132,7 +132,7 @@ func (c *toolChecks) warnUnchecked() {
 	}
 	tools := fmt.Sprintf("of %q", clip(c.unchecked[0], shown))
 	if n > 1 {
-		tools += fmt.Sprintf(" and %d other tools", n-1)
+		tools += fmt.Sprintf(" (and %d more)", n-1)
 	}
 	c.list.warnings = warn(c.list.warnings, "%s: validateArguments: arguments %s are not checked: the inputSchema is invalid or names an unknown $schema, "+
 		"or the total size of the server's schemas exceeds the limit", c.server.Name, tools)

@@ -19,7 +19,7 @@ func (v StatelessRequest) Abandon(why kernel.Reason) {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway did not accept the request: " + string(why), Retryable: true}
 	switch why {
 	case kernel.Overloaded:
-		fault.Name, fault.Message = protocol.Overloaded, "too many requests of this client wait in the gateway; nothing was sent"
+		fault.Name, fault.Message = protocol.Overloaded, "too many requests of this client wait in the gateway; the request was not sent"
 	case kernel.Panicked:
 		fault.Name = protocol.Overloaded
 	}

@@ -18,7 +18,7 @@ const (
 	defaultFound = 20
 )
 
-var errDropped = errors.New("the search index was just dropped; search again")
+var errDropped = errors.New("the search index was discarded in the meantime; search again")
 
 // runSearchCatalog finds items of all kinds.
 func runSearchCatalog(ctx context.Context, a *access, given arguments) (any, error) {

@@ -19,7 +19,7 @@ func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []k
 	members, err := []*downstream.Exchange(nil), error(nil)
 	switch {
 	case !s.client.initialized:
-		fault.Message = "send initialize first, by itself"
+		fault.Message = "send initialize first, not in a batch"
 	case s.client.version != protocol.Version20250326:
 		fault.Message = "batches are not part of protocol version " + s.client.version
 	default:

@@ -105,7 +105,7 @@ func TestFullDiskDropsRecords(t *testing.T) {
 		l.Record(callRecord(2))
 		closed(t, l)
 		r := verified(t, path, Trust{Key: testKeys.Public()})
-		if r.Fault != nil || r.Dropped != 17 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "17 records were dropped") {
+		if r.Fault != nil || r.Dropped != 17 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "dropped records: 17") {
 			t.Errorf("got %+v, fault %v; want 17 dropped records", r, r.Fault)
 		}
 		if calls, _ := countOf(t, path, EventCall); calls != 2 {

@@ -239,12 +239,12 @@ func (v *verifier) checkEvent(line *Line) error {
 		return v.fail(line.N, fmt.Sprintf("lines up to n=%d were missing when the gateway started: the end of the log was removed", line.Count))
 	case EventDropped:
 		v.Dropped += line.Count
-		v.note(line.N, fmt.Sprintf("%d records were dropped", line.Count))
+		v.note(line.N, fmt.Sprintf("dropped records: %d", line.Count))
 	case EventRepair:
 		v.note(line.N, fmt.Sprintf("the gateway crashed: an incomplete line of %d bytes was removed here", line.Count))
 	case EventOpen:
 		if line.Count > 0 {
-			v.note(line.N, fmt.Sprintf("the gateway crashed: the previous %d lines were signed only after the restart", line.Count))
+			v.note(line.N, fmt.Sprintf("the gateway crashed: lines before this one were signed only after the restart (unsigned until then: %d)", line.Count))
 		}
 	}
 	if v.Unsigned > maxUnsigned {

@@ -148,7 +148,7 @@ func (c *Client) initialize(ctx context.Context) error {
 	if err != nil {
 		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 			if status.Code == 401 {
-				return &RPCError{Code: -31011, Message: c.where + " requires a different credential (HTTP 401)", Data: json.RawMessage(`{"code":"UNAUTHENTICATED"}`)}
+				return &RPCError{Code: -31011, Message: c.where + " requires a valid credential (HTTP 401)", Data: json.RawMessage(`{"code":"UNAUTHENTICATED"}`)}
 			}
 			return fmt.Errorf("%s is not an MCP endpoint: %w: %w", c.where, err, ErrUnreachable)
 		}

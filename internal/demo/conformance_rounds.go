@@ -126,5 +126,5 @@ func askWhatCan(c *Call) (any, error) {
 	if _, err := c.askAll(questions...); err != nil {
 		return nil, err
 	}
-	return Text("%d questions were asked.", len(questions)), nil
+	return Text("Questions asked: %d.", len(questions)), nil
 }

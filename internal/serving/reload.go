@@ -86,7 +86,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 	r.cfg = next
 	r.drain.Store(int64(next.Drain))
 	edgeErr := r.security.apply(next)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy and will apply it soon"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy and will apply the configuration soon"))
 	defer cancel()
 	err := r.g.Apply(ctx, next)
 	if r.credentialsFailed = edgeErr != nil; r.credentialsFailed {

@@ -249,9 +249,9 @@ func (c *argumentCheck) number(n *node, text []byte) verdict {
 func rangeText(least, most int, things string) string {
 	switch {
 	case most < 0:
-		return fmt.Sprintf("at least %d %s", least, things)
+		return fmt.Sprintf("%d or more %s", least, things)
 	case least <= 0:
-		return fmt.Sprintf("at most %d %s", most, things)
+		return fmt.Sprintf("%d or fewer %s", most, things)
 	}
 	return fmt.Sprintf("%d to %d %s", least, most, things)
 }

@@ -68,7 +68,7 @@ var knowledge = []rule{
 		"update the server, or set `protocol` to a version that both support"),
 
 	on(process, `working directory "(.*?)" does not exist`, `working directory "/srv/x" does not exist`,
-		"the working directory does not exist: %1",
+		"the working directory does not exist or is not a directory: %1",
 		"create the directory, or correct `cwd`; a relative path is resolved against the configuration's directory"),
 	on(process, `is not executable|fork/exec .*permission denied`, `fork/exec ./server: permission denied`,
 		"the program is not executable",

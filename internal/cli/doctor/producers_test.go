@@ -307,7 +307,7 @@ func processFailures(t *testing.T) []failure {
 	}
 	shell := func(script string) string { return "command: sh, args: [-c, '" + script + "']" }
 	return []failure{
-		{"cwd", "command: sh, cwd: " + filepath.Join(dir, "none"), "the working directory does not exist"},
+		{"cwd", "command: sh, cwd: " + filepath.Join(dir, "none"), "the working directory does not exist or is not a directory"},
 		{"mode", program("mode", "x", 0o600), "the program is not executable"},
 		{"interpreter", program("interpreter", "#!"+filepath.Join(dir, "mode")+"\n", 0o700), "the program is not executable"},
 		{"format", program("format", "\x00\x01\x02", 0o700), "the file is not a program for this system"},

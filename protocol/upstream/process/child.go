@@ -51,7 +51,7 @@ type child struct {
 func startChild(o Options) (*child, error) {
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("working directory %q does not exist", o.Dir)
+			return nil, fmt.Errorf("working directory %q does not exist or is not a directory", o.Dir)
 		}
 	}
 	path, err := lookup(o.Command, o.Base, o.Dir, o.Env)
