@@ -62,10 +62,10 @@ func (o FaultsOptions) Default() FaultsOptions {
 func (o FaultsOptions) Validate() error {
 	faults := []error{allOf("faults", o.What, FaultKinds), allOf("behind", o.Behind, process.ServerKinds), allOf("clients", []string{o.Clients}, process.Eras)}
 	if o.Calm < 0 || o.Calm > time.Minute || o.Lasts < 0 || o.Lasts > time.Minute {
-		faults = append(faults, errors.New("calm and lasts: expected at most one minute each"))
+		faults = append(faults, errors.New("calm and lasts: expected 0 to 1m each"))
 	}
 	if o.Readers < 0 || o.Readers > 5000 {
-		faults = append(faults, fmt.Errorf("readers: got %d, expected at most 5000", o.Readers))
+		faults = append(faults, fmt.Errorf("readers: got %d, expected 1 to 5000", o.Readers))
 	}
 	return errors.Join(faults...)
 }

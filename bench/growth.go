@@ -64,7 +64,7 @@ func (o GrowthOptions) Default() GrowthOptions {
 func (o GrowthOptions) Validate() error {
 	faults := []error{allOf("of", o.What, GrowthKinds), allOf("behind", []string{o.Behind}, process.ServerKinds), allOf("clients", []string{o.Clients}, process.Eras)}
 	if o.Duration < 0 || o.Most < 0 {
-		faults = append(faults, errors.New("duration and most: expected more than 0"))
+		faults = append(faults, errors.New("duration and most: expected values of at least 0"))
 	}
 	return errors.Join(faults...)
 }

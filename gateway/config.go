@@ -132,7 +132,7 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	server := one.Servers[0]
 	server.Order = order
 	if server.Group != "" && slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server.Group && s.Group != server.Group }) {
-		return nil, fmt.Errorf("gateway: server %q: a server has the name of its group %q", name, server.Group)
+		return nil, fmt.Errorf("gateway: server %q: its group %q has the name of another server", name, server.Group)
 	}
 	next := *cfg
 	next.Servers = append(slices.Clone(cfg.Servers), server)
@@ -168,7 +168,7 @@ func (s Server) check(name string) error {
 	kinds := map[string]bool{"Command": s.Command != "", "URL": s.URL != "", "Connect": s.Connect != nil}
 	if given(slices.Collect(maps.Values(kinds))...) > 1 {
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(kinds)), func(kind string) bool { return !kinds[kind] })
-		return fmt.Errorf("gateway: server %q has both %s; set one of them", name, strings.Join(names, " and "))
+		return fmt.Errorf("gateway: server %q has %s; set only one of them", name, strings.Join(names, " and "))
 	}
 	if s.Connect != nil && (len(s.Args)+len(s.Env)+len(s.Headers) > 0 || s.Dir != "") {
 		return fmt.Errorf("gateway: server %q has Connect; remove Args, Env, Dir and Headers", name)

@@ -122,7 +122,7 @@ func (o Options) Validate() error {
 	}
 	for i, rate := range o.Rates {
 		if rate <= 0 || rate > 1e6 || i > 0 && rate <= o.Rates[i-1] {
-			faults = append(faults, fmt.Errorf("rate: got %g, expected increasing rates from 0 to 1000000", rate))
+			faults = append(faults, fmt.Errorf("rate: got %g, expected increasing rates above 0, up to 1000000", rate))
 		}
 	}
 	if o.P99 < 0 || o.Time < 0 || o.Step < 0 {

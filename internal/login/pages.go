@@ -100,9 +100,9 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	key, err := p.sealer.open(text, p.now())
 	switch {
 	case err != nil:
-		show(w, http.StatusNotFound, "This link has expired", "Login links are valid for ten minutes. Call the tool again to get a new link.")
+		show(w, http.StatusNotFound, "This link is invalid or has expired", "Login links are valid for ten minutes. Call the tool again to get a new link.")
 	case !key.MayBeUsedBy(identity.From(r.Context())):
-		show(w, http.StatusForbidden, "This is not your login", "Only the user it belongs to can start this login. To log in yourself, run: goblin-actor login "+key.Entry)
+		show(w, http.StatusForbidden, "This is not your login", "Only the user to whom this login belongs can start it. To log in yourself, run: goblin-actor login "+key.Entry)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		showForm(w, key, p.sealer.formToken(text))
 	case r.Method != http.MethodPost:

@@ -17,7 +17,7 @@ const (
 	maxTicket  = 2 << 10
 )
 
-var errTicket = errors.New("this login link has expired; call the tool again to get a new one")
+var errTicket = errors.New("this login link is invalid or has expired; call the tool again to get a new one")
 
 // sealer seals tickets with keys of this process. Tickets are valid for minutes, so they need not survive a restart.
 type sealer struct {

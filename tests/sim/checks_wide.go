@@ -190,7 +190,7 @@ func (c *client) checkVisible(a *clientRequest, e *frameToClient) {
 		c.w.count("a call of a hidden tool")
 	}
 	if hidden && e.Error == nil {
-		c.w.violated("%s, of %s, got a result, but project %s hides the tool", a, tool, c.project.Name)
+		c.w.violated("%s (tool %q) got a result, but project %s hides the tool", a, tool, c.project.Name)
 	}
 	if e.Error == nil || e.Error.Data.Server == "" {
 		return

@@ -80,7 +80,7 @@ func (w *world) sceneNewRules() {
 				w.advance(time.Second)
 				listed := slices.Contains(w.toolsOffered(0, nil), w.toolOf[a.nonce])
 				if a.code == "TOOL_NOT_FOUND" && listed || a.answers > 0 && !a.failed && !listed {
-					w.violated("%s, of %s, was answered with %q %s; listed: %v", a, w.toolOf[a.nonce], a.code, a.message, listed)
+					w.violated("%s (tool %q) was answered with %q %s; listed: %v", a, w.toolOf[a.nonce], a.code, a.message, listed)
 				}
 			}
 		}

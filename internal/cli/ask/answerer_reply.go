@@ -62,7 +62,7 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 		if len(missing) > 0 {
 			hint = "use --answer " + strings.Join(missing, "=… --answer ") + "=…"
 		}
-		a.report(ask.Message, "declined, because there is no terminal", hint)
+		a.report(ask.Message, "declined without asking (no terminal, or --decline)", hint)
 		return declined, nil
 	}
 	return accept(f, values), nil

@@ -61,7 +61,7 @@ func TestAnswersOfFlags(t *testing.T) {
 		flags                []string
 		want, word           string
 	}{
-		{"nothing", "elicitation/create", nameForm, nil, `{"action":"decline"}`, "tool asks \"who?\": declined, because there is no terminal\nhint: use --answer name=…\n"},
+		{"nothing", "elicitation/create", nameForm, nil, `{"action":"decline"}`, "tool asks \"who?\": declined without asking (no terminal, or --decline)\nhint: use --answer name=…\n"},
 		{"text", "elicitation/create", nameForm, []string{"--answer", "name=Ugg"}, `{"action":"accept","content":{"name":"Ugg","age":30}}`, ""},
 		{"file", "elicitation/create", nameForm, []string{"--answer", "@" + file}, `{"action":"accept","content":{"name":"Ugg","age":7}}`, ""},
 		{"bad value", "elicitation/create", nameForm, []string{"--answer", "name=Ugg", "--answer", "age=0"}, `{"action":"decline"}`, "--answer age: want a whole number, 1 or more"},

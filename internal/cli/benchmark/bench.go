@@ -41,7 +41,7 @@ rounds, and report medians and ratios.
 		ValidArgs: bench.Kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !self {
-				return command.UsageError("add --self", "bench does not know what to measure")
+				return command.UsageError("add --self", "--self is required: bench measures a gateway that it starts itself")
 			}
 			o.Kind = args[0]
 			return runBench(cmd, o, backends, output)

@@ -73,10 +73,10 @@ thousand times.`,
 	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "maxConcurrent of raw servers, one measurement each (default 64)")
 	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(limits.Raises, ", ")+"; all except clients and rate need raw servers")
 	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls per second, one step each, regardless of responses (open loop)")
-	flags.IntVar(&f.Max, "max", 0, "maximum value of the raised quantity (default 1024 clients)")
+	flags.IntVar(&f.Max, "max", 0, "maximum value of the raised quantity (default 1024 for clients, else 10000)")
 	flags.DurationVar(&f.P99, "p99", 0, "limit for the p99 latency; 0 = none")
 	flags.DurationVar(&f.Time, "time", 60*time.Second, "approximate time of the whole run")
-	flags.DurationVar(&f.Step, "step", 0, "time per number of clients (default depends on --time, at most 3s)")
+	flags.DurationVar(&f.Step, "step", 0, "time per step (default depends on --time, at most 3s)")
 	f.output.flags(cmd)
 	f.format.AddFlag(cmd)
 	return cmd

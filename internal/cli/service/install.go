@@ -32,7 +32,8 @@ log in).
 
 The service gets the PATH of your login shell, so that it finds programs such as npx and uvx. It does not get the other variables of this
 shell, except proxies, certificates and XDG directories: put secrets into files or the keyring, and refer to them in the configuration
-as ${file:PATH} or ${keyring:NAME}. The configuration is checked in the environment of the service before anything is written.`,
+as ${file:PATH} or ${keyring:NAME}. On Windows, it gets the variables of your user account instead. The configuration is checked in the
+environment of the service before anything is written.`,
 		Example: `  goblin-actor service install
   goblin-actor service install --name work --config work.yaml
   goblin-actor service install --print`,
