@@ -120,7 +120,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if len(s.stored) > 0 {
 		known, ok := decode(s.stored, s.server, s.config)
 		if !ok {
-			out = append(out, kernel.Log(slog.LevelWarn, "stored login ignored: it belongs to another server or client", "server", s.login.Entry))
+			out = append(out, kernel.Log(slog.LevelWarn, "stored login ignored: it belongs to another server, client or authorization server, or is damaged", "server", s.login.Entry))
 		}
 		s.record, s.stored = known, nil
 	}

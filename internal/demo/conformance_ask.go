@@ -73,7 +73,7 @@ func addConformanceQuestions(s *Server) {
 		}.handle,
 	})
 	s.AddTool(Tool{
-		Name: "test_elicitation", Description: "Asks the user for a name and an address",
+		Name: "test_elicitation", Description: "Asks the user for a name and an email address",
 		Input: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"what the user is shown"}},"required":["message"]}`),
 		Handle: elicits("", `{
 			"username": {"type": "string", "description": "User's response"},
@@ -81,7 +81,7 @@ func addConformanceQuestions(s *Server) {
 		}`, "username", "email"),
 	})
 	s.AddTool(Tool{
-		Name: "test_elicitation_sep1034_defaults", Description: "Asks the user with a form with default values",
+		Name: "test_elicitation_sep1034_defaults", Description: "Asks the user to fill in a form that has default values",
 		Handle: elicits("Please review the values and change what is wrong.", `{
 			"name": {"type": "string", "description": "User name", "default": "John Doe"},
 			"age": {"type": "integer", "description": "User age", "default": 30},
@@ -91,7 +91,7 @@ func addConformanceQuestions(s *Server) {
 		}`),
 	})
 	s.AddTool(Tool{
-		Name: "test_elicitation_sep1330_enums", Description: "Asks the user with a form with every kind of choice",
+		Name: "test_elicitation_sep1330_enums", Description: "Asks the user to fill in a form that has every kind of choice",
 		Handle: elicits("Please choose.", `{
 			"untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
 			"titledSingle": {"type": "string", "oneOf": [

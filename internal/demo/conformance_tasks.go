@@ -34,7 +34,7 @@ func addConformanceTasks(s *Server) {
 		},
 	})
 	s.AddTool(Tool{
-		Name: "failing_job", Description: "Fails after a second; only as a task", Handle: func(c *Call) (any, error) {
+		Name: "failing_job", Description: "Fails after a second; callable only as a task", Handle: func(c *Call) (any, error) {
 			return c.Background(true, func(c *Call) (any, error) {
 				if err := c.sleep(time.Second); err != nil {
 					return nil, err

@@ -30,7 +30,7 @@ var Clients = []Client{
 	{ID: "cursor", Title: "Cursor", After: "enable the server in Cursor's settings if asked", key: mcpServers, url: "url", vars: prefixVars},
 	{ID: "vscode", Title: "VS Code", After: "start the server in VS Code with the command MCP: List Servers", key: "servers", url: "url", typed: true, vars: editorVars},
 	{ID: "windsurf", Title: "Windsurf", After: "refresh the MCP servers in Windsurf", key: mcpServers, url: "serverUrl", vars: prefixVars},
-	{ID: "zed", Title: "Zed", After: "nothing: Zed reloads its settings", key: "context_servers", url: "url", vars: noVariables},
+	{ID: "zed", Title: "Zed", After: "nothing to do, because Zed reloads its settings", key: "context_servers", url: "url", vars: noVariables},
 }
 
 // ByID returns the client with that ID. ok is false if there is none.

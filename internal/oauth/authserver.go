@@ -33,7 +33,7 @@ func (a *Agent) fetchAuthServer(ctx context.Context, issuer string) (*AuthServer
 			return nil, err
 		}
 		if !SameIssuer(meta.Issuer, issuer) {
-			return nil, refuse(ErrForeignIssuer, "report this to the operator of the authorization server: its metadata must name the issuer in its URL", "the metadata at %s names the issuer %s", shorten(place), shorten(meta.Issuer))
+			return nil, refuse(ErrForeignIssuer, "report this to the operator of the authorization server: the issuer in its metadata must match the URL of the metadata", "the metadata at %s names the issuer %s", shorten(place), shorten(meta.Issuer))
 		}
 		return a.newAuthServer(&meta)
 	}

@@ -104,7 +104,7 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 		return at, c.want("a schema, which is an object, true or false", c.span(at))
 	}
 	if depth == maxCheckedDepth {
-		return at, flawed("schemas are nested more than %d deep", maxCheckedDepth)
+		return at, flawed("schemas are nested more than %d levels deep", maxCheckedDepth)
 	}
 	w := c.inside(at)
 	for w.key() {

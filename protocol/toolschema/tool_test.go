@@ -56,7 +56,7 @@ func TestCheckTool(t *testing.T) {
 			return f.Error()
 		}
 		if strings.Contains(c.members, deep) {
-			if !strings.HasSuffix(text(input), ": schemas are nested more than 64 deep") {
+			if !strings.HasSuffix(text(input), ": schemas are nested more than 64 levels deep") {
 				t.Errorf("deep: %s", text(input))
 			}
 			continue

@@ -25,8 +25,8 @@ func newPolicyCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Show what each role permits and which keys have it",
-		Long: `Show what each role permits and which keys have it. Warnings report roles that no client has, patterns that match nothing in the
-catalog, bindings that match no key, and keys with no role, an unknown role or an unknown project.`,
+		Long: `Show what each role permits and which keys have it. Warnings report roles that no client has, patterns that match nothing in
+the catalog, bindings that match no key, and keys with no role, an unknown role or an unknown project.`,
 		Example: "  goblin-actor policy check\n  goblin-actor policy check --config goblin.yaml",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {

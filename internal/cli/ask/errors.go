@@ -85,7 +85,7 @@ func overloadedHint(rpc *client.RPCError) string {
 	case strings.Contains(rpc.Message, "subscriptions"):
 		return "cancel some subscriptions, then subscribe again"
 	}
-	return "try again later; the message names the limit"
+	return "try again later"
 }
 
 // rpcHints are hints for errors of the gateway, by code name.

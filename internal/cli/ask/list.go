@@ -150,8 +150,8 @@ func newListServers() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "List the servers in the catalog and the number of their items",
-		Long:  "List the servers in the catalog and the number of their items. \"goblin-actor status\" also lists servers without items.",
+		Short: "List the servers in the catalog with the number of items of each",
+		Long:  "List the servers in the catalog with the number of items of each. \"goblin-actor status\" also lists servers without items.",
 		Args:  command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {

@@ -50,9 +50,9 @@ Without --target it measures your own configuration, which it finds as serve doe
 starts your servers, even if they are already running. Without a configuration, or with --self, it measures raw servers over
 HTTP and stdio, which respond immediately.
 
-Only tools that are declared read-only (readOnlyHint), are not declared open-world (openWorldHint), and need no arguments
-or only simple ones are called, and only on servers on this machine. To measure another tool, name it: --tool NAME --args JSON. It is then called about ten
-thousand times.`,
+limits calls only tools that are declared read-only (readOnlyHint), are not declared open-world (openWorldHint), and need no
+arguments or only simple ones, and only on servers on this machine. To measure another tool, name it: --tool NAME --args
+JSON. It is then called about ten thousand times.`,
 		Example: `  goblin-actor bench limits
   goblin-actor bench limits --config goblin.yaml --p99 50ms
   goblin-actor bench limits --target 8730 --tool files_list_directory --args '{"path":"/srv"}'`,

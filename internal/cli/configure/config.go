@@ -35,7 +35,7 @@ the user's configuration directory.`,
 			Short: "Print the effective configuration and the origin of each value, without secrets",
 			Long: `Print the effective values as a configuration file, each with its origin: default, or file:line.
 
-Variables are printed as ${NAME} with a note whether they are set, never with their values. Other values in env and headers
+Variables are printed as ${NAME} with a note on whether they are set, never with their values. Other values in env and headers
 are redacted.`,
 		}, showConfig),
 		newConfigSchema(),

@@ -35,8 +35,9 @@ func NewMigrate() *cobra.Command {
 to the client (config install), and remove the imported servers from the client. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
 
 The command shows all changes without values and asks for confirmation once, unless --yes is given. Secrets go into
-the first file of the configuration's envFile, by default secrets.env next to it. The client's old file is kept next to the new one; the command prints how to restore
-it. Servers that cannot be imported stay in the client. If a file cannot be written, the other changes are rolled back.
+the first file of the configuration's envFile, by default secrets.env next to the configuration. The client's old file is
+kept next to the new one; the command prints how to restore it. Servers that cannot be imported stay in the client. If a
+file cannot be written, the other changes are rolled back.
 
 Without --into, the configuration is the file that serve would use, or the one in the user's configuration directory.`,
 		Example: `  goblin-actor migrate claude-desktop --dry-run

@@ -117,7 +117,7 @@ func (l *sseLink) endpoint(sse *stream.EventReader) (path string, err error) {
 // no other origin may get the configured headers, which may contain secrets. MCP 2024-11-05, basic/transports#http-with-sse.
 func (s *site) endpoint(reference string) (path string, err error) {
 	if len(reference) > sseLinkURL {
-		return "", fmt.Errorf("%w: its URL is longer than %d bytes", errSSEEndpoint, sseLinkURL)
+		return "", fmt.Errorf("%w: the URL in the endpoint event is longer than %d bytes", errSSEEndpoint, sseLinkURL)
 	}
 	base, err := url.ParseRequestURI(s.path) // after a redirect, it differs from the configured one
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *site) endpoint(reference string) (path string, err error) {
 	base.Scheme, base.Host = s.url.Scheme, s.url.Host
 	to, err := base.Parse(strings.Trim(reference, stream.Whitespace))
 	if err != nil || to.Opaque != "" {
-		return "", fmt.Errorf("%w: its URL is invalid: %.200q", errSSEEndpoint, reference)
+		return "", fmt.Errorf("%w: the URL in the endpoint event is invalid: %.200q", errSSEEndpoint, reference)
 	}
 	if to.Scheme != s.url.Scheme || hostPort(to) != hostPort(s.url) && !strings.EqualFold(to.Host, s.host) {
 		return "", fmt.Errorf("the endpoint event names a URL at %.200q, which is not the origin of the configured URL, %q",
@@ -134,7 +134,7 @@ func (s *site) endpoint(reference string) (path string, err error) {
 	}
 	path = to.RequestURI()
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "", fmt.Errorf("%w: its URL contains invalid characters: %.200q", errSSEEndpoint, path)
+		return "", fmt.Errorf("%w: the URL in the endpoint event contains invalid characters: %.200q", errSSEEndpoint, path)
 	}
 	return path, nil
 }
