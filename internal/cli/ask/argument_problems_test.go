@@ -13,7 +13,7 @@ import (
 // on one line.
 func TestProblemsOfArgumentsAreHints(t *testing.T) {
 	rpc := &client.RPCError{Code: -32602, Message: "the arguments do not fit", Data: json.RawMessage(`{"code":"INVALID_PARAMS","tool":"git_log",` +
-		`"problems":[{"pointer":"/max_count","expected":"want integer, found a string"},{"pointer":"","expected":"want at least\n1 members, found 0"}]}`)}
+		`"problems":[{"pointer":"/max_count","expected":"want integer, found a string"},{"pointer":"","expected":"want 1 or\nmore members, found 0"}]}`)}
 	failure, ok := errors.AsType[*command.Error](failed(rpc))
 	const want = "correct /max_count: want integer, found a string\ncorrect the arguments: want 1 or more members, found 0\nrun \"goblin-actor describe git_log\" to see the tool's arguments"
 	if !ok || failure.Hint != want {
