@@ -40,9 +40,10 @@ func NewLint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint [SERVER]…",
 		Short: "Find problems in the tool definitions of servers",
-		Long: `Start the servers in the configuration, or only those named, and check the tools they list: invalid schemas, changed or
+		Long: `Start the servers in the configuration, or only those named, and check the tools they list for invalid schemas, changed or
 shortened names, duplicate names, missing or very long descriptions, constructs that major providers reject at the top level
-of a schema, invisible characters, and the size of the list in bytes and estimated tokens. No running gateway is needed.
+of a schema, and invisible characters. Report the size of the lists in bytes and estimated tokens. No running gateway is
+needed.
 
 Tools that the configuration denies are not checked. A token is estimated as four bytes. The exit code is 0 even if there
 are findings; with --strict it is 1 if there is a finding or if a server's tools could not be listed.

@@ -25,8 +25,8 @@ func NewHealth() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Check that a running gateway is ready",
-		Long: `Check that a running gateway is ready to serve clients: each server has connected or has failed its first attempt, and the gateway
-is not shutting down. With --live, check only that its process answers. A server that is down does not make the gateway unhealthy.
+		Long: `Check that a running gateway is ready to serve clients: each server has connected, has failed its first attempt, or has items known
+from an earlier run, and the gateway is not shutting down. With --live, check only that its process answers. A server that is down does not make the gateway unhealthy.
 
 The command is for health checks of containers and supervisors. It prints one line. The exit code is 0 if the gateway is ready, 1 if it
 is not, and 4 if it does not answer within 5 seconds. It uses the gateway's admin socket.`,

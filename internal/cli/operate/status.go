@@ -30,7 +30,7 @@ func NewStatus() *cobra.Command {
 		Short: "Show the status of a running gateway",
 		Long: `Show the servers of a running gateway, what they offer, and current activity. The exit code is 0 if the gateway answers.
 
-The command uses the gateway's admin socket. --connect is its port or the path of the socket.`,
+The command uses the gateway's admin socket. --connect takes the gateway's port, a loopback address or the path of the socket.`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := target.AdminSocket(connect, os.Getenv)

@@ -23,8 +23,8 @@ func NewTUI() *cobra.Command {
 		Long: `Open the terminal UI of a running gateway: servers, connections, clients, calls, catalog and log. Press ? for the keys.
 "goblin-actor serve --tui" starts a gateway with this UI.
 
-The command uses the gateway's admin socket. --connect is its port or the path of the socket. If the gateway stops, the UI
-waits until it is back.`,
+The command uses the gateway's admin socket. --connect takes the gateway's port, a loopback address or the path of the
+socket. If the gateway stops, the UI waits until it is back.`,
 		Example: `  goblin-actor tui
   goblin-actor tui --connect 8730 --view calls
   goblin-actor tui --skin ./dark.yaml`,
