@@ -114,7 +114,7 @@ func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 			case err != nil:
 				return err
 			case all == 0 && (!cached || found == 0):
-				return fmt.Errorf("the first list has %d tools and does not come from the state file", found)
+				return fmt.Errorf("the first list has %d tools, or does not come from the state file", found)
 			case all == 0, found == all && !cached:
 				return nil
 			case time.Since(p.Started) > coldWait:

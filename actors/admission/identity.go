@@ -24,5 +24,5 @@ func AppendNode(b []byte, node string) []byte {
 
 // OwnServerFault returns the error for a gateway that is configured as its own server: it would list its own items again and again.
 func OwnServerFault() *protocol.Fault {
-	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
+	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove the entry of mcpServers that connects to it"}
 }

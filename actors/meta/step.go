@@ -158,7 +158,7 @@ func (s *state) expireIndex(now time.Time, out []kernel.Effect) []kernel.Effect 
 
 // stopping fails all running and waiting calls.
 func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
-	fault := &protocol.Fault{Name: protocol.ServerUnavailable, Server: Name, Message: "the gateway's tools are shutting down", Retryable: true}
+	fault := &protocol.Fault{Name: protocol.ServerUnavailable, Server: Name, Message: "the gateway's tools were stopped", Retryable: true}
 	for _, number := range slices.Sorted(maps.Keys(s.running)) {
 		if d := s.running[number]; s.numbers[d.Call] == number {
 			out = append(out, failed(d, fault))

@@ -22,7 +22,7 @@ const (
 )
 
 // fileHead is the header of a new key file.
-const fileHead = `# API keys that may use this goblin-actor, one per line. Only a hash of each key is stored.
+const fileHead = `# API keys of a goblin-actor gateway, one per line. Only a hash of each key is stored.
 # "goblin-actor key new" and "key revoke" change this file; you may also delete a line by hand. The format is a strict subset of YAML.
 `
 
@@ -237,7 +237,7 @@ func (k *Key) set(member, value string, list []string) (fault string) {
 	case "expires":
 		k.Expires, fault = parseTime(member, value)
 	default:
-		return "unknown field; known are sha256, roles, projects, created and expires"
+		return "unknown field; the fields are sha256, roles, projects, created and expires"
 	}
 	return fault
 }

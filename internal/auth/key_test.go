@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 		{"ci: {sha256: 00}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
 		{"ci: {sha256: " + strings.Repeat("0", 65) + "}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
 		{"ci: {sha256: " + strings.Repeat("x", 64) + "}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
-		{line("ci", ", key: gba_x"), "! line 1: unknown field; known are sha256, roles, projects, created and expires"},
+		{line("ci", ", key: gba_x"), "! line 1: unknown field; the fields are sha256, roles, projects, created and expires"},
 		{line("ci", ", roles: [a], roles: [b]"), "! line 1: roles appears twice"},
 		{line("ci", ", roles: a"), "! line 1: roles: expected a list that is not empty, such as [reader]; to omit the list, remove roles"},
 		{line("ci", ", projects: []"), "! line 1: projects: expected a list that is not empty, such as [reader]; to omit the list, remove projects"},

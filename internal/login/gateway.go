@@ -12,7 +12,7 @@ import (
 
 var (
 	// ErrNotYours is returned if the login belongs to another principal, or is shared and the principal may not administer it.
-	ErrNotYours error = &hintedError{"this login belongs to another user", "to manage a shared login, use the admin socket, or a key with a role that has admin: act"}
+	ErrNotYours error = &hintedError{"this login is not yours: it is shared, or belongs to another user", "to manage a shared login, use the admin socket, or a key with a role that has admin: act"}
 	// ErrNoServer is returned if there is no such server, or it has no login that the gateway manages.
 	ErrNoServer error = &hintedError{"no server of this name supports logins", "name a server under mcpServers with a url, without a configured Authorization header, and without auth.type: none"}
 )
