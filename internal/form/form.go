@@ -74,7 +74,7 @@ func ParseForm(raw []byte) (Fields, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(s.Properties))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("properties in the form's schema is not an object")
+		return nil, errors.New("the member properties of the form's schema is not an object")
 	}
 	var f Fields
 	for d.More() {
