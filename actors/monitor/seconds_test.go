@@ -157,7 +157,7 @@ func TestSecondsAreBounded(t *testing.T) {
 }
 
 // The timer fires at the end of each second. A timer of an earlier generation, or one that fires early, does nothing. After a clock
-// that was set back, the past begins anew.
+// that was set back, the past begins again.
 func TestTimerOfSeconds(t *testing.T) {
 	r := newRecorder()
 	s := r.m.Server("a")

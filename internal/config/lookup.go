@@ -23,7 +23,7 @@ const (
 )
 
 var (
-	errForeignReference = errors.New("not resolved, because the configuration file belongs to another program")
+	errForeignReference = errors.New("not resolved in another program's file")
 	errNotLookedUp      = errors.New("not resolved, because this operation does not need the value")
 )
 

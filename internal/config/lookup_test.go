@@ -224,7 +224,7 @@ func TestForeignFilesResolveNoReferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg, report := Load(path)
-		if said := fmt.Sprint(report.Err(), cfg); !strings.Contains(said, "not resolved, because the configuration file belongs to another program") {
+		if said := fmt.Sprint(report.Err(), cfg); !strings.Contains(said, "not resolved in another program's file") {
 			t.Errorf("%s: %s", ref, said)
 		}
 		ours := fmt.Sprintf("mcpServers: {s: {command: x, env: {A: %q}}}", ref)

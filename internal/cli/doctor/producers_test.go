@@ -254,7 +254,7 @@ func remoteFailures(t *testing.T) []failure {
 		{"unlisted", at("/unlisted"), "the server runs, but a request for one of its lists failed"},
 		{"no-tools", at("/no-tools"), ""},
 		{"slow-lists", "timeout: 200ms, " + at("/slow-lists"), "the server runs, but a request for one of its lists failed"},
-		{"silent", "startTimeout: 200ms, " + at("/silent"), "does not answer the gateway's requests"},
+		{"silent", "startTimeout: 200ms, " + at("/silent"), "the server does not answer the gateway's requests"},
 		{"no-tls", "url: https://" + plain.Listener.Addr().String(), "the server speaks HTTP on this port, not HTTPS"},
 		{"certificate", "url: " + secure.URL, "the server's certificate is not trusted"},
 		{"mail", "url: http://" + peer(t, "220 mail.example ESMTP\r\n"), noHTTP},
