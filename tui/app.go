@@ -56,6 +56,7 @@ type App struct {
 	pausedAt time.Time
 	window   int      // index in windows
 	samples  []sample // of the metrics view
+	messages messages
 	prompting
 	details
 	flash       string
@@ -197,6 +198,8 @@ func (a *App) take(p *Picture) {
 	copied.Window = a.window
 	a.samples = sampled(a.samples, p.Metrics, p.Now)
 	copied.samples = a.samples
+	a.messages = a.messages.next(p)
+	copied.messages = a.messages
 	a.picture = &copied
 	a.view().show(a.picture, a.now())
 }

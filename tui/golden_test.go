@@ -94,10 +94,12 @@ func TestScreenSizes(t *testing.T) {
 		goldenScreen(t, "tiny-"+k.Name, keys, [2]int{20, 5}, Options{}, samplePicture())
 		goldenScreen(t, "huge-"+k.Name, keys, [2]int{300, 100}, Options{}, samplePicture())
 		goldenScreen(t, "mono-"+k.Name, keys, [2]int{120, 40}, mono, samplePicture())
+		goldenScreen(t, "mono-"+k.Name, keys, [2]int{80, 24}, mono, samplePicture())
+		goldenScreen(t, "paused-"+k.Name, keys+" ", [2]int{80, 24}, Options{}, samplePicture())
+		goldenScreen(t, "lost-"+k.Name, keys, [2]int{80, 24}, Options{}, &lost)
 		goldenScreen(t, "empty-"+k.Name, keys, [2]int{80, 24}, Options{}, empty)
 	}
 	goldenScreen(t, "lost-overview", "", [2]int{120, 40}, Options{}, &lost)
-	goldenScreen(t, "lost-calls", "6", [2]int{80, 24}, Options{}, &lost)
 	goldenScreen(t, "line", "", [2]int{40, 4}, Options{}, samplePicture())
 	goldenScreen(t, "line-lost", "", [2]int{19, 1}, Options{}, &lost)
 }

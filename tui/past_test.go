@@ -52,3 +52,23 @@ func TestEqualFailures(t *testing.T) {
 		t.Errorf("%d rows: %+v", len(rows), rows)
 	}
 }
+
+// Messages are counted over at least a second. The count of a restarted actor is not known at first.
+func TestMessages(t *testing.T) {
+	var m messages
+	at := func(after time.Duration, a, b uint64) {
+		p := noPicture()
+		p.Now = noon.Add(after)
+		p.Actors = []status.Actor{{Name: "a", Handled: a}, {Name: "b", Handled: b}}
+		m = m.next(p)
+	}
+	at(0, 5, 5)
+	if m.rate("a") != -1 {
+		t.Errorf("known at once: %v", m.rate("a"))
+	}
+	at(time.Second-1, 50, 50)
+	at(2*time.Second, 25, 3)
+	if m.rate("a") != 10 || m.rate("b") != -1 || m.rate("c") != -1 {
+		t.Errorf("a %v, b %v, c %v", m.rate("a"), m.rate("b"), m.rate("c"))
+	}
+}

@@ -67,8 +67,8 @@ func (p *Picture) spark(server string, value func(*status.Totals) float64) strin
 	return sparkline(values)
 }
 
-// bars are the characters of a sparkline, lowest first.
-var bars = []rune("▁▂▃▄▅▆▇█")
+// bars are the characters of a sparkline, lowest first. The full block is not one of them, because it touches the line above.
+var bars = []rune("▁▂▃▄▅▆▇")
 
 // sparkline draws values in proportion to the highest one.
 func sparkline(values []float64) string {

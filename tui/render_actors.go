@@ -12,7 +12,7 @@ import (
 // actorsKind shows the actors and their mailboxes as a tree. More than maxBranches siblings of one kind are folded.
 var actorsKind = &Kind{
 	Name: "actors",
-	Columns: []Column{{Name: "ACTOR", Sort: 'N'}, {Name: "KIND", Sort: 'K', Wide: true}, {Name: "DEPTH", Sort: 'D', Right: true}, {Name: "HANDLED", Sort: 'H', Right: true},
+	Columns: []Column{{Name: "ACTOR", Sort: 'N'}, {Name: "KIND", Sort: 'K', Wide: true}, {Name: "DEPTH", Sort: 'D', Right: true}, {Name: "MSG/S", Sort: 'M', Right: true}, {Name: "HANDLED", Sort: 'H', Right: true, Wide: true},
 		{Name: "REFUSED", Sort: 'R', Right: true}, {Name: "PANICS", Sort: 'P', Right: true}, {Name: "RESTARTS", Sort: 'S', Right: true}, {Name: "LAST MESSAGE", Flex: true, Wide: true}},
 	Rows: actorRows,
 }
@@ -40,11 +40,11 @@ func actorRows(p *Picture) []Row {
 		up.below = append(up.below, n)
 		path = append(path, n)
 	}
-	return root.rows(nil, "", 0)
+	return root.rows(p, nil, "", 0)
 }
 
 // rows appends the rows below an actor.
-func (n *actorNode) rows(rows []Row, lines string, depth int) []Row {
+func (n *actorNode) rows(p *Picture, rows []Row, lines string, depth int) []Row {
 	kinds := map[string]int{}
 	for _, b := range n.below {
 		kinds[b.actor.Kind]++
@@ -57,16 +57,16 @@ func (n *actorNode) rows(rows []Row, lines string, depth int) []Row {
 			last = !slices.ContainsFunc(n.below[i+1:], func(o *actorNode) bool { return o.actor.Kind != kind })
 			if !summed[kind] {
 				summed[kind] = true
-				rows = append(rows, n.sum(kind, joint(lines, last, depth), depth))
+				rows = append(rows, n.sum(p, kind, joint(lines, last, depth), depth))
 			}
 			in, level = beneath(lines, last, depth), depth+1
 			last = !slices.ContainsFunc(n.below[i+1:], func(o *actorNode) bool { return o.actor.Kind == kind })
 		}
-		r := actorRow(b.actor)
+		r := actorRow(b.actor, p.messages.rate(b.actor.Name))
 		name := strings.TrimPrefix(b.path, n.path+"/")
 		r.Branch = Branch{Depth: level, Group: len(b.below) > 0, Text: joint(in, last, level) + plain(name)}
 		rows = append(rows, r)
-		rows = b.rows(rows, beneath(in, last, level), level+1)
+		rows = b.rows(p, rows, beneath(in, last, level), level+1)
 	}
 	return rows
 }
@@ -94,12 +94,13 @@ func beneath(lines string, last bool, depth int) string {
 }
 
 // sum returns the row of all actors of a kind below n.
-func (n *actorNode) sum(kind, lines string, depth int) Row {
+func (n *actorNode) sum(p *Picture, kind, lines string, depth int) Row {
 	var total status.Actor
-	times := 0
+	times, messages := 0, 0.
 	for _, b := range n.below {
 		if a := b.actor; a.Kind == kind {
 			times++
+			messages += max(0, p.messages.rate(a.Name))
 			total.Depth += a.Depth
 			total.Handled += a.Handled
 			total.Refused += a.Refused
@@ -108,12 +109,13 @@ func (n *actorNode) sum(kind, lines string, depth int) Row {
 		}
 	}
 	total.Name, total.Kind = n.path+"/"+kind+" (sum)", kind
-	r := actorRow(total)
+	r := actorRow(total, messages)
 	r.Branch = Branch{Depth: depth, Group: true, Closed: true, Sum: true, Text: fmt.Sprintf("%s%s ×%d", lines, plain(kind), times)}
 	return r
 }
 
-func actorRow(a status.Actor) Row {
+// actorRow returns the row of an actor that handles some messages a second; -1 = unknown.
+func actorRow(a status.Actor, messages float64) Row {
 	mark := sevGood
 	switch {
 	case a.Panics > 0:
@@ -121,13 +123,17 @@ func actorRow(a status.Actor) Row {
 	case a.Restarts > 0 || a.Refused > 0:
 		mark = sevLimited
 	}
+	perSecond := none()
+	if messages >= 0 {
+		perSecond = Cell{Text: rate(messages), Number: messages}
+	}
 	name := text(a.Name)
 	if mark != sevGood {
 		name.Health = mark.health()
 	}
 	return Row{
 		ID: a.Name, Health: mark.health(), Mark: mark, Server: serverOfActor(a),
-		Cells: []Cell{name, text(a.Kind), count(a.Depth), count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(strings.TrimPrefix(a.Last, "message."))},
+		Cells: []Cell{name, text(a.Kind), count(a.Depth), perSecond, count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(strings.TrimPrefix(a.Last, "message."))},
 		Detail: func() []Field {
 			n := func(v uint64) string { return strconv.FormatUint(v, 10) }
 			return fields(Field{"actor", a.Name}, Field{"kind", a.Kind}, Field{"messages queued", strconv.Itoa(a.Depth)}, Field{"messages handled", n(a.Handled)},

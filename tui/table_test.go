@@ -183,7 +183,7 @@ func TestMetricRates(t *testing.T) {
 	for _, r := range metricsKind.Rows(p) {
 		got = append(got, fmt.Sprint(r.Cells[0].Text, " ", r.Cells[2].Text, " ", r.Cells[3].Text, " ", r.Cells[4].Text))
 	}
-	want := []string{"c 10 █████████ ", "g – ▁▂▃▃▄▅▆▆▇█ ", "h_seconds 0 ▁▁▁▁▁▁▁▁▁ p50 10ms p95 91ms p99 98ms"}
+	want := []string{"c 10 ▇▇▇▇▇▇▇▇▇ ", "g – ▁▂▂▃▄▄▅▆▆▇ ", "h_seconds 0 ▁▁▁▁▁▁▁▁▁ p50 10ms p95 91ms p99 98ms"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -257,8 +257,8 @@ func TestSparkline(t *testing.T) {
 		want   string
 	}{
 		{[]float64{0, 0, 0}, "▁▁▁"},
-		{[]float64{1, 2, 4}, "▃▅█"},
-		{[]float64{0, .001, 1000}, "▁▂█"},
+		{[]float64{1, 2, 4}, "▃▄▇"},
+		{[]float64{0, .001, 1000}, "▁▂▇"},
 	} {
 		if got := sparkline(c.values); got != c.want {
 			t.Errorf("%v: %s, want %s", c.values, got, c.want)

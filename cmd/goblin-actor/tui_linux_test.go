@@ -89,7 +89,9 @@ func TestServeWithConsole(t *testing.T) {
 		p.size(size[0], size[1])
 		cmd.Process.Signal(syscall.SIGWINCH)
 	}
-	p.enter(":quit\r")
+	p.enter("0q")
+	p.screen(80, 24, "quitting also stops the gateway; quit? y/n")
+	p.enter("y")
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve --tui ended with %v", err)
 	}
