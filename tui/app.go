@@ -194,6 +194,11 @@ func (a *App) take(p *Picture) {
 		a.paused = p
 		return
 	}
+	a.display(p)
+}
+
+// display shows a Picture, together with what the console has learned from earlier ones.
+func (a *App) display(p *Picture) {
 	copied := *p
 	copied.Window = a.window
 	a.samples = sampled(a.samples, p.Metrics, p.Now)
@@ -214,7 +219,7 @@ func (a *App) widen(e *tcell.EventKey) {
 		a.window = next
 	}
 	a.notify("rates over the last "+windowName(windows[a.window]), Plain)
-	a.take(a.picture)
+	a.display(a.picture)
 }
 
 // pause stops the screen, or shows the newest Picture again.

@@ -94,6 +94,8 @@ func TestPause(t *testing.T) {
 	s.app.take(&p)
 	s.has("‖ paused 12s")
 	s.hasNot("new_call")
+	s.press(".")
+	s.hasNot("new_call")
 	s.press(" ")
 	s.has("new_call")
 	s.has("● live")
