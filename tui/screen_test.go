@@ -263,6 +263,10 @@ func followed(ctx context.Context, source status.Source, tell func(status.Notice
 	}
 }
 
+func (*fixed) Use(context.Context, status.Use, func(status.UseProgress)) (status.UseResult, error) {
+	return status.UseResult{}, status.ErrNoUser
+}
+
 func (f *fixed) Act(_ context.Context, a status.Action) error {
 	if f.acted != nil {
 		f.acted <- a

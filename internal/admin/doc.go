@@ -13,7 +13,8 @@
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
-//	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}
+//	POST /actions/call {"tool": …, "arguments": …}    POST /actions/prompt {"prompt": …, "arguments": …}
+//	POST /actions/read {"uri": …}          these three, with Accept: text/event-stream, send progress and answer without known secrets
 //	/debug/pprof/                          profiles of the process
 //
 // All routes from /statusz on exist on the socket only.

@@ -33,7 +33,7 @@ func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 }
 
 // private returns the handler of the admin socket.
-func private(src status.Source, user User, more ...Route) http.Handler {
+func private(src status.Source, user status.UseFunc, more ...Route) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", get(healthz))
 	mux.Handle("/readyz", get(readyz(src, false)))
@@ -55,8 +55,9 @@ func private(src status.Source, user User, more ...Route) http.Handler {
 	mux.Handle("/secondz", get(secondz(src)))
 	mux.Handle("/itemz", get(itemz(src)))
 	mux.Handle("POST /actions/{verb}", act(src))
-	mux.Handle("POST /actions/call", use(user, "call"))
-	mux.Handle("POST /actions/read", use(user, "read"))
+	for verb := range useExamples {
+		mux.Handle("POST /actions/"+verb, use(src, user, verb))
+	}
 	for _, route := range more {
 		mux.Handle(route.Pattern, route.Handler)
 	}
@@ -64,7 +65,7 @@ func private(src status.Source, user User, more ...Route) http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return shown(src, mux)
+	return shown(src, refuseReadOnly(mux))
 }
 
 // get restricts a handler to GET and HEAD.

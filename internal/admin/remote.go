@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,8 +18,9 @@ import (
 
 // remote is a status.Source that queries a gateway through its admin socket.
 type remote struct {
-	path string
-	http *http.Client
+	path     string
+	http     *http.Client
+	readOnly bool // every request says that this client is read-only
 }
 
 // Dial returns a Source for the gateway with the admin socket at path. It does not connect. Each request opens its own
@@ -29,7 +29,7 @@ func Dial(path string) (status.Source, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
 	}
-	return &remote{path, client(path)}, nil
+	return &remote{path: path, http: client(path)}, nil
 }
 
 // Status implements status.Source.
@@ -114,7 +114,7 @@ func (r *remote) json(ctx context.Context, path string, into any) error {
 // do returns the body of a successful response, truncated to maxStatusBytes. It returns errNotModified for status 304,
 // and an error that wraps Refused for every other status from 300.
 func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(body))
+	req, err := r.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}

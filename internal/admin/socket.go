@@ -35,7 +35,7 @@ type Server struct {
 
 // Listen opens the socket at path and serves on it until Close. It creates the directory if necessary and sets its mode to 0700
 // and that of the socket to 0600. It removes a socket that no process listens on.
-func Listen(path string, src status.Source, user User, log *slog.Logger, more ...Route) (*Server, error) {
+func Listen(path string, src status.Source, user status.UseFunc, log *slog.Logger, more ...Route) (*Server, error) {
 	l, err := listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("admin socket %s: %w", path, err)

@@ -8,50 +8,86 @@ import (
 	"strings"
 
 	"goblin-actor/internal/decode"
+	"goblin-actor/internal/status"
 )
 
-// maxUseBytes limits the body of /actions/call and /actions/read.
+// maxUseBytes limits the body of /actions/call, /actions/prompt and /actions/read.
 const maxUseBytes = 4 << 20
 
-// Use is a call or a read by the socket's owner, under the public name of the item.
-type Use struct {
-	Tool      string          `json:"tool"`      // for a call: public name of the tool
-	Arguments json.RawMessage `json:"arguments"` // for a call: an object; nil = none
-	URI       string          `json:"uri"`       // for a read: public URI of the resource
+// useExamples holds a body for each verb.
+var useExamples = map[string]string{
+	"call":   `{"tool": "files_read", "arguments": {}}`,
+	"prompt": `{"prompt": "notes_summarize", "arguments": {}}`,
+	"read":   `{"uri": "resource://files/…"}`,
 }
 
-// Answer is the result of a Use, as an MCP client would receive it. Exactly one field is set.
-type Answer struct {
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  json.RawMessage `json:"error,omitempty"` // {code, message, data}
-}
-
-// User performs a Use as an MCP client of the gateway would, but answers no server requests. It blocks until the result
-// is available or ctx ends. It is safe for concurrent use.
-type User func(ctx context.Context, u Use) (Answer, error)
-
-// use performs a Use and answers 200 with its Answer. A client that disconnects cancels it.
-func use(user User, verb string) http.HandlerFunc {
-	want := map[string]string{"call": `{"tool": "files_read", "arguments": {}}`, "read": `{"uri": "resource://files/…"}`}[verb]
+// use performs a status.Use and answers 200 with its Answer, or with events if the client accepts these. A client that
+// disconnects cancels it.
+func use(src status.Source, user status.UseFunc, verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var u Use
+		var u status.Use
 		err := decode.Reader(http.MaxBytesReader(w, r.Body, maxUseBytes), "the body", &u)
-		switch {
-		case err != nil:
-		case (u.Tool != "") == (u.URI != "") || (u.Tool != "") != (verb == "call"):
-			err = fmt.Errorf("the body does not describe a %s", verb)
-		case len(u.Arguments) > 0 && !strings.HasPrefix(string(u.Arguments), "{"):
-			err = fmt.Errorf("arguments in the body must be an object")
+		if err == nil {
+			err = checkUse(u, verb)
 		}
 		if err != nil {
-			http.Error(w, fmt.Sprintf("%v; send an object such as %s", err, want), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("%v; send an object such as %s", err, useExamples[verb]), http.StatusBadRequest)
 			return
 		}
-		answer, err := user(r.Context(), u)
+		if strings.Contains(r.Header.Get("Accept"), eventStream) {
+			streamUse(w, r, src, u)
+			return
+		}
+		answer, err := user(r.Context(), u, nil)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		writeJSON(w, http.StatusOK, answer, r.URL.Query().Has("pretty"))
 	}
+}
+
+// checkUse returns an error if u is not a use of this verb.
+func checkUse(u status.Use, verb string) error {
+	of := map[string]string{"call": u.Tool, "prompt": u.Prompt, "read": u.URI}
+	for other, name := range of {
+		if (name != "") != (other == verb) {
+			return fmt.Errorf("the body does not describe a %s", verb)
+		}
+	}
+	if len(u.Arguments) > 0 && !strings.HasPrefix(string(u.Arguments), "{") {
+		return fmt.Errorf("arguments in the body must be an object")
+	}
+	return nil
+}
+
+// Events of a streamed use.
+const (
+	eventStream   = "text/event-stream"
+	eventProgress = "progress" // a status.UseProgress
+	eventAnswer   = "answer"   // a status.UseResult; the last event
+	eventFault    = "fault"    // a text: why there is no answer; the last event
+)
+
+// streamUse performs a Use for display. It sends its progress and its answer as events, without known secrets.
+func streamUse(w http.ResponseWriter, r *http.Request, src status.Source, u status.Use) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	w.Header().Set("Content-Type", eventStream)
+	flush := http.NewResponseController(w)
+	send := func(event string, v any) {
+		data, err := json.Marshal(v)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)
+		}
+		if err != nil || flush.Flush() != nil {
+			cancel() // the client is gone
+		}
+	}
+	answer, err := src.Use(ctx, u, func(p status.UseProgress) { send(eventProgress, p) })
+	if err != nil {
+		send(eventFault, err.Error())
+		return
+	}
+	send(eventAnswer, answer)
 }

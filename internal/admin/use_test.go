@@ -13,16 +13,16 @@ import (
 
 // A call or read is passed to the User unchanged, and its result is returned. Invalid bodies are answered with an example.
 func TestUse(t *testing.T) {
-	var got Use
-	h := private(local(fixedStatus{s: &status.Snapshot{}}), func(_ context.Context, u Use) (Answer, error) {
+	var got status.Use
+	h := private(local(fixedStatus{s: &status.Snapshot{}}), func(_ context.Context, u status.Use, _ func(status.UseProgress)) (status.UseResult, error) {
 		got = u
-		switch u.Tool + u.URI {
+		switch u.Tool + u.Prompt + u.URI {
 		case "gone":
-			return Answer{}, errors.New("the gateway is stopping")
+			return status.UseResult{}, errors.New("the gateway is stopping")
 		case "missing":
-			return Answer{Error: json.RawMessage(`{"code":-31001}`)}, nil
+			return status.UseResult{Error: json.RawMessage(`{"code":-31001}`)}, nil
 		}
-		return Answer{Result: json.RawMessage(`{"n":1e400}`)}, nil
+		return status.UseResult{Result: json.RawMessage(`{"n":1e400}`)}, nil
 	})
 	for _, c := range []struct {
 		verb, body string
@@ -35,6 +35,8 @@ func TestUse(t *testing.T) {
 		{"read", `{"uri":"notes://x"}`, 200, `{"result":{"n":1e400}}`, ""},
 		{"call", `{"tool":"missing"}`, 200, `{"error":{"code":-31001}}`, ""},
 		{"call", `{"tool":"gone"}`, 503, "stopping", ""},
+		{"prompt", `{"prompt":"p","arguments":{"a":"b"}}`, 200, `{"result":{"n":1e400}}`, `{"a":"b"}`},
+		{"prompt", `{"tool":"p"}`, 400, `send an object such as {"prompt"`, ""},
 		{"call", `{"uri":"x"}`, 400, `send an object such as {"tool"`, ""},
 		{"call", `{"tool":"a","arguments":[1]}`, 400, "arguments in the body must be an object", ""},
 		{"read", `{"tool":"a"}`, 400, `send an object such as {"uri"`, ""},
@@ -42,7 +44,7 @@ func TestUse(t *testing.T) {
 		{"read", `nonsense`, 400, "the body is not valid JSON", ""},
 		{"read", `{"uri":"` + strings.Repeat("x", maxUseBytes) + `"}`, 400, "the body is longer than ", ""},
 	} {
-		got = Use{}
+		got = status.Use{}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("POST", "/actions/"+c.verb, strings.NewReader(c.body)))
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) || string(got.Arguments) != c.args {

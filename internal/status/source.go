@@ -54,6 +54,9 @@ type Source interface {
 
 	// Act starts an operator's action. It returns once the action has started or, for Reload, once it has ended.
 	Act(ctx context.Context, a Action) error
+
+	// Use calls a tool, gets a prompt or reads a resource: see UseFunc.
+	Use(ctx context.Context, u Use, progress func(UseProgress)) (UseResult, error)
 }
 
 // Action is an action of an operator.
@@ -131,6 +134,7 @@ type Local struct {
 	Streams  *Streams        // shared by all streams; nil = each stream takes surveys of its own
 	Drain    func()          // drains the gateway and ends the process; nil = not supported
 	Keys     func() []User   // the users with keys and what they use; nil = clients are not authenticated
+	Perform  UseFunc         // performs calls for the console; nil = not supported
 
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error

@@ -17,6 +17,7 @@ import (
 // NewTUI returns the command tui.
 func NewTUI() *cobra.Command {
 	var connect, view, skin string
+	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "tui",
 		Short: "Open the terminal UI of a running gateway",
@@ -41,7 +42,11 @@ socket. If the gateway stops, the UI waits until it is back.`,
 			if err != nil {
 				return err
 			}
-			source, err := admin.Dial(path)
+			dial := admin.Dial
+			if readOnly {
+				dial = admin.DialReadOnly
+			}
+			source, err := dial(path)
 			if err != nil {
 				return err
 			}
@@ -52,6 +57,7 @@ socket. If the gateway stops, the UI waits until it is back.`,
 	}
 	target.ConnectFlag(cmd, &connect)
 	cmd.Flags().StringVar(&view, "view", "overview", "initial view")
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "only look; the gateway refuses the actions of this terminal UI")
 	console.SkinFlag(cmd, &skin)
 	return cmd
 }

@@ -122,7 +122,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
-	socket := openSocket(listeners[0], source, serving.AdminUser(g, cfg, program.Version(), log), log, serving.LoginRoutes(pages)...)
+	source.Perform = serving.AdminUser(g, cfg, program.Version(), log)
+	socket := openSocket(listeners[0], source, source.Perform, log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
 	if o.tui {
@@ -264,7 +265,7 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 
 // openSocket opens the admin socket for the port. If that fails, it logs a warning and returns nil: the gateway works
 // without one.
-func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
+func openSocket(l net.Listener, source status.Source, user status.UseFunc, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {

@@ -1,0 +1,106 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/status"
+)
+
+// useSocket serves the admin socket of a gateway that performs uses, and returns its path.
+func useSocket(t *testing.T, perform status.UseFunc) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	source := status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Perform: perform,
+		Known: func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") }}
+	s, err := Listen(path, source, perform, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return path
+}
+
+// A console receives the progress of a call and its answer, without known secrets.
+func TestUseIsStreamed(t *testing.T) {
+	var got status.Use
+	path := useSocket(t, func(_ context.Context, u status.Use, progress func(status.UseProgress)) (status.UseResult, error) {
+		got = u
+		if u.URI != "" {
+			return status.UseResult{}, errors.New("the gateway is stopping")
+		}
+		progress(status.UseProgress{Done: 1, Total: 2, Message: "hunter2\nevent: answer"})
+		return status.UseResult{Result: json.RawMessage(`{"a":"hunter2"}`)}, nil
+	})
+	source, err := Dial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []status.UseProgress
+	a, err := source.Use(t.Context(), status.Use{Tool: "t", Arguments: json.RawMessage(`{"n":1}`)}, func(p status.UseProgress) { told = append(told, p) })
+	if err != nil || string(a.Result) != `{"a":"[redacted]"}` || string(got.Arguments) != `{"n":1}` {
+		t.Errorf("%s, %v, arguments %s", a.Result, err, got.Arguments)
+	}
+	if len(told) != 1 || told[0] != (status.UseProgress{Done: 1, Total: 2, Message: "[redacted]\nevent: answer"}) {
+		t.Errorf("progress %+v", told)
+	}
+	if _, err := source.Use(t.Context(), status.Use{Prompt: "p"}, nil); err != nil || got.Prompt != "p" {
+		t.Errorf("prompt %+v, %v", got, err)
+	}
+	if _, err := source.Use(t.Context(), status.Use{URI: "u"}, nil); err == nil || err.Error() != "the gateway is stopping" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A console that gives up cancels the call.
+func TestUseEndsWithItsContext(t *testing.T) {
+	began, ended := make(chan bool), make(chan bool)
+	path := useSocket(t, func(ctx context.Context, _ status.Use, _ func(status.UseProgress)) (status.UseResult, error) {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return status.UseResult{}, ctx.Err()
+	})
+	source, err := Dial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-began
+		cancel()
+	}()
+	if _, err := source.Use(ctx, status.Use{Tool: "t"}, nil); err == nil {
+		t.Error("no error")
+	}
+	<-ended
+}
+
+// The gateway itself refuses what a read-only console asks for.
+func TestReadOnlyIsRefused(t *testing.T) {
+	path := useSocket(t, func(context.Context, status.Use, func(status.UseProgress)) (status.UseResult, error) {
+		t.Error("the call was performed")
+		return status.UseResult{}, nil
+	})
+	source, err := DialReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "read-only"
+	if err := source.Act(t.Context(), status.Action{Verb: status.Restart, Server: "files"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("restart: %v", err)
+	}
+	for _, u := range []status.Use{{Tool: "t"}, {Prompt: "p"}, {URI: "u"}} {
+		if _, err := source.Use(t.Context(), u, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", u, err)
+		}
+	}
+	if _, err := source.Status(t.Context()); err != nil {
+		t.Errorf("status: %v", err)
+	}
+}
