@@ -47,6 +47,8 @@ func init() {
 		{key: "d", label: "describe", help: "open or close the side panel with the selected row's details", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: hintView},
 		{key: "f", label: "full", help: "show the selected row's details on the full screen", is: char('f'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.json, a.panelTop = modeFull, false, 0 }, disabled: needsRow},
 		{key: "y", label: "json", help: "show the selected row's details as JSON on the full screen", is: char('y'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.json, a.panelTop = modeFull, true, 0 }, disabled: needsRow},
+		{key: "r", label: "run", help: "call the tool, get the prompt, read the resource or fill in the template, in a form; ctrl-r sends it, ctrl-d cancels, esc leaves", is: char('r'), do: (*App).openForm, disabled: noForm, hint: hintView},
+		{key: "x", label: "actions", help: "list what can be done about the row, each with its command line, or why it cannot", is: char('x'), do: (*App).listActs, hint: hintView},
 		{key: "c", label: "copy", help: "copy the selected row: then `c` its name, `r` the row, `j` its details as JSON", is: char('c'), do: func(a *App, _ *tcell.EventKey) { a.mode = modeCopy }, disabled: needsRow, hint: hintView},
 		{key: "l", label: "log", help: "show the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
 		{key: "s", label: "server", help: "show only the row's server; again: show all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},

@@ -23,6 +23,8 @@ type Options struct {
 	View    string           // the first view; "" = overview
 	Ends    bool             // quitting also stops the gateway; the key hints say so
 	Now     func() time.Time // nil = time.Now
+
+	ReadOnly bool // the gateway refuses every action of this console
 }
 
 // mode selects how key presses are interpreted.
@@ -59,6 +61,7 @@ type App struct {
 	messages messages
 	prompting
 	details
+	acting
 	flash       string
 	flashHealth Health
 	flashed     time.Time
@@ -136,6 +139,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
 		machinery: machinery{screen: tview.NewApplication(), source: source, done: make(chan struct{}), shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
 	a.clipboard = a.toClipboard
+	a.later, a.readOnly = make(chan func(), 16), o.ReadOnly
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now
@@ -190,6 +194,7 @@ func (a *App) take(p *Picture) {
 		}
 		break
 	}
+	a.catchUp()
 	if a.paused != nil {
 		a.paused = p
 		return

@@ -36,6 +36,10 @@ func (a *App) Draw(screen tcell.Screen) {
 	switch {
 	case a.mode == modeHelp:
 		a.drawHelp(screen, top, bottom, w)
+	case a.mode == modeForm:
+		a.drawForm(screen, rect{0, top, w, bottom - top})
+	case a.mode == modeActs:
+		a.drawActs(screen, rect{0, top, w, bottom - top})
 	case a.mode == modeFull:
 		a.drawPanel(screen, 0, top, w, bottom-top)
 	case (w < bareWidth || h < bareHeight) && !a.busyLine():

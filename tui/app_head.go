@@ -126,6 +126,8 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
 	case a.mode == modeCopy:
 		put(screen, 0, y, w, copyQuestion, p.Key, nil, p.Match)
+	case a.mode == modeForm && !a.flashing():
+		put(screen, 0, y, w, formHint, p.Key, nil, p.Match)
 	case a.flashing():
 		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
 	default:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
@@ -26,6 +27,10 @@ func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 			a.fullKey(e)
 		case modeCopy:
 			a.copyKey(e)
+		case modeForm:
+			a.formKey(e)
+		case modeActs:
+			a.actsKey(e)
 		default:
 			a.dispatch(e)
 		}
@@ -248,7 +253,10 @@ func (a *App) perform(act status.Action) {
 		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
 		defer cancel()
 		err := a.source.Act(ctx, act)
-		result := outcome{fmt.Sprintf("%s %s: requested", act.Verb, cmp.Or(act.Server, act.Call)), Good}
+		result := outcome{strings.TrimSpace(fmt.Sprintf("%s %s", act.Verb, cmp.Or(act.Server, act.Call))) + ": requested", Good}
+		if line := commandOf(act); line != "" {
+			result.text += "  = " + line
+		}
 		if err != nil {
 			result = outcome{err.Error(), Bad}
 		}

@@ -68,6 +68,9 @@ func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 		if a.mode == modeCommand || a.mode == modeFilter {
 			a.input.SetText(plain(a.input.GetText() + text))
 		}
+		if a.mode == modeForm && len(a.form.texts) > 0 {
+			a.form.input.SetText(plain(a.form.input.GetText() + text))
+		}
 	}
 }
 

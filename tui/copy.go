@@ -43,6 +43,11 @@ func (a *App) copyKey(e *tcell.EventKey) {
 	default:
 		return
 	}
+	a.copyText(text)
+}
+
+// copyText copies a text and reports that.
+func (a *App) copyText(text string) {
 	if err := a.clipboard(text); err != nil {
 		a.notify("not copied: "+err.Error(), Warn)
 		return

@@ -104,7 +104,7 @@ func TestHelpCountsHiddenLines(t *testing.T) {
 	s.press("?")
 	s.has(" lines more ─")
 	s.hasNot("redraw the screen")
-	s.press("<pgdn><pgdn><pgdn>")
+	s.press("<pgdn><pgdn><pgdn><pgdn>")
 	s.has(" ↑ scrolls up ─")
 	s.has("redraw the screen")
 	s.press("q")

@@ -34,7 +34,7 @@ socket. If the gateway stops, the UI waits until it is back.`,
 			if !slices.Contains(tui.Views(), view) {
 				return command.UsageError("use one of: "+strings.Join(tui.Views(), " "), "--view %q: no such view", view)
 			}
-			look := tui.Options{View: view}
+			look := tui.Options{View: view, ReadOnly: readOnly}
 			if err := console.Prepare(cmd, &look, skin); err != nil {
 				return err
 			}

@@ -1,0 +1,74 @@
+package form
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestToolInputs(t *testing.T) {
+	in, err := ToolInputs([]byte(`{"name":"t","inputSchema":{"type":"object","required":["path"],"properties":{
+		"path":{"type":"string","description":"the file","minLength":2},"head":{"type":"integer","minimum":1,"default":10},
+		"opts":{"type":"object"},"level":{"enum":["low",3]},"any":{}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range in.All {
+		one := &in.All[i]
+		got = append(got, fmt.Sprintf("%s:%s:%s:%t:%t", one.Name, one.Kind, one.Default, one.Required, one.JSON))
+	}
+	const want = "path:string::true:false head:integer, 1 or more:10:false:false opts:object::false:true level:one of low, 3::false:false any:::false:false"
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+	for _, c := range []struct {
+		at         int
+		text, want string
+	}{
+		{0, "", "required"}, {0, "a", "want at least 2 characters, got 1"}, {0, "ab", "<nil>"},
+		{1, "", "<nil>"}, {1, "twenty", `want integer, got "twenty"`}, {1, "0", "want a whole number, 1 or more"}, {1, "7", "<nil>"},
+		{2, "x", `want object, got "x"`}, {2, `{"a":1}`, "<nil>"}, {3, "3", "<nil>"}, {3, "4", `want one of low, 3, got "4"`}, {4, "x", "<nil>"},
+	} {
+		if got := fmt.Sprint(in.Fault(c.at, c.text)); got != c.want {
+			t.Errorf("%s=%q: %s, want %s", in.All[c.at].Name, c.text, got, c.want)
+		}
+	}
+	raw, err := in.Arguments("t", []string{"ab", "7", "", "3", ""})
+	if string(raw) != `{"head":7,"level":3,"path":"ab"}` || err != nil {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
+func TestPromptInputs(t *testing.T) {
+	in, err := PromptInputs([]byte(`{"name":"p","arguments":[{"name":"b","required":true},{"name":"a","description":"x"}]}`))
+	if err != nil || len(in.All) != 2 || in.All[0].Name != "b" || !in.All[0].Required {
+		t.Fatal(in, err)
+	}
+	if raw, err := in.Arguments("p", []string{"7", ""}); string(raw) != `{"b":"7"}` || err != nil {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	for _, c := range []struct {
+		template string
+		texts    []string
+		want     string
+	}{
+		{"a://{x}", []string{"b c/ö"}, "a://b%20c%2F%C3%B6"},
+		{"a://{+x}/{y}", []string{"b/c", "d"}, "a://b/c/d"},
+		{"a://x{?q,r*}", []string{"1", "a&b"}, "a://x?q=1&r=a%26b"},
+		{"a://x{?q,r}", []string{"", "2"}, "a://x?r=2"},
+		{"a://x{?q}{&r}", []string{"1", ""}, "a://x?q=1"},
+		{"a:/{/x,y}{.z}{;w}{#f}", []string{"1", "2", "3", "4", "5#"}, "a://1/2.3;w=4#5#"},
+		{"a://{x:3}{x}", []string{"1"}, "a://11"},
+		{"a://{x", nil, "a://{x"},
+		{"a://{}", nil, "a://"},
+	} {
+		in := TemplateInputs(c.template)
+		if got := in.Expand(c.template, c.texts); got != c.want {
+			t.Errorf("%s: %s, want %s", c.template, got, c.want)
+		}
+	}
+}

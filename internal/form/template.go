@@ -1,0 +1,125 @@
+package form
+
+import (
+	"net/url"
+	"strings"
+)
+
+// expression is a part of a URI template in braces. RFC 6570.
+type expression struct {
+	start, end int // of the braces in the template
+	operator   byte
+	names      []string
+}
+
+// operators are those of RFC 6570 that are followed by names.
+const operators = "+#./;?&"
+
+// expressions returns the expressions of a template.
+func expressions(template string) []expression {
+	var all []expression
+	for at := 0; len(all) < maxFields; {
+		open := strings.IndexByte(template[at:], '{')
+		if open < 0 {
+			break
+		}
+		open += at
+		length := strings.IndexByte(template[open:], '}')
+		if length < 0 {
+			break
+		}
+		e := expression{start: open, end: open + length + 1}
+		inner := template[open+1 : open+length]
+		if inner != "" && strings.IndexByte(operators, inner[0]) >= 0 {
+			e.operator, inner = inner[0], inner[1:]
+		}
+		for name := range strings.SplitSeq(inner, ",") {
+			name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
+			if name != "" {
+				e.names = append(e.names, name)
+			}
+		}
+		all = append(all, e)
+		at = e.end
+	}
+	return all
+}
+
+// TemplateInputs returns the variables of a URI template as inputs. Only those of query expressions may be left out.
+func TemplateInputs(template string) Inputs {
+	in := Inputs{Schema: Schema{Properties: map[string]Schema{}}}
+	for _, e := range expressions(template) {
+		for _, name := range e.names {
+			if _, known := in.Schema.Properties[name]; !known && len(in.All) < maxFields {
+				in.add(Input{Name: name, Kind: "string", Required: e.operator != '?' && e.operator != '&'})
+			}
+		}
+	}
+	return in
+}
+
+// Expand fills the variables of a URI template. Variables with an empty text are left out.
+func (in *Inputs) Expand(template string, texts []string) string {
+	values := map[string]string{}
+	for i, text := range texts {
+		values[in.All[i].Name] = text
+	}
+	var b strings.Builder
+	at := 0
+	for _, e := range expressions(template) {
+		b.WriteString(template[at:e.start])
+		b.WriteString(e.expand(values))
+		at = e.end
+	}
+	b.WriteString(template[at:])
+	return b.String()
+}
+
+// expand returns the text that replaces the expression.
+func (e *expression) expand(values map[string]string) string {
+	first, between, named := "", ",", false
+	switch e.operator {
+	case '#':
+		first = "#"
+	case '.', '/':
+		first, between = string(e.operator), string(e.operator)
+	case ';':
+		first, between, named = ";", ";", true
+	case '?', '&':
+		first, between, named = string(e.operator), "&", true
+	}
+	var parts []string
+	for _, name := range e.names {
+		text := values[name]
+		if text == "" {
+			continue
+		}
+		if e.operator == '+' || e.operator == '#' {
+			text = escaped(text, "!#$&'()*+,/:;=?@[]")
+		} else {
+			text = escaped(text, "")
+		}
+		if named {
+			text = name + "=" + text
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return first + strings.Join(parts, between)
+}
+
+// escaped returns text with all characters percent-encoded except the unreserved ones of RFC 3986 and those in also.
+func escaped(text, also string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if strings.IndexByte(also, c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteString(strings.ReplaceAll(url.QueryEscape(string([]byte{c})), "+", "%20"))
+	}
+	return b.String()
+}

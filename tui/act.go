@@ -1,0 +1,197 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/gdamore/tcell/v2"
+
+	"goblin-actor/internal/form"
+	"goblin-actor/internal/status"
+)
+
+// modeActs is the mode in which the actions of a row are listed.
+const modeActs mode = "acts"
+
+// acting is the state of forms and of the list of actions.
+type acting struct {
+	later    chan func() // see afterwards
+	readOnly bool        // the gateway refuses every action of this console
+	form     *itemForm   // nil = no form is open
+	acts     []rowAct    // the actions that are listed
+	actAt    int         // index of the selected action
+	word     string      // what the user has typed to confirm an action
+}
+
+// rowAct is an action of a row.
+type rowAct struct {
+	label   string
+	command string // command line, or the request to the admin socket if there is no command
+	why     string // why the console cannot perform it; "" = it can
+	word    string // the user must type this word to confirm; "" = no word
+	do      func()
+}
+
+// listActs lists the actions of the selected row.
+func (a *App) listActs(*tcell.EventKey) {
+	a.acts, a.actAt, a.word = a.rowActs(), 0, ""
+	a.mode = modeActs
+}
+
+// rowActs returns the actions of the selected row, then those of the gateway.
+func (a *App) rowActs() []rowAct {
+	var acts []rowAct
+	if r := a.view().table.row(); r != nil {
+		if verb, item, ok := a.formItem(); ok {
+			acts = append(acts, a.itemActs(verb, item)...)
+		}
+		if a.view().part().Danger == status.Cancel {
+			acts = append(acts, a.cancelAct(r))
+		}
+		if server := cmp.Or(r.Server, a.view().server); server != "" {
+			acts = append(acts, a.serverActs(server)...)
+		}
+	}
+	acts = append(acts,
+		rowAct{label: "reload the configuration", command: "POST /actions/reload {}", do: func() { a.perform(status.Action{Verb: status.Reload}) }},
+		rowAct{label: "drain and stop the gateway", command: "goblin-actor drain", word: "drain", do: func() { a.perform(status.Action{Verb: status.Drain}) }})
+	for i := range acts {
+		if a.readOnly && acts[i].do != nil {
+			acts[i].why = "this console is read-only"
+		}
+	}
+	return acts
+}
+
+func (a *App) itemActs(verb form.Verb, item status.Item) []rowAct {
+	label := map[form.Verb]string{form.Call: "call the tool", form.Prompt: "get the prompt", form.Read: "read the resource"}[verb]
+	name := form.Quote(item.Public)
+	return []rowAct{
+		{label: label, command: "goblin-actor " + string(verb) + " " + name, do: func() { a.openForm(nil) }},
+		{label: "describe it", command: "goblin-actor describe " + name, why: "press d here, or run it in a shell"},
+	}
+}
+
+func (a *App) cancelAct(r *Row) rowAct {
+	act := rowAct{label: "cancel the call", command: `POST /actions/cancel {"call": ` + string(form.Quoted(r.Call)) + "}",
+		do: func() { a.danger(nil) }}
+	if r.Call == "" {
+		act.command, act.why = "POST /actions/cancel", "this call has ended"
+	}
+	return act
+}
+
+func (a *App) serverActs(server string) []rowAct {
+	name := form.Quote(server)
+	const shell = "run it in a shell"
+	return []rowAct{
+		{label: "restart the server", command: restartCommand(server), do: func() {
+			a.ask(fmt.Sprintf("restart server %s? %sy/n", plain(server), a.runningAt(server)), func() {
+				a.perform(status.Action{Verb: status.Restart, Server: server})
+			})
+		}},
+		{label: "find what is wrong", command: "goblin-actor doctor " + name, why: shell},
+		{label: "log in", command: "goblin-actor login " + name, why: shell + ": it shows the address to open in a browser"},
+		{label: "log out", command: "goblin-actor logout " + name, why: shell},
+		{label: "follow its log", command: "goblin-actor logs " + name + " --follow", why: "press l here, or " + shell},
+	}
+}
+
+func restartCommand(server string) string { return "goblin-actor restart " + form.Quote(server) }
+
+// commandOf returns the command line of an action, or "" if there is no such command.
+func commandOf(act status.Action) string {
+	switch act.Verb {
+	case status.Restart:
+		return restartCommand(act.Server)
+	case status.Drain:
+		return "goblin-actor drain"
+	}
+	return ""
+}
+
+// actsKey handles a key in the list of actions.
+func (a *App) actsKey(e *tcell.EventKey) {
+	act := &a.acts[a.actAt]
+	switch {
+	case a.word != "" || act.word != "" && e.Key() == tcell.KeyRune && e.Rune() == rune(act.word[0]):
+		a.wordKey(e, act)
+	case e.Key() == tcell.KeyDown, e.Key() == tcell.KeyUp, char('j')(e), char('k')(e):
+		a.actAt = (a.actAt + direction(e) + len(a.acts)) % len(a.acts)
+	case char('c')(e):
+		a.mode = modeBrowse
+		a.copyText(plain(act.command))
+	case e.Key() == tcell.KeyEnter:
+		a.choose(act)
+	default:
+		a.mode = modeBrowse
+	}
+}
+
+// choose performs an action, or says why that is impossible.
+func (a *App) choose(act *rowAct) {
+	switch {
+	case act.why != "":
+		a.notify(act.label+": "+act.why, Warn)
+	case act.word != "":
+		a.notify("type "+act.word+" and enter to confirm", Warn)
+	default:
+		a.mode = modeBrowse
+		act.do()
+	}
+}
+
+// wordKey handles a key of the word that confirms an action.
+func (a *App) wordKey(e *tcell.EventKey, act *rowAct) {
+	switch {
+	case act.why != "":
+		a.notify(act.label+": "+act.why, Warn)
+	case e.Key() == tcell.KeyEnter && a.word == act.word:
+		a.mode, a.word = modeBrowse, ""
+		act.do()
+	case e.Key() == tcell.KeyRune && len(a.word) < len(act.word):
+		a.word += string(e.Rune())
+	default:
+		a.mode, a.word = modeBrowse, ""
+		a.notify("canceled", Plain)
+	}
+}
+
+// drawActs lists the actions, each with its command line.
+func (a *App) drawActs(screen tcell.Screen, r rect) {
+	p := a.colors()
+	title := "actions"
+	if row := a.view().table.row(); row != nil {
+		title += " of " + plain(row.ID)
+	}
+	a.rule(screen, r.x, r.y, r.w, title, "enter do  c copy command  esc leave")
+	label := 0
+	for _, act := range a.acts {
+		label = max(label, width(act.label))
+	}
+	y := r.y + 1
+	for i, act := range a.acts {
+		if y >= r.y+r.h {
+			break
+		}
+		mark, style := "  ", p.Health[Plain]
+		if act.why != "" {
+			style = p.Health[Quiet]
+		}
+		if i == a.actAt {
+			mark, style = "▌ ", p.selected(Plain)
+		}
+		n := put(screen, r.x, y, r.w, mark+act.label, style, nil, style)
+		if x := r.x + max(n, label+2) + 2; x < r.x+r.w {
+			text := "= " + plain(act.command)
+			if i == a.actAt && a.word != "" {
+				text += "  confirm: " + plain(a.word) + "_"
+			}
+			n := put(screen, x, y, r.x+r.w-x, text, p.Key, nil, p.Key)
+			if x += n + 2; act.why != "" && x < r.x+r.w {
+				put(screen, x, y, r.x+r.w-x, act.why, p.Hint, nil, p.Hint)
+			}
+		}
+		y++
+	}
+}

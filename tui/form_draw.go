@@ -1,0 +1,127 @@
+package tui
+
+import (
+	"github.com/gdamore/tcell/v2"
+)
+
+const formHint = "ctrl-r run  tab next  ctrl-d cancel  pgdn answer  esc leave"
+
+// drawForm draws the form, its command line, and the answer below.
+func (a *App) drawForm(screen tcell.Screen, r rect) {
+	f, p := a.form, a.colors()
+	title := map[bool]string{true: "fill in ", false: string(f.verb) + " "}[f.template] + plain(f.item.Public)
+	note := ""
+	if f.item.ReadOnly {
+		note = "read-only"
+	}
+	a.rule(screen, r.x, r.y, r.w, title, note)
+	y, end := r.y+1, r.y+r.h
+	text := func(s string, style tcell.Style, most int) {
+		for i, line := range wrap(s, max(1, r.w-2)) {
+			if y < end && i < most {
+				put(screen, r.x, y, r.w, "  "+line, style, nil, style)
+				y++
+			}
+		}
+	}
+	text(plain(f.item.Description), p.Hint, 2)
+	y += a.drawFields(screen, rect{r.x, y, r.w, max(1, (end-y)/2)})
+	if u, err := f.current(); err == nil {
+		if line := u.CommandLine(); line != "" {
+			text("= "+line, p.Key, 4)
+		}
+	}
+	switch {
+	case f.asking != "":
+		text(f.asking, p.Health[Bad], 4)
+	case f.note != "":
+		text(plain(f.note), p.Health[Warn], 2)
+	}
+	if f.use == nil || y >= end {
+		return
+	}
+	state, h := f.use.state(a.now())
+	a.rule(screen, r.x, y, r.w, "answer", "")
+	put(screen, r.x+9, y, max(0, r.w-9), " "+state+" ", p.Health[h], nil, p.Health[h])
+	a.drawAnswer(screen, rect{r.x, y + 1, r.w, end - y - 1})
+}
+
+// drawAnswer draws the visible part of the answer.
+func (a *App) drawAnswer(screen tcell.Screen, r rect) {
+	f, p := a.form, a.colors()
+	if f.use.ended.IsZero() || r.h < 1 {
+		return
+	}
+	var all []string
+	for _, line := range lines(f.use.text()) {
+		all = append(all, wrap(line, max(1, r.w-2))...)
+		if len(all) > maxPanel {
+			break
+		}
+	}
+	f.top = max(0, min(f.top, len(all)-r.h))
+	for i := 0; i < r.h && f.top+i < len(all); i++ {
+		put(screen, r.x, r.y+i, r.w, "  "+all[f.top+i], p.Health[Plain], nil, p.Match)
+	}
+}
+
+// drawFields draws a row for each field and returns how many rows that took.
+func (a *App) drawFields(screen tcell.Screen, r rect) int {
+	f, p := a.form, a.colors()
+	label := 0
+	for i := range f.inputs.All {
+		label = max(label, min(24, width(plain(f.inputs.All[i].Name))))
+	}
+	field := max(8, (r.w-label-6)/2)
+	first := max(0, f.at-r.h+1)
+	n := 0
+	for i := first; i < len(f.inputs.All) && n < r.h; i++ {
+		one := &f.inputs.All[i]
+		y := r.y + n
+		n++
+		name, style := plain(one.Name), p.Head
+		if i == f.at {
+			style = p.Key
+		}
+		put(screen, r.x+2, y, label, name, style, nil, style)
+		if one.Required {
+			put(screen, r.x+3+label, y, 1, "*", p.Key, nil, p.Key)
+		}
+		x := r.x + label + 5
+		if i == f.at {
+			f.input.SetRect(x, y, min(field, max(1, r.w-x)), 1)
+			f.input.Draw(screen)
+		} else {
+			put(screen, x, y, min(field, max(0, r.w-x)), plain(f.texts[i]), p.Health[Plain], nil, p.Match)
+		}
+		if x += field + 1; x < r.x+r.w {
+			about, h := f.about(i)
+			put(screen, x, y, r.x+r.w-x, about, p.Health[h], nil, p.Match)
+		}
+	}
+	return n
+}
+
+// about returns the text beside a field: its fault, otherwise what it accepts.
+func (f *itemForm) about(i int) (string, Health) {
+	one := &f.inputs.All[i]
+	if f.texts[i] != "" {
+		if err := f.inputs.Fault(i, f.texts[i]); err != nil {
+			return "✗ " + plain(err.Error()), Bad
+		}
+	}
+	text := one.Kind
+	if one.Default != "" {
+		text += ", default " + one.Default
+	}
+	if one.JSON && f.texts[i] == "" {
+		text += "; enter: JSON"
+	}
+	if one.Description != "" {
+		if text != "" {
+			text += "; "
+		}
+		text += one.Description
+	}
+	return plain(text), Quiet
+}

@@ -1,0 +1,158 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// user is a Source that performs uses.
+type user struct {
+	fixed
+	used   chan status.Use
+	answer func(context.Context, func(status.UseProgress)) (status.UseResult, error)
+}
+
+// Use implements status.Source.
+func (u *user) Use(ctx context.Context, use status.Use, progress func(status.UseProgress)) (status.UseResult, error) {
+	u.used <- use
+	return u.answer(ctx, progress)
+}
+
+// formConsole shows a tool with the given definition and opens its form.
+func formConsole(t *testing.T, definition string, readOnly bool) (*testConsole, *user) {
+	t.Helper()
+	s := newTestConsole(t, 120, 40, Options{})
+	u := &user{used: make(chan status.Use, 1), answer: func(context.Context, func(status.UseProgress)) (status.UseResult, error) {
+		return status.UseResult{Result: json.RawMessage(`{"content":[{"type":"text","text":"buy milk` + "\\u001b" + `"}]}`)}, nil
+	}}
+	s.app.source = u
+	p := *samplePicture()
+	p.Items = &status.Items{Version: 99, Tools: []status.Item{{Server: "files", Public: "files_read_file", ReadOnly: readOnly, Raw: definition}},
+		Templates: []status.Item{{Server: "files", Public: "file:///{path}"}}}
+	s.app.take(&p)
+	s.press("2r")
+	return s, u
+}
+
+// happen runs what a goroutine has left for the screen.
+func (s *testConsole) happen() {
+	s.t.Helper()
+	select {
+	case do := <-s.app.later:
+		do()
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("nothing happened")
+	}
+}
+
+const readFile = `{"name":"files_read_file","inputSchema":{"type":"object","required":["path"],"properties":{
+	"path":{"type":"string"},"head":{"type":"integer","minimum":1},"opts":{"type":"object"}}}}`
+
+// A form shows faults as one types and its command line, and sends typed arguments.
+func TestForm(t *testing.T) {
+	s, u := formConsole(t, readFile, true)
+	s.has("call files_read_file")
+	s.has("read-only")
+	s.press("/n/todo.md<tab>twenty")
+	s.has("✗ want integer")
+	s.press("<ctrl-r>")
+	s.has("not sent: head: want integer")
+	s.press("<backspace><backspace><backspace><backspace><backspace><backspace>7")
+	s.has("= goblin-actor call files_read_file head=7 path=/n/todo.md")
+	s.press("<enter><enter>")
+	s.has("head=7 'opts={}' path=/n/todo.md")
+	s.press("<ctrl-r>")
+	if got := <-u.used; got.Tool != "files_read_file" || string(got.Arguments) != `{"head":7,"opts":{},"path":"/n/todo.md"}` {
+		t.Errorf("sent %s %s", got.Tool, got.Arguments)
+	}
+	s.happen()
+	s.has("ok  ")
+	s.has(`buy milk\x1b`)
+	s.press("<esc>")
+	s.has("› tools")
+}
+
+// A tool that may change something is called only after confirmation.
+func TestFormAsks(t *testing.T) {
+	s, u := formConsole(t, readFile, false)
+	s.press("a<ctrl-r>")
+	s.has(`files_read_file may change something; call it with {"path":"a"}? y/n`)
+	s.press("n")
+	s.has("canceled")
+	if len(u.used) > 0 {
+		t.Error("the call was sent")
+	}
+	s.press("<ctrl-r>y")
+	<-u.used
+	s.happen()
+	s.has("buy milk")
+}
+
+// Progress is shown, and ctrl-d cancels the call.
+func TestFormIsCanceled(t *testing.T) {
+	s, u := formConsole(t, `{"name":"files_read_file"}`, true)
+	u.answer = func(ctx context.Context, progress func(status.UseProgress)) (status.UseResult, error) {
+		progress(status.UseProgress{Done: 2, Total: 5, Message: "half"})
+		<-ctx.Done()
+		return status.UseResult{}, ctx.Err()
+	}
+	s.press("<ctrl-r>")
+	<-u.used
+	s.happen()
+	s.has("40%")
+	s.press("<ctrl-r>")
+	s.has("the previous call has not ended")
+	s.press("<ctrl-d>")
+	s.happen()
+	s.has("canceled; the server may have executed")
+}
+
+// A template is filled in and read.
+func TestFormOfATemplate(t *testing.T) {
+	s, u := formConsole(t, readFile, true)
+	s.press("<esc>:templates<enter>ra b")
+	s.has("= goblin-actor read file:///a%20b")
+	s.press("<ctrl-r>")
+	if got := <-u.used; got.URI != "file:///a%20b" {
+		t.Errorf("read %s", got.URI)
+	}
+	s.happen()
+}
+
+// x lists the actions of a row with their command lines, and asks before dangerous ones.
+func TestActs(t *testing.T) {
+	s := newTestConsole(t, 120, 40, Options{})
+	acted := make(chan status.Action, 1)
+	s.app.source = &fixed{acted: acted}
+	var copied string
+	s.app.clipboard = func(text string) error { copied = text; return nil }
+	s.press("1x")
+	s.has("▌ restart the server")
+	s.has("= goblin-actor restart issues")
+	s.has("= goblin-actor login issues  run it in a shell")
+	s.press("c")
+	if copied != "goblin-actor restart issues" {
+		t.Errorf("copied %q", copied)
+	}
+	s.press("x<enter>")
+	s.has("restart server issues?")
+	s.press("y")
+	if got := <-acted; got != (status.Action{Verb: status.Restart, Server: "issues"}) {
+		t.Errorf("action %+v", got)
+	}
+	s.press("x<up>dra")
+	s.has("confirm: dra_")
+	s.press("<enter>")
+	s.has("canceled")
+	s.press("x<up>drain<enter>")
+	if got := <-acted; got.Verb != status.Drain {
+		t.Errorf("action %+v", got)
+	}
+	s.app.readOnly = true
+	s.press("x<enter>")
+	s.has("restart the server: this console is read-only")
+}
