@@ -66,7 +66,7 @@ const (
 	eventStream   = "text/event-stream"
 	eventProgress = "progress" // a status.UseProgress
 	eventAnswer   = "answer"   // a status.UseResult; the last event
-	eventFault    = "fault"    // a text: why there is no answer; the last event
+	eventNoAnswer = "fault"    // a text: why there is no answer; the last event
 )
 
 // streamUse performs a Use for display. It sends its progress and its answer as events, without known secrets.
@@ -86,7 +86,7 @@ func streamUse(w http.ResponseWriter, r *http.Request, src status.Source, u stat
 	}
 	answer, err := src.Use(ctx, u, func(p status.UseProgress) { send(eventProgress, p) })
 	if err != nil {
-		send(eventFault, err.Error())
+		send(eventNoAnswer, err.Error())
 		return
 	}
 	send(eventAnswer, answer)

@@ -73,7 +73,7 @@ func readUse(body io.Reader, progress func(status.UseProgress)) (answer status.U
 			}
 		case event == eventAnswer:
 			return answer, decode.JSON([]byte(value), "the answer", &answer)
-		case event == eventFault:
+		case event == eventNoAnswer:
 			var text string
 			if err := decode.JSON([]byte(value), "the error", &text); err != nil {
 				return answer, err
