@@ -9,9 +9,6 @@ import (
 	"goblin-actor/protocol"
 )
 
-// itemKinds are the names of the kinds of items in the status.
-var itemKinds = [protocol.ItemKinds]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "template"}
-
 // Series returns what happened in the recent past: see status.Source.
 func (g *Gateway) Series(ctx context.Context, after int64) ([]status.Series, error) {
 	reply := make(chan []status.Series, 1)
@@ -33,15 +30,14 @@ func (g *Gateway) Item(ctx context.Context, kind, public string) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	if s != nil {
-		for i, name := range itemKinds {
-			if kind != "" && kind != name {
-				continue
-			}
-			for _, e := range s.Whole().Entries(protocol.ItemKind(i)) {
-				if e.Public == public {
-					return e.Raw(), nil
-				}
+	wanted, known := status.KindOfItem(kind)
+	for i := range protocol.ItemKind(protocol.ItemKinds) {
+		if s == nil || kind != "" && (!known || i != wanted) {
+			continue
+		}
+		for _, e := range s.Whole().Entries(i) {
+			if e.Public == public {
+				return e.Raw(), nil
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/toolschema"
 )
@@ -56,6 +57,18 @@ type Entry struct {
 	judged           atomic.Pointer[judged]
 	onlyStateDiffers bool // only its server's State differs from the previous snapshot
 	texts            atomic.Pointer[texts]
+	usage            atomic.Pointer[status.ItemCounters] // nil until the first call is counted
+}
+
+// Usage returns the counters of the item's calls among those of its server. All snapshots that have the item return the same
+// counters.
+func (e *Entry) Usage(server *status.ServerMetrics) *status.ItemCounters {
+	if c := e.usage.Load(); c != nil {
+		return c
+	}
+	c := server.Item(e.Kind, e.Original, e.Public)
+	e.usage.Store(c)
+	return c
 }
 
 // texts holds what clients receive of an entry. It is created on first use, since a client reads at most a few pages of

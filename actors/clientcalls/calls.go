@@ -21,6 +21,7 @@ type Held struct {
 	call.Call
 	View     *catalog.View   // the view in which the item was found; the result's public names are made from it
 	Upstream *catalog.Server // the server whose pool executes the call
+	Entry    *catalog.Entry  // the item; nil = it is not listed, or the call uses none
 	record   *audit.Record   // for the audit log; nil = none is wanted
 	who      string          // name of the principal; "" = not authenticated
 	version  string          // protocol version of the client

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -13,13 +14,17 @@ import (
 // CallOutcome counts how a call ended.
 type CallOutcome struct {
 	Server   string
-	ended    status.Ended // its Session is set by Count
+	ended    status.Ended // its Session and Counters are set by Count
 	mimeType string       // of a result of resources/read
+	entry    *catalog.Entry
 }
 
 // Count adds the outcome to its server's metrics. session is the name of the call's holder.
 func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 	c.ended.Session = session
+	if _, counts := status.CountsItem(c.ended.Method); counts && c.entry != nil {
+		c.ended.Counters = c.entry.Usage(m)
+	}
 	m.Ended(c.ended)
 	if c.ended.Method == protocol.MethodResourcesRead {
 		m.Read(c.mimeType, c.ended.Outcome == status.OutcomeOK)
@@ -39,17 +44,17 @@ func endedAs(now time.Time, h *Held, outcome status.Outcome) status.Ended {
 func countFailed(now time.Time, c *Held, fault *protocol.Fault) kernel.Effect {
 	ended := endedAs(now, c, outcomeOf(fault))
 	ended.Failure = failureOf(fault)
-	return kernel.Act(CallOutcome{Server: c.Server, ended: ended})
+	return kernel.Act(CallOutcome{Server: c.Server, ended: ended, entry: c.Entry})
 }
 
 // countCanceled counts a call that its client has canceled.
 func countCanceled(now time.Time, c *Held) kernel.Effect {
-	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, status.OutcomeCancelled)})
+	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, status.OutcomeCancelled), entry: c.Entry})
 }
 
 // countAnswered counts a call that ended with its server's answer.
 func countAnswered(now time.Time, of *Held, frame *protocol.Frame) kernel.Effect {
-	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
+	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError), entry: of.Entry}
 	c.ended.Out = int64(len(frame.Raw))
 	if frame.Kind == protocol.KindError {
 		c.ended.Code, _ = protocol.ErrorNumber(frame)

@@ -71,7 +71,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, 
 		return s.refuseCall(x, fault, out)
 	}
 	seq := s.calls.Next()
-	h := &heldCall{x: x, Held: clientcalls.Held{View: s.catalog.view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)}}
+	h := &heldCall{x: x, Held: clientcalls.Held{View: s.catalog.view, Upstream: t.Server, Entry: t.Entry, Call: t.Call(seq, x, now, s.limits.ParkedCall)}}
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
 	s.noteTenant(r.Tenant, r.Server, t.Server.Pool)

@@ -180,7 +180,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	}
 	seq := message.SeqInLane(message.LaneOf(caller.ClientKey), s.calls.Next()) // messages about the call wait in its client's mailbox lane
 	v := &heldCall{
-		Held:      clientcalls.Held{View: view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
+		Held:      clientcalls.Held{View: view, Upstream: t.Server, Entry: t.Entry, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
 		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, askedURLs: places,
 	}
 	v.Client = s.memo.clientName(caller.ClientInfo)

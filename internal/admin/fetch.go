@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
@@ -15,10 +16,15 @@ const maxStatusBytes = 64 << 20
 
 // Fetch returns the Snapshot of the gateway with the admin socket at path. It blocks until the gateway answers or ctx ends.
 func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
+	return FetchRecent(ctx, path, 0)
+}
+
+// FetchRecent is like Fetch, but the Snapshot includes what happened in the last seconds.
+func FetchRecent(ctx context.Context, path string, seconds int) (*status.Snapshot, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/statusz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/statusz?seconds="+strconv.Itoa(seconds), nil)
 	if err != nil {
 		return nil, err
 	}

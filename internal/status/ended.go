@@ -31,8 +31,9 @@ type Ended struct {
 	Code    int      // JSON-RPC error code of the server's answer; 0 = a result, or no answer
 	Failure *Failure // nil = a result
 
-	Trace *trace.Request  // nil = the request is not sampled
-	Usage *identity.Usage // counts of the client's principal; nil = those of local
+	Trace    *trace.Request  // nil = the request is not sampled
+	Usage    *identity.Usage // counts of the client's principal; nil = those of local
+	Counters *ItemCounters   // of the item; nil = the item is not counted separately
 }
 
 // Route names a connection to a server. It is immutable, and the calls of the connection share it.

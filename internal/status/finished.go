@@ -94,6 +94,7 @@ func (r *callRing) next(most int) *kept {
 func (s *ServerMetrics) Ended(e Ended) {
 	s.Call(e.Method, e.Outcome, e.Took.Seconds())
 	s.all.operations.callEnded(s.name, &s.near[bounded(e.Method)], &e)
+	s.countItem(&e)
 	if s.all.observer != nil {
 		s.all.observer.CallEnded(s.name, e)
 	}

@@ -36,6 +36,7 @@ type Metrics struct {
 	bytes         [sides][directions]atomic.Uint64
 	ended         atomic.Uint64 // number of the last finished call
 	refused       finished      // requests that no server got
+	toolLabels    atomic.Int64  // labelled tools of all servers
 	deniedLines   deniedLines
 	denials       denialTable
 	local         identity.Usage // of clients that are not authenticated
@@ -161,6 +162,7 @@ func (m *Metrics) writeTo(p *page) {
 	writeCalls(p, servers)
 	writeQueueWaits(p, servers)
 	writeReads(p, servers)
+	writeTools(p, servers)
 	writeDenied(p, servers)
 	m.writeNotifications(p)
 	m.writeBytes(p, servers)

@@ -32,6 +32,8 @@ var families = []Family{
 	{"goblin_parked_calls", gauge, nil, "Calls that wait for a client to answer a server request."},
 	{"goblin_resource_reads_total", counter, labels("server", "mime_type", "status"), "Finished resources/read calls, by server, MIME type and status (success or failure)."},
 	{"mcpResourceReadsTotal", counter, labels("serverId", "mimeType", "status"), "The same numbers as goblin_resource_reads_total, under the name that a requirement prescribes."},
+	{"goblin_tool_calls_total", counter, labels("server", "tool", "outcome"), "Finished tools/call calls, by server, the server's name of the tool and outcome (ok, failed or refused); _OTHER = tools without a label of their own."},
+	{"goblin_tool_seconds_total", counter, labels("server", "tool"), "Seconds from the arrival of calls of a tool to their answers, in total."},
 	{"goblin_policy_denied_total", counter, labels("server", "kind", "mode"), "Requests that no role permits, by mode of the policy: denied (enforce) or only reported (report)."},
 
 	{"mcp_server_operation_duration_seconds", histo, labels("mcp_method_name", "gen_ai_operation_name", "error_type", "rpc_response_status_code", "mcp_protocol_version", "network_transport", "network_protocol_name"),

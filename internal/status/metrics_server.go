@@ -49,6 +49,10 @@ type ServerMetrics struct {
 	mu    sync.RWMutex
 	reads map[readKey]*atomic.Uint64
 	types map[string]bool // MIME types with their own label
+
+	items      map[itemKey]*ItemCounters
+	toolLabels int                              // labelled tools
+	rest       [protocol.ItemKinds]ItemCounters // not guarded by mu
 }
 
 // methodCounts counts the calls of one method.

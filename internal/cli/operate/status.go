@@ -28,7 +28,7 @@ func NewStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the status of a running gateway",
-		Long: `Show the servers of a running gateway, what they offer, and current activity. The exit code is 0 if the gateway answers.
+		Long: `Show the servers of a running gateway, what they offer, current activity, and the rates of the last minute. The exit code is 0 if the gateway answers.
 
 The command uses the gateway's admin socket. --connect takes the gateway's port, a loopback address or the path of the socket.`,
 		Args: command.Args(0, 0, ""),
@@ -55,7 +55,7 @@ The command uses the gateway's admin socket. --connect takes the gateway's port,
 func showStatus(ctx context.Context, w io.Writer, path string, out output.Format) error {
 	ctx, stop := context.WithTimeout(ctx, target.RequestTimeout)
 	defer stop()
-	snapshot, err := admin.Fetch(ctx, path)
+	snapshot, err := admin.FetchRecent(ctx, path, int(ratesWindow/time.Second))
 	if err != nil {
 		if errors.Is(context.Cause(ctx), error(command.ErrInterrupted)) {
 			return command.ErrInterruptedQuietly
@@ -73,7 +73,7 @@ func printAs(w io.Writer, snapshot *status.Snapshot, out output.Format) error {
 	case lines:
 		return printLines(w, sentences(&status.Snapshot{}, snapshot))
 	}
-	raw, err := json.Marshal(snapshot)
+	raw, err := json.Marshal(report(snapshot))
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 			paragraph(&b, "    ", terminal.OneLine(line, 0), terminal.Plain)
 		}
 	}
+	printRates(&b, ratesOf(s), p)
 	if len(s.Servers) == 0 {
 		b.WriteString("no servers\n")
 	} else {
