@@ -70,6 +70,8 @@ func (w *world) checkMetrics() {
 		}
 		w.checkToolCounters(m, s)
 	}
+	w.checkUsage(m)
+	w.checkSeconds()
 	w.checkRequestCounter(m, "completion/complete")
 	w.checkRequestCounter(m, "resources/read")
 	legacy := len(w.readyClients(func(c *client) bool { return !c.modern }))

@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// checkUsage compares the calls of each server's items with its counters of methods. No call may be in progress.
+func (w *world) checkUsage(m samples) {
+	calls := map[string]int{}
+	for _, u := range w.gateway.Metrics().Usage() {
+		kind := u.Kind
+		if kind == "template" {
+			kind = "resource"
+		}
+		calls[u.Server+" "+kind] += int(u.Calls)
+	}
+	for _, s := range w.servers {
+		for kind, method := range map[string]string{"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"} {
+			want := m.sum("goblin_calls_total", fmt.Sprintf("server=%q", s.name), fmt.Sprintf("method=%q", method))
+			if got := calls[s.name+" "+kind]; got != want {
+				w.violated("/itemz has %d calls of %ss of %s, /metrics has %d", got, kind, s.name, want)
+			}
+		}
+	}
+}
+
+// series returns the gateway's recent past.
+func (w *world) series() (all []status.Series) {
+	done := false
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		all, _ = w.gateway.Series(ctx, 0)
+		done = true
+		w.scheduler.wake()
+	}()
+	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return done })
+	synctest.Wait()
+	return all
+}
+
+// checkSeconds compares the seconds and minutes of the gateway with its counters. Calls of the current second are not recorded yet.
+func (w *world) checkSeconds() {
+	all := w.series()
+	if len(all) == 0 {
+		w.violated("/secondz is empty")
+		return
+	}
+	gateway := all[0]
+	for _, f := range w.gateway.Metrics().Finished("", 0) {
+		if f.Server != "" && f.Began.Add(time.Duration(f.Seconds*1e9)).Unix() >= gateway.Until {
+			return
+		}
+	}
+	if gateway.Until-gateway.Since > (status.MaxMinutes-2)*60 {
+		return // the first minutes are no longer stored
+	}
+	var got status.Totals
+	from := (gateway.Until - status.MaxSeconds + 60) / 60 * 60 // minutes are complete before, and seconds are stored since
+	for i := range gateway.Minutes {
+		if gateway.Minutes[i].Start < from {
+			got.Add(&gateway.Minutes[i])
+		}
+	}
+	for i := range gateway.Seconds {
+		if gateway.Seconds[i].Start >= from {
+			got.Add(&gateway.Seconds[i])
+		}
+	}
+	var want status.Totals
+	for _, s := range w.gateway.Metrics().Sample(nil) {
+		want.Calls, want.Errors = want.Calls+s.Calls, want.Errors+s.Errors
+		for i, n := range s.Buckets {
+			want.Buckets[i] += n
+		}
+	}
+	if got.Calls != want.Calls || got.Errors != want.Errors || got.Buckets != want.Buckets {
+		w.violated("/secondz has %d calls and %d errors, /metrics has %d and %d", got.Calls, got.Errors, want.Calls, want.Errors)
+	}
+	w.count("comparison of seconds with counters")
+}
