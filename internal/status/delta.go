@@ -50,7 +50,7 @@ func (s *Server) RowID() string { return s.Name }
 
 // RowID identifies the connection among the rows of a Snapshot.
 func (b *Backend) RowID() string {
-	return b.Server + "/" + strconv.Itoa(b.Replica) + "." + strconv.FormatUint(b.Incarnation, 10)
+	return b.Server + "/" + cmp.Or(b.Name, strconv.Itoa(b.Replica)+"."+strconv.FormatUint(b.Incarnation, 10))
 }
 
 // RowID identifies the session among the rows of a Snapshot. Two sessions have the same one if their ids begin alike.
@@ -68,7 +68,7 @@ func (a *Actor) RowID() string { return a.Name }
 // Orders of the rows of a Snapshot. Rows that compare equal have equal ids.
 func orderServers(a, b *Server) int { return cmp.Compare(a.Name, b.Name) }
 func orderBackends(a, b *Backend) int {
-	return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica), cmp.Compare(a.Incarnation, b.Incarnation))
+	return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica), cmp.Compare(a.Incarnation, b.Incarnation), cmp.Compare(a.Name, b.Name))
 }
 func orderSessions(a, b *Session) int {
 	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))

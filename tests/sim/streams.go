@@ -147,7 +147,7 @@ func comparable(s *status.Snapshot) string {
 		return "nothing"
 	}
 	c := *s
-	c.Now, c.Actors = time.Time{}, nil
+	c.Now, c.Actors, c.Process = time.Time{}, nil, nil
 	c.Servers = append([]status.Server(nil), s.Servers...)
 	for i := range c.Servers {
 		c.Servers[i].TimedOut = 0
