@@ -118,7 +118,7 @@ func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 		return out
 	}
 	for _, e := range out[first:] {
-		if counted, ok := e.Act.(CallOutcome); ok {
+		if counted, ok := e.Act.(*CallOutcome); ok {
 			r.Outcome, r.Took = counted.ended.Outcome.String(), counted.ended.Took
 			r.Time = counted.ended.Began.Add(r.Took)
 		}

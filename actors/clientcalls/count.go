@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// CallOutcome counts how a call ended.
+// CallOutcome counts how a call ended. As an effect it is a pointer, because it is large.
 type CallOutcome struct {
 	Server   string
 	ended    status.Ended // its Session and Counters are set by Count
@@ -20,7 +20,7 @@ type CallOutcome struct {
 }
 
 // Count adds the outcome to its server's metrics. session is the name of the call's holder.
-func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
+func (c *CallOutcome) Count(m *status.ServerMetrics, session string) {
 	c.ended.Session = session
 	if _, counts := status.CountsItem(c.ended.Method); counts && c.entry != nil {
 		c.ended.Counters = c.entry.Usage(m)
@@ -32,29 +32,29 @@ func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 }
 
 // endedAs describes a call that ends at now.
-func endedAs(now time.Time, h *Held, outcome status.Outcome) status.Ended {
-	return status.Ended{
+func endedAs(now time.Time, h *Held, outcome status.Outcome) *CallOutcome {
+	return &CallOutcome{Server: h.Server, entry: h.Entry, ended: status.Ended{
 		Client: h.Client, Who: h.who, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began),
 		Sent: h.Sent, Taken: status.MomentOf(h.Began, h.Taken), Asked: status.MomentOf(h.Began, h.Asked), Answered: status.MomentOf(h.Began, h.Answered),
 		In: int64(h.in), Route: h.route, Version: h.version, Trace: h.trace, Usage: h.usage,
-	}
+	}}
 }
 
 // countFailed counts a call that ended with a gateway error.
 func countFailed(now time.Time, c *Held, fault *protocol.Fault) kernel.Effect {
-	ended := endedAs(now, c, outcomeOf(fault))
-	ended.Failure = failureOf(fault)
-	return kernel.Act(CallOutcome{Server: c.Server, ended: ended, entry: c.Entry})
+	o := endedAs(now, c, outcomeOf(fault))
+	o.ended.Failure = failureOf(fault)
+	return kernel.Act(o)
 }
 
 // countCanceled counts a call that its client has canceled.
 func countCanceled(now time.Time, c *Held) kernel.Effect {
-	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, status.OutcomeCancelled), entry: c.Entry})
+	return kernel.Act(endedAs(now, c, status.OutcomeCancelled))
 }
 
 // countAnswered counts a call that ended with its server's answer.
 func countAnswered(now time.Time, of *Held, frame *protocol.Frame) kernel.Effect {
-	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError), entry: of.Entry}
+	c := endedAs(now, of, status.OutcomeError)
 	c.ended.Out = int64(len(frame.Raw))
 	if frame.Kind == protocol.KindError {
 		c.ended.Code, _ = protocol.ErrorNumber(frame)

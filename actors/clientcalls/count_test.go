@@ -40,7 +40,7 @@ func TestAnswersAreCountedByOutcome(t *testing.T) {
 			}
 			var h Held
 			h.Method, h.Server, h.Client, h.Item, h.Public = c.method, "files", "editor 1", "read", "files_read"
-			got := countAnswered(h.Began, &h, &f).Act.(CallOutcome)
+			got := countAnswered(h.Began, &h, &f).Act.(*CallOutcome)
 			failed := status.Failure{}
 			if got.ended.Failure != nil {
 				failed, got.ended.Failure = *got.ended.Failure, nil
@@ -48,7 +48,7 @@ func TestAnswersAreCountedByOutcome(t *testing.T) {
 			if want := map[bool]status.Failure{true: {Code: "-32002", Text: "no"}}[c.code != 0]; failed != want {
 				t.Errorf("failure of %s: got %+v, want %+v", c.frame, failed, want)
 			}
-			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome, Code: c.code, Out: int64(len(f.Raw))}, c.mime, nil}); got != want {
+			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome, Code: c.code, Out: int64(len(f.Raw))}, c.mime, nil}); *got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
 		})

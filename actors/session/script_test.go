@@ -392,7 +392,7 @@ func (r *script) countedFirst(msg any, effects []kernel.Effect) {
 		return // it may end several calls
 	}
 	answer := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(reply.Answer); return is })
-	count := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(clientcalls.CallOutcome); return is })
+	count := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(*clientcalls.CallOutcome); return is })
 	if answer >= 0 && count > answer {
 		r.t.Errorf("the answer is sent before the call is counted: %+v", effects)
 	}

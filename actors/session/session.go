@@ -126,7 +126,7 @@ func (s *session) Act(self kernel.Self, act any) {
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
 	case admission.Denied:
 		a.Count(s.Metrics, s.Log)
-	case clientcalls.CallOutcome:
+	case *clientcalls.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
 	case clientcalls.CallRefused:
 		a.Store(s.Metrics, shortID(s.ID))

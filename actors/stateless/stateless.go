@@ -96,7 +96,7 @@ func (d *stateless) Act(self kernel.Self, act any) {
 		a.Count(d.Metrics, d.Log)
 	case clientcalls.CallRefused:
 		a.Store(d.Metrics, "desk")
-	case clientcalls.CallOutcome:
+	case *clientcalls.CallOutcome:
 		m := d.meters[a.Server]
 		if m == nil {
 			m = d.Metrics.Server(a.Server)
