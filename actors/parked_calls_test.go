@@ -66,9 +66,8 @@ func TestTenThousandParkedCalls(t *testing.T) {
 func TestAbandonedParkedCallIsEvicted(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := serverAsking(elicit)
-		sessions := runtime.GOMAXPROCS(0) // a client on stdio uses one of them, in which two of its calls may be parked
 		h := startStdio(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
-			c.Limits.ParkedPerClient = 2 * sessions
+			c.Limits.ParkedPerClient = 2
 			c.Servers[0].MaxConcurrent = 0
 		})
 		defer h.close()
