@@ -2,7 +2,7 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
+	"strings"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -19,6 +19,7 @@ type acting struct {
 	readOnly bool        // the gateway refuses every action of this console
 	form     *itemForm   // nil = no form is open
 	acts     []rowAct    // the actions that are listed
+	actsOf   string      // " of " and the row they belong to; "" = no row
 	actAt    int         // index of the selected action
 	word     string      // what the user has typed to confirm an action
 }
@@ -34,7 +35,10 @@ type rowAct struct {
 
 // listActs lists the actions of the selected row.
 func (a *App) listActs(*tcell.EventKey) {
-	a.acts, a.actAt, a.word = a.rowActs(), 0, ""
+	a.acts, a.actAt, a.word, a.actsOf = a.rowActs(), 0, "", ""
+	if row := a.view().table.row(); row != nil {
+		a.actsOf = " of " + plain(row.ID)
+	}
 	a.mode = modeActs
 }
 
@@ -42,8 +46,8 @@ func (a *App) listActs(*tcell.EventKey) {
 func (a *App) rowActs() []rowAct {
 	var acts []rowAct
 	if r := a.view().table.row(); r != nil {
-		if verb, item, ok := a.formItem(); ok {
-			acts = append(acts, a.itemActs(verb, item)...)
+		if i, ok := a.formItem(); ok {
+			acts = append(acts, a.itemActs(i)...)
 		}
 		if a.view().part().Danger == status.Cancel {
 			acts = append(acts, a.cancelAct(r))
@@ -53,7 +57,9 @@ func (a *App) rowActs() []rowAct {
 		}
 	}
 	acts = append(acts,
-		rowAct{label: "reload the configuration", command: "POST /actions/reload {}", do: func() { a.perform(status.Action{Verb: status.Reload}) }},
+		rowAct{label: "reload the configuration", command: "POST /actions/reload {}", do: func() {
+			a.ask("reload the configuration? y/n", func() { a.perform(status.Action{Verb: status.Reload}) })
+		}},
 		rowAct{label: "drain and stop the gateway", command: "goblin-actor drain", word: "drain", do: func() { a.perform(status.Action{Verb: status.Drain}) }})
 	for i := range acts {
 		if a.readOnly && acts[i].do != nil {
@@ -63,18 +69,21 @@ func (a *App) rowActs() []rowAct {
 	return acts
 }
 
-func (a *App) itemActs(verb form.Verb, item status.Item) []rowAct {
-	label := map[form.Verb]string{form.Call: "call the tool", form.Prompt: "get the prompt", form.Read: "read the resource"}[verb]
-	name := form.Quote(item.Public)
+func (a *App) itemActs(i formItem) []rowAct {
+	label := map[form.Verb]string{form.Call: "call the tool", form.Prompt: "get the prompt", form.Read: "read the resource"}[i.verb]
+	name := form.Quote(i.item.Public)
+	if strings.HasPrefix(name, "-") {
+		name = "-- " + name
+	}
 	return []rowAct{
-		{label: label, command: "goblin-actor " + string(verb) + " " + name, do: func() { a.openForm(nil) }},
+		{label: label, command: "goblin-actor " + string(i.verb) + " " + name, do: func() { a.openFormOf(i) }},
 		{label: "describe it", command: "goblin-actor describe " + name, why: "press d here, or run it in a shell"},
 	}
 }
 
 func (a *App) cancelAct(r *Row) rowAct {
 	act := rowAct{label: "cancel the call", command: `POST /actions/cancel {"call": ` + string(form.Quoted(r.Call)) + "}",
-		do: func() { a.danger(nil) }}
+		do: a.canceling(r)}
 	if r.Call == "" {
 		act.command, act.why = "POST /actions/cancel", "this call has ended"
 	}
@@ -85,11 +94,7 @@ func (a *App) serverActs(server string) []rowAct {
 	name := form.Quote(server)
 	const shell = "run it in a shell"
 	return []rowAct{
-		{label: "restart the server", command: restartCommand(server), do: func() {
-			a.ask(fmt.Sprintf("restart server %s? %sy/n", plain(server), a.runningAt(server)), func() {
-				a.perform(status.Action{Verb: status.Restart, Server: server})
-			})
-		}},
+		{label: "restart the server", command: restartCommand(server), do: a.restarting(server)},
 		{label: "find what is wrong", command: "goblin-actor doctor " + name, why: shell},
 		{label: "log in", command: "goblin-actor login " + name, why: shell + ": it shows the address to open in a browser"},
 		{label: "log out", command: "goblin-actor logout " + name, why: shell},
@@ -160,11 +165,7 @@ func (a *App) wordKey(e *tcell.EventKey, act *rowAct) {
 // drawActs lists the actions, each with its command line.
 func (a *App) drawActs(screen tcell.Screen, r rect) {
 	p := a.colors()
-	title := "actions"
-	if row := a.view().table.row(); row != nil {
-		title += " of " + plain(row.ID)
-	}
-	a.rule(screen, r.x, r.y, r.w, title, "enter do  c copy command  esc leave")
+	a.rule(screen, r.x, r.y, r.w, "actions"+a.actsOf, "enter do  c copy command  esc leave")
 	label := 0
 	for _, act := range a.acts {
 		label = max(label, width(act.label))

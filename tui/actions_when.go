@@ -71,6 +71,9 @@ func noDanger(a *App) string {
 	if why := needsRow(a); why != "" {
 		return why
 	}
+	if a.readOnly {
+		return "this console is read-only"
+	}
 	r := a.view().table.row()
 	switch a.view().part().Danger {
 	case status.Restart:

@@ -126,11 +126,18 @@ func (a *App) leave(e *tcell.EventKey) {
 	switch {
 	case noBack(a) == "":
 		a.back(e)
-	case a.ends:
-		a.ask("quitting also stops the gateway; quit? y/n", a.quit)
 	default:
-		a.quit()
+		a.quitAsked()
 	}
+}
+
+// quitAsked quits. It asks before that if the gateway ends with the console.
+func (a *App) quitAsked() {
+	if a.ends {
+		a.ask("quitting also stops the gateway; quit? y/n", a.quit)
+		return
+	}
+	a.quit()
 }
 
 // ask asks for confirmation.
@@ -213,18 +220,35 @@ func (a *App) scrollPanel(e *tcell.EventKey) { a.panelTop = max(0, a.panelTop+di
 
 // danger asks for confirmation of an action that cannot be undone.
 func (a *App) danger(*tcell.EventKey) {
-	v, r := a.view(), a.view().table.row()
-	act := status.Action{Verb: v.part().Danger}
-	question := ""
-	switch act.Verb {
-	case status.Restart:
-		act.Server = r.Server
-		question = fmt.Sprintf("restart server %s? %sy/n", plain(r.Server), a.runningAt(r.Server))
-	case status.Cancel:
-		act.Call = r.Call
-		question = fmt.Sprintf("cancel the call %s of %s? y/n", callItem(r.ID), plain(r.Server))
+	r := a.view().table.row()
+	if r == nil {
+		return
 	}
-	a.ask(question, func() { a.perform(act) })
+	switch a.view().part().Danger {
+	case status.Restart:
+		a.restarting(r.Server)()
+	case status.Cancel:
+		a.canceling(r)()
+	}
+}
+
+// restarting returns a function that asks whether to restart a server, and does it.
+func (a *App) restarting(server string) func() {
+	return func() {
+		a.ask(fmt.Sprintf("restart server %s? %sy/n", plain(server), a.runningAt(server)), func() {
+			a.perform(status.Action{Verb: status.Restart, Server: server})
+		})
+	}
+}
+
+// canceling returns a function that asks whether to cancel the call of a row, and does it. It does not depend on what the row shows then.
+func (a *App) canceling(r *Row) func() {
+	call, question := r.Call, fmt.Sprintf("cancel the call %s of %s? y/n", callItem(r.ID), plain(r.Server))
+	return func() {
+		if call != "" {
+			a.ask(question, func() { a.perform(status.Action{Verb: status.Cancel, Call: call}) })
+		}
+	}
 }
 
 // runningAt returns how many calls a restart affects, or "".

@@ -68,8 +68,8 @@ func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 		if a.mode == modeCommand || a.mode == modeFilter {
 			a.input.SetText(plain(a.input.GetText() + text))
 		}
-		if a.mode == modeForm && len(a.form.texts) > 0 {
-			a.form.input.SetText(plain(a.form.input.GetText() + text))
+		if a.mode == modeForm {
+			a.form.paste(text)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (a *App) command(line string) {
 		return
 	}
 	if words[0] == "quit" || words[0] == "q" {
-		a.quit()
+		a.quitAsked()
 		return
 	}
 	name, ok := oneOf(words[0], Views())

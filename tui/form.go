@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -21,17 +23,16 @@ const maxFormText = 64 << 10
 
 // itemForm is the form for a call, a prompt or a read.
 type itemForm struct {
-	verb     form.Verb
-	item     status.Item
-	template bool // the item's name is a URI template
-	inputs   form.Inputs
-	texts    []string
-	at       int // index of the field that is edited
-	top      int // first visible line of the answer
-	input    *tview.InputField
-	note     string // why the form is incomplete or unavailable
-	asking   string // the question before the call is sent; "" = none
-	use      *running
+	formItem
+	inputs  form.Inputs
+	texts   []string
+	at      int // index of the field that is edited
+	top     int // first visible line of the answer
+	input   *tview.InputField
+	defined bool   // the fields are those of the item's definition
+	note    string // why the form is incomplete or unavailable
+	asking  string // the question before the call is sent; "" = none
+	use     *running
 }
 
 // running is a use that was sent.
@@ -49,17 +50,27 @@ func noForm(a *App) string {
 	if why := needsRow(a); why != "" {
 		return why
 	}
-	if _, _, ok := a.formItem(); !ok {
+	if a.readOnly {
+		return "this console is read-only"
+	}
+	if _, ok := a.formItem(); !ok {
 		return "only tools, prompts, resources and templates can be run"
 	}
 	return ""
 }
 
+// formItem is an item for which there is a form.
+type formItem struct {
+	verb     form.Verb
+	item     status.Item
+	template bool // the item's name is a URI template
+}
+
 // formItem returns the item of the selected row.
-func (a *App) formItem() (verb form.Verb, item status.Item, ok bool) {
+func (a *App) formItem() (i formItem, ok bool) {
 	r := a.view().table.row()
 	if r == nil {
-		return "", item, false
+		return i, false
 	}
 	all := a.picture.Items
 	items := map[*Kind][]status.Item{toolsKind: all.Tools, promptsKind: all.Prompts, resourcesKind: all.Resources, templatesKind: all.Templates}[a.view().part()]
@@ -72,28 +83,32 @@ func (a *App) formItem() (verb form.Verb, item status.Item, ok bool) {
 			case promptsKind:
 				verb = form.Prompt
 			}
-			return verb, item, true
+			return formItem{verb, item, a.view().part() == templatesKind}, true
 		}
 	}
-	return "", item, false
+	return i, false
 }
 
 // openForm opens the form of the selected item. A resource has no arguments and is read at once.
 func (a *App) openForm(*tcell.EventKey) {
-	verb, item, ok := a.formItem()
-	if !ok {
-		return
+	if i, ok := a.formItem(); ok {
+		a.openFormOf(i)
 	}
-	a.form = &itemForm{verb: verb, item: item, template: a.view().part() == templatesKind}
+}
+
+func (a *App) openFormOf(i formItem) {
+	a.form = &itemForm{formItem: i}
 	a.mode = modeForm
 	switch {
-	case a.form.template:
-		a.form.begin(a, form.TemplateInputs(item.Public))
-	case verb == form.Read:
+	case i.template:
+		a.form.defined = true
+		a.form.begin(a, form.TemplateInputs(i.item.Public))
+	case i.verb == form.Read:
+		a.form.defined = true
 		a.form.begin(a, form.Inputs{})
 		a.send(a.form)
-	case json.Valid([]byte(item.Raw)):
-		a.form.define(a, []byte(item.Raw))
+	case json.Valid([]byte(i.item.Raw)):
+		a.form.define(a, []byte(i.item.Raw))
 	default:
 		a.form.begin(a, form.Inputs{})
 		a.form.note = "waiting for the definition"
@@ -129,7 +144,7 @@ func (f *itemForm) define(a *App, raw []byte) {
 		parse = form.PromptInputs
 	}
 	in, err := parse(raw)
-	if err != nil {
+	if f.defined = err == nil; err != nil {
 		f.note = err.Error() + "; use a shell and --json"
 	}
 	f.begin(a, in)
@@ -209,6 +224,19 @@ func (a *App) formKey(e *tcell.EventKey) {
 	}
 }
 
+// paste adds text to the field that is edited. The text is sent as it is; only line ends and tabs become spaces, since the field has one
+// line.
+func (f *itemForm) paste(text string) {
+	switch {
+	case f.asking != "" || f.at >= len(f.texts):
+	case len(f.texts[f.at])+len(text) > maxFormText:
+		f.note = fmt.Sprintf("not pasted: a field holds at most %d KiB", maxFormText>>10)
+	default:
+		f.note = ""
+		f.input.SetText(f.texts[f.at] + strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(text))
+	}
+}
+
 // enter begins the JSON of an object or array, or goes to the next field.
 func (f *itemForm) enter() {
 	if f.at < len(f.texts) && f.inputs.All[f.at].JSON && f.texts[f.at] == "" {
@@ -226,6 +254,8 @@ func (f *itemForm) enter() {
 func (a *App) submit(f *itemForm) {
 	u, err := f.current()
 	switch {
+	case !f.defined:
+		f.note = cmp.Or(f.note, "not sent: the definition is unknown")
 	case f.use != nil && f.use.ended.IsZero():
 		f.note = "the previous call has not ended; press ctrl-d to cancel it"
 	case err != nil:

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,4 +156,59 @@ func TestActs(t *testing.T) {
 	s.app.readOnly = true
 	s.press("x<enter>")
 	s.has("restart the server: this console is read-only")
+}
+
+// Pasted text is sent unchanged, also if it is long. Nothing can be pasted after the question about a call.
+func TestPasteIntoAForm(t *testing.T) {
+	s, u := formConsole(t, readFile, false)
+	paste := func(text string) { s.app.PasteHandler()(text, nil) }
+	long := strings.Repeat("grüße,  two spaces; ", 100)
+	paste(long)
+	s.press("<ctrl-r>")
+	paste("something else")
+	s.press("y")
+	var got struct{ Path string }
+	if sent := <-u.used; json.Unmarshal(sent.Arguments, &got) != nil || got.Path != long {
+		t.Errorf("sent %.60q of %d bytes, want %d", got.Path, len(got.Path), len(long))
+	}
+	s.happen()
+	paste(strings.Repeat("x", maxFormText))
+	s.has("not pasted")
+}
+
+// Nothing is sent while the definition of a tool is unknown.
+func TestFormWithoutADefinition(t *testing.T) {
+	s, u := formConsole(t, `{"name":"files_read_file","inputSchema":{"type":"object","prop`, true) // cut
+	s.press("<ctrl-r>")
+	s.has("waiting for the definition")
+	s.happen() // the source has none
+	s.press("<ctrl-r>")
+	s.has("no definition")
+	if len(u.used) > 0 {
+		t.Error("the call was sent")
+	}
+}
+
+// The list of actions stays about its row, also if the row disappears.
+func TestActsOfARowThatDisappears(t *testing.T) {
+	s := newTestConsole(t, 120, 40, Options{})
+	acted := make(chan status.Action, 1)
+	s.app.source = &fixed{acted: acted}
+	s.press(":calls<enter>x")
+	call := s.app.view().table.row().Call
+	p := *samplePicture()
+	p.Snapshot = &status.Snapshot{}
+	p.past = past{}
+	s.app.take(&p)
+	for _, key := range []string{"<enter>", "y"} {
+		s.press(key)
+	}
+	select {
+	case got := <-acted:
+		if got.Verb != status.Cancel || got.Call != call || call == "" {
+			t.Errorf("%+v, want to cancel %q", got, call)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nothing was done")
+	}
 }

@@ -39,17 +39,15 @@ func (r recent) fetch(ctx context.Context, source status.Source, now time.Time) 
 	if err != nil {
 		return r, err
 	}
-	r.rates = slices.Clone(r.rates)
+	rates := make([]status.Series, 0, len(news)) // without the servers that the gateway no longer has
 	for _, s := range news {
-		at := slices.IndexFunc(r.rates, func(old status.Series) bool { return old.Server == s.Server })
-		if at < 0 {
-			r.rates = append(r.rates, s)
-			continue
+		if at := slices.IndexFunc(r.rates, func(old status.Series) bool { return old.Server == s.Server }); at >= 0 {
+			s.Seconds = merged(r.rates[at].Seconds, s.Seconds, status.MaxSeconds)
+			s.Minutes = merged(r.rates[at].Minutes, s.Minutes, status.MaxMinutes)
 		}
-		s.Seconds = merged(r.rates[at].Seconds, s.Seconds, status.MaxSeconds)
-		s.Minutes = merged(r.rates[at].Minutes, s.Minutes, status.MaxMinutes)
-		r.rates[at] = s
+		rates = append(rates, s)
 	}
+	r.rates = rates
 	return r, nil
 }
 

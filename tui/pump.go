@@ -123,6 +123,7 @@ func (p *pump) open(ctx context.Context, options func() status.FollowOptions, te
 // followActors opens the stream of actors, which the returned function closes.
 func (p *pump) followActors(ctx context.Context, wanted bool) context.CancelFunc {
 	if !wanted {
+		p.change(func(next *Picture) { next.Snapshot = withActors(next.Snapshot, nil) }) // rates of earlier counts would be wrong later
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -204,6 +205,10 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 		if usage, err := p.source.Usage(ctx); err == nil {
 			p.change(func(next *Picture) { next.Usage, next.used = usage, time.Now() })
 		}
+	}
+	if !want.metrics && now.Metrics != "" { // a page from earlier would get a new time
+		p.fetched = time.Time{}
+		p.change(func(next *Picture) { next.Metrics = "" })
 	}
 	if want.metrics && time.Since(p.fetched) >= usualPause {
 		p.fetched = time.Now()

@@ -73,7 +73,7 @@ func callHead(p *Picture, of scope) []line {
 		first.title(cmp.Or(running.Public, running.Item))
 		first.add(callHealth(*running, p.Now), "  "+stateOf(*running)+" for "+short(end.Sub(began)))
 		first.hint("  " + waitsFor(*running))
-		all = phases(began, running.Taken, running.Written, running.Asked, time.Time{}, end)
+		all = phases(unsent(running.State), began, running.Taken, running.Written, running.Asked, time.Time{}, end)
 	case finished != nil:
 		began, end = finished.Began, endOf(finished)
 		mark := markOf(finished)
@@ -82,7 +82,7 @@ func callHead(p *Picture, of scope) []line {
 		first.title(cmp.Or(finished.Public, finished.Item))
 		first.add(mark.health(), "  "+outcomeOf(finished)+" "+short(end.Sub(began)))
 		first.hint("  " + ofClient(finished.Who, finished.Client) + "  →  " + strings.Trim(finished.Server+"/"+finished.Backend, "/"))
-		all = phases(began, finished.Taken, finished.Written, finished.Asked, finished.Answered, end)
+		all = phases(unsent(finished.Outcome), began, finished.Taken, finished.Written, finished.Asked, finished.Answered, end)
 	default:
 		first.add(Quiet, "○ "+callItem(of.call)+" is no longer kept")
 		return []line{first}
@@ -94,8 +94,16 @@ func callHead(p *Picture, of scope) []line {
 	return out
 }
 
-// phases splits the time of a call by its stamps. A missing stamp joins two phases.
-func phases(began, taken, written, asked, answered, end time.Time) []phase {
+// unsent names the phase of a call that reached no server, by its state or outcome.
+func unsent(state string) string {
+	if strings.HasPrefix(strings.ToLower(state), "queue") {
+		return "queue"
+	}
+	return "gateway"
+}
+
+// phases splits the time of a call by its stamps. A missing stamp joins two phases. unsent names the time of a call without stamps.
+func phases(unsent string, began, taken, written, asked, answered, end time.Time) []phase {
 	var all []phase
 	at := began
 	add := func(name string, to time.Time, note string) {
@@ -120,7 +128,7 @@ func phases(began, taken, written, asked, answered, end time.Time) []phase {
 	case !taken.IsZero():
 		add("write", end, note)
 	default:
-		add("gateway", end, note)
+		add(unsent, end, note)
 	}
 	return all
 }
@@ -150,7 +158,7 @@ func (ph phase) bar(began, end time.Time) line {
 
 // share returns a part of the bar's width in eighths of a column.
 func share(part, whole time.Duration) int {
-	return int(float64(max(0, part)) / float64(whole) * barWidth * 8)
+	return int(min(1, float64(max(0, part))/float64(whole)) * barWidth * 8) // stamps of a clock that was set may lie outside the call
 }
 
 // padded returns a text with spaces up to a width.

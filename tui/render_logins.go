@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"goblin-actor/internal/form"
 	"goblin-actor/internal/status"
 )
 
@@ -37,17 +38,18 @@ func loginRow(p *Picture, l *status.Login) Row {
 		renewed.Text += " ago"
 	}
 	whose := cmp.Or(l.Whose, "all clients")
-	command := "goblin-actor login " + l.Server
-	if mark != sevAct {
-		command = ""
-	} else if l.Whose != "" && l.Whose != "local" {
-		command += ", which " + l.Whose + " runs with the own key (--connect)"
+	command, by := "", ""
+	if mark == sevAct {
+		command = "goblin-actor login " + form.Quote(l.Server)
+		if l.Whose != "" && l.Whose != "local" {
+			by = l.Whose + ", with the key of " + l.Whose
+		}
 	}
 	return Row{
 		ID: l.Server + " " + l.Whose, Server: l.Server, Health: mark.health(), Mark: mark, Copy: command,
 		Cells: []Cell{text(l.Server), text(whose), colored(l.State, mark.health()), expires, renewed, text(strings.TrimPrefix(l.Issuer, "https://")), colored(l.Reason, mark.health())},
 		Detail: func() []Field {
-			return fields(Field{"login at", l.Server}, Field{"whose", whose}, Field{"state", l.State}, Field{"why", l.Reason}, Field{"to log in", command}, Field{"issuer", l.Issuer},
+			return fields(Field{"login at", l.Server}, Field{"whose", whose}, Field{"state", l.State}, Field{"why", l.Reason}, Field{"to log in", command}, Field{"to be run by", by}, Field{"issuer", l.Issuer},
 				Field{"access token expires", instant(l.Expires)}, Field{"renewed", instant(l.Renewed)})
 		},
 	}

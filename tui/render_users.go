@@ -76,7 +76,10 @@ func userRow(u *status.User, now time.Time) Row {
 			rate.Health = Warn
 		}
 	}
-	why := whyRefused(u, now)
+	why, burst := whyRefused(u, now), ""
+	if u.RateOf >= 0 {
+		burst = rate.Text + " requests at once"
+	}
 	return Row{
 		ID: u.Name, Health: mark.health(), Mark: mark,
 		Cells: []Cell{text(u.Name), text(strings.Join(u.Roles, ",")), count(u.Sessions), count(u.Running), rateCell(u.CallsPerSecond), count(u.Calls), faults(u.Failed), faults(u.RefusedLastMinute),
@@ -85,7 +88,7 @@ func userRow(u *status.User, now time.Time) Row {
 			return fields(
 				Field{"user", u.Name}, Field{"roles", strings.Join(u.Roles, ", ")}, Field{"why", why}, Field{"sessions", strconv.Itoa(u.Sessions)}, Field{"streams", strconv.Itoa(u.Streams)}, Field{"calls running", strconv.Itoa(u.Running)},
 				Field{"calls since the start", fmt.Sprintf("%d, %d failed", u.Calls, u.Failed)}, Field{"refused since the start", strconv.FormatUint(u.Refused, 10)}, Field{"refused in the last minute", strconv.Itoa(u.RefusedLastMinute)},
-				Field{"rate", rate.Text + " requests at once"}, Field{"key expires", instant(u.Expires)}, Field{"last call or refusal", instant(u.Last)},
+				Field{"rate", burst}, Field{"key expires", instant(u.Expires)}, Field{"last call or refusal", instant(u.Last)},
 			)
 		},
 	}

@@ -116,6 +116,9 @@ func (s *secondsState) take(sample *status.Sample, end int64, first bool, total 
 	var second sum
 	second.difference(sample, &server.last)
 	server.last = *sample
+	if !sample.Serving { // the pool has stopped, and does not set its load to 0
+		second.running, second.queued = 0, 0
+	}
 	total.add(&second)
 	switch {
 	case !sample.Serving:

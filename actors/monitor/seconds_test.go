@@ -112,13 +112,15 @@ func TestRemovedServerHasNoSeries(t *testing.T) {
 	if len(r.series(0)) != 2 {
 		t.Fatalf("series %+v, want those of the gateway and of a", r.series(0))
 	}
+	s.SetLoad(3, 4)
 	s.Serve(false)
 	s.Call(protocol.MethodToolsCall, status.OutcomeCancelled, .01) // while it ends
 	r.tick(time.Second)
-	if all := r.series(0); len(all) != 1 || len(all[0].Seconds) != 2 {
+	if all := r.series(0); len(all) != 1 || len(all[0].Seconds) != 2 || all[0].Seconds[1].Running+all[0].Seconds[1].Queued != 0 {
 		t.Fatalf("series %+v, want those of the gateway alone", all)
 	}
 	s.Serve(true)
+	s.SetLoad(0, 0) // as the new pool does
 	r.tick(time.Second)
 	s.Call(protocol.MethodToolsCall, status.OutcomeOK, .01)
 	r.tick(time.Second)

@@ -54,7 +54,9 @@ func (s *state) recordPhase(now time.Time, conn *connection, m message.BackendCh
 	if conn.phase == message.Ready {
 		s.subscriptions.markUpdatesLost(conn)
 	}
-	s.lastError.record(now, conn.phase, m)
+	if conn.main { // a failure of a class's or a tenant's connection is not one of the server
+		s.lastError.record(now, conn.phase, m)
+	}
 	conn.recordAttempt(now, conn.phase, m)
 	conn.noLogin = m.NoLogin
 	conn.phase, conn.reason, conn.lastLine, conn.nextAttempt, conn.incarnation, conn.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now

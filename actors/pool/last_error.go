@@ -16,10 +16,10 @@ type lastError struct {
 	text  string    // never shown to clients; "" = none
 	at    time.Time // time of the newest failure
 	tries int       // number of failures since the server was last available for keepError
-	since time.Time // when a connection became ready after the newest failure; zero = none has
+	since time.Time // when a main connection became ready after the newest failure; zero = none has
 }
 
-// record notes a connection's change of phase.
+// record notes a main connection's change of phase.
 func (e *lastError) record(now time.Time, was message.Phase, m message.BackendChanged) {
 	switch {
 	case m.Phase == message.Ready && e.since.IsZero():

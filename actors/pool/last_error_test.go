@@ -49,6 +49,19 @@ func TestLastErrorInTheReport(t *testing.T) {
 	reported("a new error", 1)
 }
 
+// A failure of a connection of a class or a tenant is not one of the server.
+func TestLastErrorOfATenant(t *testing.T) {
+	w := newWorld(t, config.Server{}, 1)
+	w.step(kernel.Started{})
+	w.step(spawned{1, w.backends[0]})
+	w.phase(0, message.Ready)
+	w.s.replicas.connections[0].main = false
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "not logged in"})
+	if r := inspected(w); r.LastError != "" {
+		t.Errorf("last error %q of a connection that is not main", r.LastError)
+	}
+}
+
 // The status says what queued calls wait for.
 func TestQueueWaitsInTheReport(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 2, Queue: queue}, 1)

@@ -39,6 +39,7 @@ const (
 	maxDenialsOfOne = 64
 	denialAge       = 10 * time.Minute // without a new request, a denial is displaced before all newer ones
 	maxDenialText   = 200              // bytes of each text
+	maxDenialRead   = 1024             // bytes of a client's text that are read for it
 )
 
 // Refusal is a request that is refused.
@@ -58,7 +59,8 @@ func (m *Metrics) Deny(now time.Time, r Refusal) {
 	who := Unknown
 	if !r.Unknown {
 		if who = identity.Of(r.Who).Name; !r.Report {
-			m.usageOf(r.Who).Refuse(now, &r.Why)
+			why := r.Why // &r.Why would keep the whole Refusal
+			m.usageOf(r.Who).Refuse(now, &why)
 		}
 	}
 	m.denials.add(now, denialKey{Printable(who, maxDenialText), Printable(r.From, maxDenialText), shortened(r.What), Printable(r.Why, maxDenialText)}, r.Rule)
@@ -72,17 +74,20 @@ func (m *Metrics) usageOf(who *identity.Principal) *identity.Usage {
 	return who.Usage
 }
 
-// shortened returns s without API keys, which clients may send in the wrong place, cut to maxDenialText bytes.
+// shortened returns s without API keys, which clients may send in the wrong place, cut to maxDenialText bytes. It reads only the
+// beginning of s, which may be as long as a message.
 func shortened(s string) string {
-	for at := 0; ; {
-		i := strings.Index(s[at:], keyPrefix)
-		if i < 0 {
-			return Printable(s, maxDenialText)
+	rest := Printable(s[:min(len(s), maxDenialRead)], maxDenialRead)
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(rest, keyPrefix)
+		b.WriteString(before)
+		if !found {
+			return Printable(b.String(), maxDenialText)
 		}
-		at += i + len(keyPrefix)
-		rest := strings.TrimLeft(s[at:], keyLetters)
-		if len(s)-len(rest)-at > 0 {
-			s = s[:at] + "…" + rest
+		b.WriteString(keyPrefix)
+		if rest = strings.TrimLeft(after, keyLetters); len(rest) < len(after) {
+			b.WriteString("…")
 		}
 	}
 }

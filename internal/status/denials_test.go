@@ -116,6 +116,20 @@ func TestDenialTexts(t *testing.T) {
 	}
 }
 
+// A text as long as a message takes no longer than a short one, and a refusal keeps nothing of it.
+func TestLongDenialText(t *testing.T) {
+	m := NewMetrics()
+	long := strings.Repeat("gba_a ", 10<<20)
+	began := time.Now()
+	m.Deny(began, Refusal{Unknown: true, What: long, Why: "w"})
+	if d := m.Denials()[0]; len(d.What) > maxDenialText+len("…") || !strings.HasPrefix(d.What, "gba_… gba_…") {
+		t.Errorf("stored %d bytes: %.40s", len(d.What), d.What)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("a text of %d bytes took %v", len(long), took)
+	}
+}
+
 func BenchmarkFloodOfWrongKeys(b *testing.B) {
 	m, now, i := NewMetrics(), time.Now(), 0
 	for b.Loop() {

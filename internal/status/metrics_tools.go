@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"goblin-actor/protocol"
 )
@@ -16,9 +18,10 @@ const (
 	maxToolLabel        = 128
 )
 
-// labels reports whether a tool gets its own label, and counts it. The caller must hold mu.
+// labels reports whether a tool gets its own label, and counts it. Names with characters that %q escapes get none, since parsers
+// of the text format know only few escapes. The caller must hold mu.
 func (s *ServerMetrics) labels(tool string) bool {
-	if s.toolLabels >= maxServerToolLabels || Printable(tool, maxToolLabel) != tool {
+	if s.toolLabels >= maxServerToolLabels || len(tool) > maxToolLabel || strings.ContainsFunc(tool, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return false
 	}
 	if s.all.toolLabels.Add(1) > maxToolLabels {
@@ -67,11 +70,10 @@ func writeTools(p *page, servers []*ServerMetrics) {
 	p.family("goblin_tool_calls_total")
 	for i, s := range servers {
 		for _, r := range rows[i] {
-			failed := r.Failed - min(r.Failed, r.Refused) // a call may be counted between two loads
 			for _, n := range []struct {
 				outcome string
 				calls   uint64
-			}{{"ok", r.Calls - min(r.Calls, r.Failed)}, {"failed", failed}, {"refused", r.Refused}} {
+			}{{"ok", r.Calls - r.Failed}, {"failed", r.Failed - r.Refused}, {"refused", r.Refused}} {
 				if n.calls > 0 {
 					fmt.Fprintf(p, "goblin_tool_calls_total{server=%q,tool=%q,outcome=%q} %d\n", s.name, r.tool, n.outcome, n.calls)
 				}

@@ -37,8 +37,8 @@ type ItemUsage struct {
 type ItemCounters struct {
 	public   atomic.Pointer[string]
 	labelled bool // has its own label in /metrics; does not change
-	calls    atomic.Uint64
-	failed   atomic.Uint64
+	ok       atomic.Uint64
+	failed   atomic.Uint64 // without the refused ones
 	refused  atomic.Uint64
 	nanos    atomic.Int64
 	last     atomic.Int64 // Unix nanoseconds
@@ -107,22 +107,23 @@ func (s *ServerMetrics) countItem(e *Ended) {
 	if c == nil {
 		c = &s.rest[kind]
 	}
-	c.calls.Add(1)
 	c.nanos.Add(max(0, int64(e.Took)))
 	c.last.Store(e.Began.Add(e.Took).UnixNano())
-	if e.Outcome == OutcomeOK {
-		return
-	}
-	c.failed.Add(1)
-	if e.Outcome == OutcomeUnavailable || e.Outcome == OutcomeQueueFull {
+	switch e.Outcome { // one counter a call: sums and differences of several could decrease between two scrapes
+	case OutcomeOK:
+		c.ok.Add(1)
+	case OutcomeUnavailable, OutcomeQueueFull:
 		c.refused.Add(1)
+	default:
+		c.failed.Add(1)
 	}
 }
 
 // usage returns the counters, or false if there was no call.
 func (c *ItemCounters) usage(server string, key itemKey) (u ItemUsage, called bool) {
-	u = ItemUsage{Kind: itemKinds[key.kind], Server: server, Original: key.original, Calls: c.calls.Load(), Failed: c.failed.Load(), Refused: c.refused.Load(),
-		Seconds: float64(c.nanos.Load()) / 1e9}
+	u = ItemUsage{Kind: itemKinds[key.kind], Server: server, Original: key.original, Refused: c.refused.Load(), Seconds: float64(c.nanos.Load()) / 1e9}
+	u.Failed = u.Refused + c.failed.Load()
+	u.Calls = u.Failed + c.ok.Load()
 	if p := c.public.Load(); p != nil {
 		u.Public = *p
 	}

@@ -49,12 +49,22 @@ func (l Local) Use(ctx context.Context, u Use, progress func(UseProgress)) (UseR
 		}
 	}
 	a, err := l.Perform(ctx, u, told)
+	if err != nil && l.Known != nil {
+		if known := l.Known(err.Error()); known != err.Error() {
+			err = errors.New(known)
+		}
+	}
 	return UseResult{Result: l.shownRaw(a.Result), Error: l.shownRaw(a.Error)}, err
 }
 
+// shownRaw returns JSON without known secrets. If a secret is a number in it, the result is a JSON string.
 func (l Local) shownRaw(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return nil
 	}
-	return l.Shown(raw)
+	shown := l.Shown(raw)
+	if !json.Valid(shown) {
+		shown, _ = json.Marshal(string(shown))
+	}
+	return shown
 }

@@ -29,7 +29,7 @@ func NewCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value…]",
 		Short: "Call a tool",
-		Long: `Call a tool and print its result. Values are converted to the types in the tool's form.Schema: write numbers and booleans plainly, and
+		Long: `Call a tool and print its result. Values are converted to the types in the tool's schema: write numbers and booleans plainly, and
 arrays and objects as JSON; everything else is text. --json passes all arguments at once.
 
 Progress is printed to stderr. If the result is marked as an error, it is printed and the exit code is 5.

@@ -59,7 +59,7 @@ func printRates(b *strings.Builder, all []serverRates, p terminal.Palette) {
 		if r.Server == "" {
 			name = "all"
 		}
-		rows = append(rows, []string{name, strconv.FormatFloat(r.CallsPerSecond, 'g', 3, 64), fmt.Sprintf("%.1f%%", 100*r.ErrorShare), inShort(r.P50), inShort(r.P95), inShort(r.P99)})
+		rows = append(rows, []string{name, perSecond(r.CallsPerSecond), fmt.Sprintf("%.1f%%", 100*r.ErrorShare), inShort(r.P50), inShort(r.P95), inShort(r.P99)})
 	}
 	if len(all) == 0 {
 		return
@@ -70,6 +70,14 @@ func printRates(b *strings.Builder, all []serverRates, p terminal.Palette) {
 	}
 	b.WriteByte('\n')
 	output.RenderTable(b, p, []string{"LAST MINUTE", "CALLS/S", "ERRORS", "P50", "P95", "P99"}, rows)
+}
+
+// perSecond formats a rate with three digits, or as a whole number from 100 on.
+func perSecond(rate float64) string {
+	if rate >= 100 {
+		return strconv.FormatFloat(rate, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(rate, 'g', 3, 64)
 }
 
 // inShort formats a duration in seconds with two digits.
