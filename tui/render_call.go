@@ -117,7 +117,7 @@ func phases(unsent string, began, taken, written, asked, answered, end time.Time
 	add("write", written, "")
 	note := ""
 	if !asked.IsZero() {
-		note = "asked its client after " + short(asked.Sub(began))
+		note = "first request to the call's client after " + short(asked.Sub(began))
 	}
 	switch {
 	case !answered.IsZero():

@@ -21,7 +21,7 @@ type Server struct {
 	Instructions string           // from initialize or server/discover
 	Capabilities []byte           // raw JSON from initialize or server/discover; nil = unknown
 	Protocol     string           // protocol version in use; "" = unknown
-	Settled      bool             // the server has been ready, or its first start has failed: clients need not wait for it
+	Settled      bool             // every replica has been ready or has failed once: clients need not wait for it
 	Internal     bool             // the gateway's own server, which is part of every project
 	State        string           // "" or Cached; added to every item as _meta["goblin-actor/state"]
 	Login        *Login           // set if the server's items are unknown until a person has logged in

@@ -152,7 +152,7 @@ func TestRestartLimit(t *testing.T) {
 	})
 }
 
-// A build function or a Started handler that panics uses up the restarts and ends the actor.
+// A build function that panics uses up the restarts and ends the actor.
 func TestBuildPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		built := 0

@@ -60,7 +60,7 @@ type SetSessionLevel struct {
 
 func (SetSessionLevel) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers the session, because the gateway is stopping.
+// Abandon answers the session's request if the gateway cannot handle it, so that the session does not wait forever.
 func (m SetSessionLevel) Abandon(kernel.Reason) {
 	if m.Seq != 0 {
 		m.Session.Tell(SetSessionLevelResult{m.Seq})

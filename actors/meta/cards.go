@@ -39,7 +39,7 @@ type card struct {
 type cards struct {
 	Items []card `json:"items"`
 	Total int    `json:"total"`          // on all pages
-	Next  string `json:"next,omitempty"` // the next page's argument after; "" on the last page
+	Next  string `json:"next,omitempty"` // value of "after" for the next page; "" on the last page
 }
 
 // cardOf returns the card of an item.

@@ -35,7 +35,7 @@ func (s *state) isLazy() bool { return s.server.Startup == startupLazy }
 // because clients need its catalog to call it.
 func (s *state) knowsCatalog() bool { return s.catalog.remembered.catalog != nil }
 
-// isStopped reports whether a correctly configured server has no main connection, apart from those that are leaving.
+// isStopped reports whether the server is configured correctly and has no main connection, apart from those that are leaving.
 func (s *state) isStopped() bool {
 	return s.fault == "" && s.replicas.isStopped()
 }

@@ -113,7 +113,7 @@ func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol
 	return s.calls.Watch(now, v, out)
 }
 
-// askAgain parks a call again with the server requests that are still open, if the client still declares to support them.
+// askAgain parks a call again with the server requests that are still open, if the client still declares that it supports them.
 func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.questionKeys(v) {
 		f := v.questions[key].Frame

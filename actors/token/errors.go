@@ -15,7 +15,7 @@ var (
 	// ErrLoop is wrapped by a verdict's error if the server refuses even newly issued tokens.
 	ErrLoop = errors.New("the server refuses newly issued tokens")
 	// ErrExpired is returned for a login that took too long.
-	ErrExpired = errors.New("the login timed out; begin it again")
+	ErrExpired = errors.New("the login timed out; start it again")
 	// ErrTooMany is returned if too many logins are pending.
 	ErrTooMany = errors.New("too many logins are in progress; try again in a few minutes")
 	// ErrOvertaken is returned for a login that was ended or replaced by another one.

@@ -248,7 +248,7 @@ func (w *writer) out(before chain) error {
 	if err != nil {
 		w.chain = before
 		w.buf = w.buf[:0]
-		if n > 0 && w.f.Truncate(w.size) != nil { // reopening the file removes the incomplete line
+		if n > 0 && w.f.Truncate(w.size) != nil { // reopening the file removes an incomplete last line; complete lines of the buffer stay, and their records may be written twice
 			_ = w.f.Close()
 			w.f = nil
 		}

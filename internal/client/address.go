@@ -62,7 +62,7 @@ func ParseAddress(addr string) (*url.URL, error) {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("address %q: port %q is not from 1 to 65535", shown, port)
+			return nil, fmt.Errorf("address %q: port %q is out of range (1 to 65535)", shown, port)
 		}
 		if u.Hostname() == "" {
 			u.Host = net.JoinHostPort("127.0.0.1", port)

@@ -32,7 +32,8 @@ type Limits struct {
 	// ParkedCall is how long a call may wait for a user's answer to a question.
 	ParkedCall time.Duration `key:"parkedCall" min:"1s" max:"168h" default:"10m"`
 
-	// ParkedPerServer is the maximum number of calls per server that wait for a user's answer. 0 means no limit.
+	// ParkedPerServer is the maximum number of calls per server that wait for their clients to answer a server request. Further ones are
+	// canceled with OVERLOADED. 0 means no limit.
 	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000" default:"256"`
 
 	// ParkedPerClient is the maximum number of calls per client that wait for a user's answer. At the limit, the oldest one of a

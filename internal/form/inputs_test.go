@@ -26,7 +26,7 @@ func TestToolInputs(t *testing.T) {
 		at         int
 		text, want string
 	}{
-		{0, "", "required"}, {0, "a", "want at least 2 characters, got 1"}, {0, "ab", "<nil>"},
+		{0, "", "required"}, {0, "a", "want 2 or more characters, got 1"}, {0, "ab", "<nil>"},
 		{1, "", "<nil>"}, {1, "twenty", `want integer, got "twenty"`}, {1, "0", "want a whole number, 1 or more"}, {1, "7", "<nil>"},
 		{2, "x", `want object, got "x"`}, {2, `{"a":1}`, "<nil>"}, {3, "3", "<nil>"}, {3, "4", `want one of low, 3, got "4"`}, {4, "x", "<nil>"},
 	} {

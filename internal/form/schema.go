@@ -96,8 +96,9 @@ func (s *Schema) open() bool {
 		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"
 }
 
-// Arguments converts the pairs to a JSON object. Unknown, invalid and missing arguments are each an *ArgumentError,
-// whose hint describes the declared ones. tool is the tool's name for messages.
+// Arguments converts the pairs to a JSON object. If an argument is unknown or invalid, or required ones are missing, it
+// returns an *ArgumentError. Its hint describes these arguments, or suggests a declared name for an unknown one. tool is
+// the tool's name for messages.
 func (s Schema) Arguments(tool string, pairs []Pair) ([]byte, error) {
 	object := map[string]json.RawMessage{}
 	for _, p := range pairs {

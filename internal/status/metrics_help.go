@@ -28,7 +28,7 @@ var families = []Family{
 	{"goblin_call_seconds", histo, labels("server", "method"), "Seconds from the arrival of a call to its answer."},
 	{"goblin_in_flight", gauge, labels("server"), "Calls that a server is working on."},
 	{"goblin_queue_depth", gauge, labels("server"), "Calls that wait for a free slot of a server."},
-	{"goblin_queue_wait_seconds", histo, labels("server"), "Seconds that a call waited for a free slot of a server."},
+	{"goblin_queue_wait_seconds", histo, labels("server"), "Seconds that queued calls waited until they were sent to a server. Calls that did not wait are not counted."},
 	{"goblin_parked_calls", gauge, nil, "Calls that wait for a client to answer a server request."},
 	{"goblin_resource_reads_total", counter, labels("server", "mime_type", "status"), "Finished resources/read calls, by server, MIME type and status (success or failure)."},
 	{"mcpResourceReadsTotal", counter, labels("serverId", "mimeType", "status"), "The same numbers as goblin_resource_reads_total, under the name that a requirement prescribes."},

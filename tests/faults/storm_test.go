@@ -65,7 +65,7 @@ func TestSessionsOpenedAndDropped(t *testing.T) {
 		}
 		return g.resident(), g.descriptors(), g.goroutines()
 	}
-	open(1000) // fill pools and let the heap reach its size
+	open(1000) // fill the pools and let the heap grow to its steady size
 	resident, descriptors, goroutines := quiet(0)
 	open(repetitions(9000))
 	afterResident, afterDescriptors, _ := quiet(goroutines + 20)

@@ -99,7 +99,7 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 			return newKey(cmd, &of, k)
 		},
 	}
-	cmd.Flags().StringArrayVar(&k.Roles, "role", nil, "role of policy.roles (repeatable)")
+	cmd.Flags().StringArrayVar(&k.Roles, "role", nil, "give the key this role, defined in policy.roles (repeatable)")
 	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "restrict the key to this project (repeatable)")
 	cmd.Flags().StringVar(&expires, "expires", "", "expiry (default: never)")
 	of.add(cmd)

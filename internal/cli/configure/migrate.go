@@ -226,7 +226,7 @@ func (m *migration) write(cmd *cobra.Command) error {
 	fmt.Fprintf(out, "wrote %s: added the gateway, removed %s\n", terminal.Clean(m.file.Path), terminal.Count(m.removed, "server"))
 	fmt.Fprintf(out, "to undo: %s\n", terminal.Clean(copyLine(backup, m.file.Path)))
 	if names := m.imported(); names != "" {
-		fmt.Fprintf(out, "the gateway then still has %s; to remove them: %s remove NAME --config %s\n", terminal.Clean(names), program.Name(), terminal.Clean(program.ShellPath(m.in.file.Path)))
+		fmt.Fprintf(out, "undoing this leaves %s in the gateway; to remove a server there: %s remove NAME --config %s\n", terminal.Clean(names), program.Name(), terminal.Clean(program.ShellPath(m.in.file.Path)))
 	}
 	return nil
 }

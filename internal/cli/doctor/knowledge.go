@@ -116,7 +116,7 @@ var knowledge = []rule{
 		"Python did not find its script: %1",
 		"{path}"),
 	written(`no module named '?([\w.]+)'?`, `ModuleNotFoundError: No module named 'mcp'`,
-		"the Python package %1 is not installed in this environment",
+		"Python found no module %1 in this environment in this environment",
 		"set `command` to the python of the right environment (.venv/bin/python), or install the package there; uvx installs what it needs"),
 	written(`cannot find module '(/.*?|[a-z]:\\.*?)'`, `Error: Cannot find module '/srv/x.js'`,
 		"Node.js did not find its script: %1",
