@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// maxBinary is the maximum size of the stripped program, of which the OpenTelemetry SDK takes 2.8 MB.
-const maxBinary = 27 << 20
+// maxBinary is the maximum size of the stripped program, of which the OpenTelemetry SDK takes 2.8 MB. The streams, counters and forms of
+// the console took 1.0 MB of the program's own code (27.5 to 28.4 MB), for which the limit was raised by 1 MiB.
+const maxBinary = 28 << 20
 
 // If code calls a method by a name that is unknown at compile time, the linker keeps every exported method of every
 // type, which is a quarter of the binary. text/template does so, and so did an indirect dependency. `-ldflags=-dumpdep`

@@ -60,7 +60,7 @@ func (s *Session) RowID() string { return s.ID }
 func (c *Call) RowID() string { return c.ID }
 
 // RowID identifies the subscription among the rows of a Snapshot.
-func (s *Subscription) RowID() string { return s.Session + " " + s.Server + " " + s.URI }
+func (s *Subscription) RowID() string { return s.Session + " " + s.Who + " " + s.Server + " " + s.URI }
 
 // RowID identifies the actor among the rows of a Snapshot.
 func (a *Actor) RowID() string { return a.Name }
@@ -75,7 +75,7 @@ func orderSessions(a, b *Session) int {
 }
 func orderCalls(a, b *Call) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) }
 func orderSubscriptions(a, b *Subscription) int {
-	return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI), cmp.Compare(a.Session, b.Session))
+	return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Who, b.Who))
 }
 func orderActors(a, b *Actor) int { return cmp.Compare(a.Name, b.Name) }
 

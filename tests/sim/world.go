@@ -38,6 +38,7 @@ type Params struct {
 	Faults        int           // percentage of possible faults that happen
 	StormTime     time.Duration // until the calm phase
 	Pace          time.Duration // average time between two acts of one client, server or other activity
+	Watched       bool          `json:",omitempty"` // streams follow the gateway; see startWatchers
 	SkippedActs   []int         // numbers of acts to leave out; set when a story was shortened
 	MaxActs       int           `json:",omitempty"` // acts to draw at most; 0 = no limit
 	SkippedScenes []string      `json:",omitempty"` // names of scenes to leave out
@@ -75,7 +76,7 @@ type ClientParams struct {
 // NewParams draws the parameters of a story.
 func NewParams(seed uint64) Params {
 	r := rand.New(rand.NewPCG(seed, 1))
-	p := Params{Seed: seed, Limits: config.Default().Limits}
+	p := Params{Seed: seed, Limits: config.Default().Limits, Watched: seed%3 == 0}
 	for range 1 + r.IntN(3) {
 		p.Servers = append(p.Servers, ServerParams{Modern: r.IntN(3) == 0, HTTP: r.IntN(2) == 0, Replicas: 1 + r.IntN(2), Dual: r.IntN(4) == 0, Auto: r.IntN(3) == 0})
 	}
