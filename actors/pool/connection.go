@@ -10,7 +10,8 @@ import (
 
 // connection is one backend as its pool sees it. A main connection carries the catalog, calls, and the subscriptions
 // of clients without connections of their own. All others carry the calls of one class of clients, further calls of a
-// server with leased connections, or the calls and subscriptions of one tenant.
+// server with leased connections, or the calls and subscriptions of one tenant. A shared subscription to a resource that
+// another shared connection has mentioned is carried by that connection.
 type connection struct {
 	number    int
 	replica   int
