@@ -73,7 +73,7 @@ func (l *serverListener) Accept() (net.Conn, error) {
 func (l *serverListener) logError(err error) {
 	if now := time.Now(); now.Sub(l.logged) >= acceptLogEvery {
 		l.logged = now
-		l.server.log.Warn("cannot accept client connections; retrying. If too many files are open, raise the limit (ulimit -n)", "err", err)
+		l.server.log.Warn("cannot accept client connections; retrying. If err is \"too many open files\", raise the limit (ulimit -n)", "err", err)
 	}
 }
 
