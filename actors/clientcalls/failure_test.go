@@ -55,7 +55,7 @@ func TestStoredErrorHidesTruncatedSecrets(t *testing.T) {
 	}
 }
 
-// A request that no server got is stored with the reason. A denied one is stored as denied, although its client is told that the
+// A request that no server got is stored with the reason. A denied one is stored as denied, although the error for its client says that the
 // item does not exist.
 func TestRefusedIsStored(t *testing.T) {
 	x := &downstream.Exchange{}

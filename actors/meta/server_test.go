@@ -360,7 +360,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// If a result cannot be sent, the client is told that the log has the cause, and the log has it. Here the schema of a tool is nested
+// If a result cannot be sent, the error for the client says that the log has the cause, and it has. Here the schema of a tool is nested
 // so deeply that the result around it exceeds protocol.MaxDepth.
 func TestResultThatIsTooDeep(t *testing.T) {
 	d := newFixture(t)
