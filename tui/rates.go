@@ -110,11 +110,11 @@ func rateCells(p *Picture, server string) []Cell {
 		return []Cell{calls, none(), none()}
 	}
 	p95 := t.Quantile(.95)
-	return []Cell{calls, share95(&t), {Text: short(p95) + " " + p.spark(server, p95Of), Number: p95.Seconds()}}
+	return []Cell{calls, errorCell(&t), {Text: short(p95) + " " + p.spark(server, p95Of), Number: p95.Seconds()}}
 }
 
-// share95 returns a cell with the share of failed calls.
-func share95(t *status.Totals) Cell {
+// errorCell returns a cell with the share of failed calls.
+func errorCell(t *status.Totals) Cell {
 	c := Cell{Text: percent(t.ErrorShare()), Number: t.ErrorShare()}
 	if t.ErrorShare() > manyErrors {
 		c.Health = Warn
