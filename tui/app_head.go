@@ -127,7 +127,11 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	case a.mode == modeCopy:
 		put(screen, 0, y, w, copyQuestion, p.Key, nil, p.Match)
 	case a.mode == modeForm && !a.flashing():
-		put(screen, 0, y, w, formHint, p.Key, nil, p.Match)
+		hint := formHint
+		if a.form.asking != "" {
+			hint = formAsks
+		}
+		put(screen, 0, y, w, hint, p.Key, nil, p.Match)
 	case a.flashing():
 		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
 	default:

@@ -4,7 +4,11 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-const formHint = "ctrl-r run  tab next  ctrl-d cancel  pgdn answer  esc leave"
+// The last line of a form. formAsks also shows how to answer a question that is too long for the form.
+const (
+	formHint = "ctrl-r run  tab next  ctrl-d cancel  pgdn answer  esc leave"
+	formAsks = "y call the tool  any other key: do not call it"
+)
 
 // drawForm draws the form, its command line, and the answer below.
 func (a *App) drawForm(screen tcell.Screen, r rect) {

@@ -82,6 +82,7 @@ func TestFormAsks(t *testing.T) {
 	s, u := formConsole(t, readFile, false)
 	s.press("a<ctrl-r>")
 	s.has(`files_read_file may change something; call it with {"path":"a"}? y/n`)
+	s.has("y call the tool")
 	s.press("n")
 	s.has("canceled")
 	if len(u.used) > 0 {
