@@ -11,6 +11,7 @@ const (
 	followStep  = 100 * time.Millisecond // a stream reports at most once in this time, so at most ten times a second
 	followSlow  = 10 * time.Second       // a reader that takes longer gets a new picture
 	followBatch = 256                    // maximum number of entries in a Notice
+	callPause   = 2 * time.Millisecond   // pause after each finished call, so that a stream costs a busy gateway less than 2 %
 )
 
 // Follow implements Source.
@@ -58,6 +59,7 @@ type following struct {
 	resumed bool      // at is from an earlier stream
 	base    *Snapshot // the last one that was reported; nil = the next one is a new picture
 	lost    bool      // the gateway does not respond, which was reported
+	paused  time.Time // no finished calls are reported before this time
 }
 
 func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, error) {
@@ -203,20 +205,38 @@ func (f *following) onlyDelta(d *Delta) *Delta {
 	return &part
 }
 
-// finished reports calls that have ended, in a burst the failed and the newest of them.
+// finished reports calls that have ended, in a burst the failed and the newest of them. A pause follows that is as long as the list.
 func (f *following) finished() error {
-	if !f.want[WantFinished] {
+	if !f.want[WantFinished] || time.Now().Before(f.paused) {
 		return nil
 	}
 	list, err := f.local.Finished(context.Background(), f.server, f.at.Finished)
 	if err != nil || len(list) == 0 {
 		return err
 	}
+	if f.at.Finished > 0 {
+		list = newestCalls(list, followBatch)
+	}
 	missed := f.missed(f.server, f.at.Finished, list[len(list)-1].Number, len(list))
+	f.paused = time.Now().Add(time.Duration(len(list)) * callPause)
 	return inBatches(list, missed, func(batch []FinishedCall, missed uint64) error {
 		f.at.Finished = batch[len(batch)-1].Number
 		return f.notify(Notice{Finished: batch, Missed: missed})
 	})
+}
+
+// newestCalls returns the failed calls of a list in the order of their ends, and all of the newest n.
+func newestCalls(list []FinishedCall, n int) []FinishedCall {
+	if len(list) <= n {
+		return list
+	}
+	out, older := list[:0], len(list)-n
+	for i, call := range list {
+		if i >= older || call.Failed() {
+			out = append(out, call)
+		}
+	}
+	return out
 }
 
 func (f *following) log() error {

@@ -238,6 +238,43 @@ func TestStreamOfThePast(t *testing.T) {
 	})
 }
 
+// A stream reports a flood of calls in part: all failed calls, the newest of the others, and how many are missing.
+func TestStreamOfAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		l := Local{Gateway: &changing{}, Counters: NewMetrics(), Streams: NewStreams("v1")}
+		r := follow(t, ctx, l, FollowOptions{Want: []Want{WantFinished}})
+		const seconds, perSecond, failed = 20, 4000, 5
+		for n := range seconds * perSecond {
+			outcome := OutcomeOK
+			if n%perSecond < failed {
+				outcome = OutcomeFailed
+			}
+			l.Counters.Server(fmt.Sprint(n % 4)).Ended(Ended{Method: protocol.MethodToolsCall, Outcome: outcome})
+			time.Sleep(time.Second / perSecond)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		told, failures, missed := 0, 0, 0
+		for _, n := range r.notices {
+			told += len(n.Finished)
+			missed += int(n.Missed)
+			for _, call := range n.Finished {
+				if call.Failed() {
+					failures++
+				}
+			}
+		}
+		if told > (seconds+2)*int(time.Second/callPause)+followBatch || told < seconds*400 {
+			t.Errorf("%d calls were reported in %d seconds", told, seconds)
+		}
+		if failures != seconds*failed || told+missed != seconds*perSecond {
+			t.Errorf("%d failed calls of %d; %d calls reported and %d missed of %d", failures, seconds*failed, told, missed, seconds*perSecond)
+		}
+	})
+}
+
 func TestFollowRefuses(t *testing.T) {
 	l := Local{Gateway: &changing{now: &Snapshot{}}, Counters: NewMetrics(), Streams: NewStreams("v1")}
 	tell := func(Notice) error { return nil }
