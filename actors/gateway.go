@@ -64,18 +64,19 @@ type Telemetry interface {
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
 type Gateway struct {
-	system  *kernel.System
-	self    kernel.Reference
-	monitor kernel.Reference
-	seconds kernel.Reference
-	metrics *status.Metrics
-	changes *status.CatalogChanges
-	budget  *stream.Budget
-	audit   *audit.Log
-	log     *slog.Logger
-	state   string // path of the state file
-	links   *backend.Links
-	logins  *logins
+	system   *kernel.System
+	self     kernel.Reference
+	monitor  kernel.Reference
+	seconds  kernel.Reference
+	recorder kernel.Reference
+	metrics  *status.Metrics
+	changes  *status.CatalogChanges
+	budget   *stream.Budget
+	audit    *audit.Log
+	log      *slog.Logger
+	state    string // path of the state file
+	links    *backend.Links
+	logins   *logins
 
 	entrance     atomic.Pointer[admission.Entrance] // admits requests; replaced when projects, policy or principals change
 	principalsMu sync.Mutex                         // held while a change of principals is applied and sent
@@ -124,6 +125,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g.admitLocal(policy.Compile(cfg.Policy))
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	g.seconds = monitor.SpawnSeconds(g.system, g.metrics)
+	g.recorder = monitor.SpawnRecorder(g.system, g.recordingEnded)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
 		s := newState(cfg, self.Reference())

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -134,10 +135,12 @@ func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 		err = g.restart(ctx, a.Server)
 	case status.Cancel:
 		err = g.cancelCall(a.Call)
+	case status.Record:
+		err = g.record(ctx, a)
 	default:
 		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
 	}
-	g.recordAction(string(a.Verb), a.Server, a.Call, err)
+	g.recordAction(string(a.Verb), a.Server, cmp.Or(a.Call, a.Actor), err)
 	return err
 }
 

@@ -15,6 +15,7 @@ type access struct {
 	Users   status.Users
 	Logins  []status.Login
 	Denials []status.Denial
+	Records []status.Recording // of the visible actor or call
 }
 
 // fetchAccess queries a part of access.

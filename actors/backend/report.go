@@ -77,3 +77,6 @@ func (s *state) report(now time.Time) status.Backend {
 	}
 	return b
 }
+
+// Phase implements kernel.Phased.
+func (b *backend) Phase() string { return string(b.state.life.phase) }

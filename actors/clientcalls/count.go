@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
@@ -19,9 +20,10 @@ type CallOutcome struct {
 	entry    *catalog.Entry
 }
 
-// Count adds the outcome to its server's metrics. session is the name of the call's holder.
-func (c *CallOutcome) Count(m *status.ServerMetrics, session string) {
-	c.ended.Session = session
+// Count adds the outcome to its server's metrics. session is the short name of the call's holder, and holder the one in
+// the name of the call.
+func (c *CallOutcome) Count(m *status.ServerMetrics, session, holder string) {
+	c.ended.Session, c.ended.Holder = session, holder
 	if _, counts := status.CountsItem(c.ended.Method); counts && c.entry != nil {
 		c.ended.Counters = c.entry.Usage(m)
 	}
@@ -34,7 +36,7 @@ func (c *CallOutcome) Count(m *status.ServerMetrics, session string) {
 // endedAs describes a call that ends at now.
 func endedAs(now time.Time, h *Held, outcome status.Outcome) *CallOutcome {
 	return &CallOutcome{Server: h.Server, entry: h.Entry, ended: status.Ended{
-		Client: h.Client, Who: h.who, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began),
+		Seq: message.SeqNumber(h.Seq), Client: h.Client, Who: h.who, Method: h.Method, Item: h.Item, Public: h.Public, Outcome: outcome, Began: h.Began, Took: now.Sub(h.Began),
 		Sent: h.Sent, Taken: status.MomentOf(h.Began, h.Taken), Asked: status.MomentOf(h.Began, h.Asked), Answered: status.MomentOf(h.Began, h.Answered),
 		In: int64(h.in), Route: h.route, Version: h.version, Trace: h.trace, Usage: h.usage,
 	}}

@@ -22,8 +22,9 @@ type cell struct {
 	timers     *timerTarget
 	stopped    chan struct{} // closed when the actor has stopped; nil unless it is a top-level actor
 	log        atomic.Pointer[slog.Logger]
-	effectLog  *slog.Logger           // SpawnOptions.Log
-	why        atomic.Pointer[string] // reason for stopping; nil until the first stop
+	effectLog  *slog.Logger             // SpawnOptions.Log
+	recorder   atomic.Pointer[Recorder] // nil unless the actor's messages are recorded
+	why        atomic.Pointer[string]   // reason for stopping; nil until the first stop
 
 	// Used only by the actor's goroutine and the one that spawns it.
 	children     map[string]*cell // by full name
@@ -85,6 +86,9 @@ func (m *mailbox) failed(cause any) {
 	handling := "none"
 	if msg != nil {
 		handling = reflect.TypeOf(msg).String()
+		if r := m.owner.recorder.Load(); r != nil {
+			r.record(m.owner, time.Now(), msg, nil, PhasePanicked)
+		}
 	}
 	m.owner.logger().Error("actor panicked", "message", handling, "error", cause, "stack", string(stack))
 	if msg != nil {

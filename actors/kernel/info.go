@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Info describes an actor.
@@ -15,7 +16,8 @@ type Info struct {
 	Dropped    uint64 // LogLine and Step messages dropped
 	Panics     uint64
 	Restarts   int
-	Last       string // type of the last message counted in Handled, such as "message.Dispatch"; "" = none yet
+	Recorded   time.Time // when the recording of its messages ends; zero = they are not recorded
+	Last       string    // type of the last message counted in Handled, such as "message.Dispatch"; "" = none yet
 }
 
 // Actors returns the Info of every actor that has not stopped, by name. Each Info is taken at a slightly different
@@ -31,11 +33,15 @@ func (s *System) Actors() []Info {
 }
 
 func (c *cell) info() Info {
+	var recorded time.Time
+	if r := c.recorder.Load(); r != nil {
+		recorded = r.Until()
+	}
 	m := &c.box
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := Info{
-		Name: c.name, Kind: c.kind, Depth: m.urgent.len() + m.depth, Waiting: m.waiters.len,
+		Name: c.name, Kind: c.kind, Recorded: recorded, Depth: m.urgent.len() + m.depth, Waiting: m.waiters.len,
 		Handled: m.counts.handled, Refused: m.counts.refused, Dropped: m.counts.dropped, Panics: m.counts.panics, Restarts: c.restarted,
 	}
 	if m.counts.last != nil {

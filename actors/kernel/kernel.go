@@ -22,6 +22,11 @@ const (
 	Step                 // like State, but replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued
 )
 
+// String returns the name of the class.
+func (c Class) String() string {
+	return [...]string{"work", "outcome", "state", "log", "urgent", "step"}[c]
+}
+
 // Reason says why a message will not be handled.
 type Reason string
 

@@ -60,7 +60,11 @@ func (h *shell) step(msg any) {
 	if h.logic == nil {
 		return
 	}
-	out := h.logic.Step(time.Now(), msg, h.out[:0])
+	now := time.Now()
+	out := h.logic.Step(now, msg, h.out[:0])
+	if r := h.cell.recorder.Load(); r != nil {
+		r.record(h.cell, now, msg, out, phaseOf(h.logic))
+	}
 	for _, e := range out {
 		h.perform(e)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
 	cmap "github.com/orcaman/concurrent-map"
@@ -34,6 +35,7 @@ type System struct {
 	log        *slog.Logger
 	cells      sync.Map       // full name → *cell, for every actor that has not stopped
 	goroutines goroutineCount // started by Self.Go
+	recorded   atomic.Uint64  // RecordedMessage.Order of the newest recorded message
 
 	mu          sync.Mutex
 	roots       map[*cell]struct{} // top-level actors that have not stopped

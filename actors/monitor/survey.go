@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -50,8 +49,8 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 
 func actorOf(i kernel.Info) status.Actor {
 	return status.Actor{
-		Name: publicName(i), Kind: i.Kind, Depth: i.Depth, Handled: i.Handled, Refused: i.Refused,
-		Panics: i.Panics, Restarts: uint64(i.Restarts), Last: i.Last,
+		Name: message.ShortName(i.Name), Kind: i.Kind, Depth: i.Depth, Handled: i.Handled, Refused: i.Refused,
+		Panics: i.Panics, Restarts: uint64(i.Restarts), Last: i.Last, Recorded: i.Recorded,
 	}
 }
 
@@ -66,14 +65,6 @@ func explainQueued(overview *status.Snapshot) {
 			c.WaitsFor = cmp.Or(waits[c.Server], "the server to accept the request")
 		}
 	}
-}
-
-// publicName returns an actor's name without secrets: only the first 8 characters of a session's ID.
-func publicName(i kernel.Info) string {
-	if at := strings.LastIndexByte(i.Name, '/') + 1; i.Kind == "session" && len(i.Name) > at+8 {
-		return i.Name[:at+8]
-	}
-	return i.Name
 }
 
 func collect(overview *status.Snapshot, report *message.CatalogReport, part any) {

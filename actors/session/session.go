@@ -127,7 +127,7 @@ func (s *session) Act(self kernel.Self, act any) {
 	case admission.Denied:
 		a.Count(s.Metrics, s.Log)
 	case *clientcalls.CallOutcome:
-		a.Count(s.meter(a.Server), shortID(s.ID))
+		a.Count(s.meter(a.Server), shortID(s.ID), message.HolderOf(self.Name()))
 	case clientcalls.CallRefused:
 		a.Store(s.Metrics, shortID(s.ID))
 	case clientcalls.Audited:

@@ -102,6 +102,6 @@ func (d *stateless) Act(self kernel.Self, act any) {
 			m = d.Metrics.Server(a.Server)
 			d.meters[a.Server] = m
 		}
-		a.Count(m, "desk")
+		a.Count(m, "desk", message.HolderOf(self.Name()))
 	}
 }

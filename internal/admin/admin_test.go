@@ -38,6 +38,10 @@ func (f fixedStatus) Items(context.Context, uint64) (*status.Items, error) {
 
 func (f fixedStatus) Logins(context.Context) ([]status.Login, error) { return nil, f.err }
 
+func (f fixedStatus) Records(context.Context, status.RecordQuery) ([]status.Recording, error) {
+	return nil, f.err
+}
+
 func (f fixedStatus) Act(context.Context, status.Action) error { return f.err }
 
 func (f fixedStatus) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }

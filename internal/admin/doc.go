@@ -11,7 +11,9 @@
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
 //	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
+//	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
+//	POST /actions/record {"actor": …}      or {"server": …}, and "seconds": records messages, without their contents
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/prompt {"prompt": …, "arguments": …}
 //	POST /actions/read {"uri": …}          these three, with Accept: text/event-stream, send progress and answer without known secrets

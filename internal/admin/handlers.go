@@ -54,6 +54,7 @@ func private(src status.Source, user status.UseFunc, more ...Route) http.Handler
 	mux.Handle("/denialz", get(listed(src.Denials)))
 	mux.Handle("/secondz", get(secondz(src)))
 	mux.Handle("/itemz", get(itemz(src)))
+	mux.Handle("/recordz", get(recordz(src)))
 	mux.Handle("POST /actions/{verb}", act(src))
 	for verb := range useExamples {
 		mux.Handle("POST /actions/"+verb, use(src, user, verb))

@@ -39,10 +39,19 @@ func (*gateway) Logins(context.Context) ([]status.Login, error) {
 	return []status.Login{{Server: "github", Whose: "ada", State: "needs-login"}}, nil
 }
 
+func (*gateway) Records(_ context.Context, q status.RecordQuery) ([]status.Recording, error) {
+	at := time.Unix(1, 5).UTC()
+	return []status.Recording{{Actor: "gateway/desk/0" + q.Actor, Began: at, Until: at, Handled: 1, Messages: []status.RecordedMessage{
+		{Number: 3, At: at, Type: "message.Done", Class: "outcome", Call: q.Call, Bytes: 12, Depth: 1, Phase: "ready"}}}}, nil
+}
+
 func (g *gateway) Act(_ context.Context, a status.Action) error {
 	g.acted = append(g.acted, a)
 	if a.Verb == status.Reload {
 		return fmt.Errorf("%w: goblin.yaml:1:1: no", status.ErrNotReloaded)
+	}
+	if a.Verb == status.Record && a.Seconds > 600 {
+		return fmt.Errorf("record messages for %d seconds: %w", a.Seconds, status.ErrBadAction)
 	}
 	if a.Server == "absent" {
 		return fmt.Errorf("restart: %w", status.ErrNotThere)
@@ -89,6 +98,9 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	same("Series", func(s status.Source) (any, error) { return s.Series(ctx, 101) })
 	same("Usage", func(s status.Source) (any, error) { return s.Usage(ctx) })
 	same("Item", func(s status.Source) (any, error) { return s.Item(ctx, "tool", "files_read") })
+	same("Records", func(s status.Source) (any, error) {
+		return s.Records(ctx, status.RecordQuery{Actor: "a&b", Call: "desk/0/812"})
+	})
 	same("Finished", func(s status.Source) (any, error) { return s.Finished(ctx, "files", 0) })
 	for i := range 3 {
 		got, err := far.Events(ctx, uint64(i))
@@ -162,6 +174,10 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		{"POST", "/actions/restart", `{"server":"absent"}`, 404},
 		{"POST", "/actions/restart", `{"server":"files"}`, 204},
 		{"POST", "/actions/reload", `{}`, 404}, // this process has no configuration file
+		{"POST", "/actions/record", `{"actor":"gateway/desk/0","seconds":60}`, 204},
+		{"POST", "/actions/record", `{"actor":"gateway/desk/0","seconds":601}`, 400},
+		{"GET", "/recordz?actor=gateway/desk/0", "", 200},
+		{"POST", "/recordz", "", 405},
 		{"GET", "/actions/restart", "", 405},
 		{"POST", "/statusz", "", 405},
 		{"GET", "/serverz", "", 200},

@@ -95,6 +95,9 @@ func TestReadOnlyIsRefused(t *testing.T) {
 	if err := source.Act(t.Context(), status.Action{Verb: status.Restart, Server: "files"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("restart: %v", err)
 	}
+	if err := source.Act(t.Context(), status.Action{Verb: status.Record, Server: "files"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("record: %v", err)
+	}
 	for _, u := range []status.Use{{Tool: "t"}, {Prompt: "p"}, {URI: "u"}} {
 		if _, err := source.Use(t.Context(), u, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", u, err)

@@ -11,6 +11,8 @@ import (
 // Ended describes a call that has just ended. Its texts must not refer to a frame's memory.
 type Ended struct {
 	Session string // short id for display
+	Holder  string // the part of Call.ID before the last slash
+	Seq     uint64 // the part after it; 0 = the request did not become a call
 	Client  string // name and version
 	Who     string // name of the principal; "" = not authenticated
 	Method  protocol.Method

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +21,8 @@ const (
 
 // FinishedCall is a call that has ended.
 type FinishedCall struct {
-	Number  uint64    `json:"number"` // increasing, in the order in which calls end
+	Number  uint64    `json:"number"`       // increasing, in the order in which calls end
+	ID      string    `json:"id,omitempty"` // Call.ID while it was in flight; empty = the request did not become a call
 	Session string    `json:"session"`
 	Client  string    `json:"client,omitempty"` // name and version
 	Server  string    `json:"server"`           // empty = the gateway refused the request before it chose a server, for example an unknown name
@@ -53,6 +55,8 @@ func (f FinishedCall) Failed() bool { return f.Outcome != OutcomeOK.String() }
 type kept struct {
 	number                          uint64
 	session, client, who, version   string
+	holder                          string
+	seq                             uint64
 	item, public                    string
 	route                           *Route
 	failure                         *Failure
@@ -123,6 +127,7 @@ func (f *finished) add(last *atomic.Uint64, e *Ended) {
 func (k *kept) set(number uint64, e *Ended) {
 	k.number = number
 	k.session, k.client, k.who, k.version = e.Session, e.Client, e.Who, e.Version
+	k.holder, k.seq = e.Holder, e.Seq
 	k.item, k.public = cutItem(e.Item), cutItem(e.Public)
 	k.route, k.failure = e.Route, e.Failure
 	k.began, k.took = e.Began, e.Took
@@ -144,6 +149,9 @@ func (k *kept) call(server string) FinishedCall {
 		Number: k.number, Session: k.session, Client: k.client, Server: server, Method: k.method.String(), Item: k.item, Public: k.public,
 		Outcome: k.outcome.String(), Began: k.began, Seconds: k.took.Seconds(), Who: k.who, Version: k.version, In: k.in, Out: k.out,
 		Taken: k.taken.In(k.began), Written: k.written.In(k.began), Asked: k.asked.In(k.began), Answered: k.answered.In(k.began),
+	}
+	if k.seq != 0 {
+		f.ID = k.holder + "/" + strconv.FormatUint(k.seq, 10)
 	}
 	if k.route != nil {
 		f.Backend, f.Peer = k.route.Backend, k.route.Protocol

@@ -45,6 +45,9 @@ type Source interface {
 	// any. It returns ErrNotThere if there is no such item.
 	Item(ctx context.Context, kind, public string) ([]byte, error)
 
+	// Records returns recordings of actors' messages: see Local.Records.
+	Records(ctx context.Context, q RecordQuery) ([]Recording, error)
+
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
@@ -64,6 +67,9 @@ type Action struct {
 	Verb   Verb   `json:"-"` // part of the path: POST /actions/<verb>
 	Server string `json:"server,omitempty"`
 	Call   string `json:"call,omitempty"` // Call.ID
+
+	Actor   string `json:"actor,omitempty"`   // Record: Actor.Name
+	Seconds int    `json:"seconds,omitempty"` // Record: its duration; 0 = RecordTime
 }
 
 // Verb names an action.
@@ -75,6 +81,7 @@ const (
 	Cancel  Verb = "cancel"  // end Call with an error
 	Drain   Verb = "drain"   // like SIGTERM: refuse new requests, let calls in progress finish, exit
 	Reload  Verb = "reload"  // reload the configuration file
+	Record  Verb = "record"  // record the messages of Actor, or of Server's pool, connections and the holders of its calls
 )
 
 var (
@@ -82,6 +89,8 @@ var (
 	ErrUnknownVerb = errors.New("no such action")
 	// ErrNotThere is returned by Act if the server or call does not exist, or no longer does.
 	ErrNotThere = errors.New("not found")
+	// ErrBadAction is returned by Act for an action that is not complete, or asks for too much.
+	ErrBadAction = errors.New("the action is invalid")
 	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
 	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
@@ -122,6 +131,7 @@ type Gateway interface {
 	Item(ctx context.Context, kind, public string) ([]byte, error)
 	Act(ctx context.Context, a Action) error
 	Logins(ctx context.Context) ([]Login, error)
+	Records(ctx context.Context, q RecordQuery) ([]Recording, error)
 }
 
 // Local is the Source for a gateway in this process.

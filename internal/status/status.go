@@ -185,4 +185,6 @@ type Actor struct {
 	Panics   uint64 `json:"panics"`
 	Restarts uint64 `json:"restarts"`
 	Last     string `json:"last,omitempty"`
+
+	Recorded time.Time `json:"recorded,omitzero"` // when the recording of its messages ends; zero = they are not recorded
 }

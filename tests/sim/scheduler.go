@@ -23,7 +23,7 @@ type scheduler struct {
 
 	mu        sync.Mutex // other goroutines call Schedule and Timer, too
 	ready     []func()
-	observing []func()             // turns and due timers of the observer
+	observing []func()             // turns and due timers of observers
 	starting  []func()             // goroutines to start after the step
 	occupied  map[string]time.Time // actors that get no turns, and until when
 	turns     int                  // actors' turns since the last charge
@@ -56,15 +56,16 @@ func (f *scheduler) sleep(until time.Time) {
 	}
 }
 
-// observer is the actor that takes the differences of counters once a second. It sends nothing to other actors, so its
-// turns are not left to the seed. Stories are thus the same as without it.
-const observer = "seconds"
+// isObserver reports whether an actor only observes: one takes the differences of counters once a second, the other
+// starts and ends recordings. They send nothing to other actors, so their turns are not left to the seed. Stories are
+// thus the same as without them.
+func isObserver(actor string) bool { return actor == "seconds" || actor == "recorder" }
 
 // Schedule implements kernel.Scheduler. actor is empty for work that is not an actor's.
 func (f *scheduler) Schedule(actor string, run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if actor == observer {
+	if isObserver(actor) {
 		f.observing = append(f.observing, run)
 		f.wake()
 		return
@@ -104,7 +105,7 @@ func (f *scheduler) setTimer(at time.Time, do func()) *timer {
 func (f *scheduler) Timer(actor string, d time.Duration, ring func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.setTimer(time.Now().Add(max(d, 0)), ring).observes = actor == observer
+	f.setTimer(time.Now().Add(max(d, 0)), ring).observes = isObserver(actor)
 }
 
 // After calls ring after d.
@@ -203,7 +204,7 @@ func (f *scheduler) collectDue() {
 	}
 }
 
-// observe runs a turn or timer of the observer. It returns false if there is none.
+// observe runs a turn or timer of an observer. It returns false if there is none.
 func (f *scheduler) observe() bool {
 	f.mu.Lock()
 	f.collectDue()
@@ -236,7 +237,7 @@ type timer struct {
 	at       time.Time
 	order    uint64
 	run      func()
-	observes bool // a timer of the observer
+	observes bool // a timer of an observer
 }
 
 // timers is a heap ordered by time. Timers for the same time keep their order.

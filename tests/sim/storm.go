@@ -170,7 +170,9 @@ func (w *world) settle() {
 		c.stalled = false
 	}
 	w.startWatchers()
+	w.startRecordings()
 	w.advance(20 * time.Minute)
+	w.checkRecordings("after the storm")
 	w.checkQuiet("after the storm")
 	w.checkStreams("after the storm")
 	for _, c := range w.clients {
@@ -183,7 +185,9 @@ func (w *world) settle() {
 			s.update(uri, "/part")
 		}
 	}
+	w.startRecordings()
 	w.advance(2 * time.Minute)
+	w.checkRecordings("before the scenes")
 	for _, c := range w.clients {
 		w.checkUpdates(c)
 	}

@@ -141,6 +141,7 @@ type world struct {
 	intruder               *pipeclient.Client
 	stateFile              string // path; "" = none
 	watchers               []*watcher
+	recorded               map[string]time.Time // by the name of a recorded actor: when its recording must end
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string

@@ -1,0 +1,212 @@
+package kernel
+
+import (
+	"reflect"
+	"sync"
+	"time"
+)
+
+// recorderSize is the number of messages that a Recorder keeps.
+const recorderSize = 256
+
+// PhasePanicked is the phase of a recorded message whose handler panicked.
+const PhasePanicked = "panicked"
+
+// CallID identifies the call that a message is about, by the actor that holds the call and the call's number there.
+type CallID struct {
+	Holder Reference // zero = the receiver of the message
+	Number uint64    // 0 = the message is not about a call
+}
+
+// Described is implemented by messages of which a Recorder keeps more than their type. Describe must not block.
+type Described interface {
+	// Describe returns the call that the message is about, and the size of the frame in it in bytes.
+	Describe() (call CallID, bytes int)
+}
+
+// Phased is implemented by a Logic that has phases. A Recorder keeps the phase after each message. Phase is called on
+// the actor's goroutine.
+type Phased interface{ Phase() string }
+
+// Recorder keeps what an actor's last messages were, but not their contents. Messages that only observe the actor are
+// left out. Its methods are safe for concurrent use.
+type Recorder struct {
+	mu     sync.Mutex
+	cell   *cell // nil after Stop
+	until  time.Time
+	ring   []recorded
+	next   int    // index of the oldest entry, which is overwritten next, when ring is full
+	total  uint64 // number of messages recorded, including those that were overwritten
+	phases []string
+}
+
+// recorded is a recorded message, in 64 bytes.
+type recorded struct {
+	order  uint64 // among all recorded messages of the system
+	at     int64  // Unix time in nanoseconds
+	kind   reflect.Type
+	holder string // full name of the actor that holds the call
+	number uint64 // of the call; 0 = no call
+	bytes  uint32
+	depth  uint16
+	class  Class
+	phase  uint8 // index in Recorder.phases, plus one; 0 = none
+}
+
+// RecordedMessage describes a message that an actor has handled.
+type RecordedMessage struct {
+	Order  uint64 // increasing, in the order in which the system's recorded actors handled messages
+	At     time.Time
+	Type   string // such as "message.Dispatch"
+	Class  Class
+	Holder string // full name of the actor that holds the call; "" = the message was about no call
+	Number uint64 // of the call there
+	Bytes  int    // of the frame in the message; 0 = none
+	Depth  int    // messages that were queued when it was handled, including itself; 65535 = that many or more
+	Phase  string // of the actor, after the message; "" = it has no phases
+}
+
+// Record starts recording the messages of the actor with the full name. The Recorder works until Stop is called; until
+// is only shown. If the actor is being recorded, Record returns its Recorder with the new time. It returns nil if there
+// is no such actor.
+func (s *System) Record(actor string, until time.Time) *Recorder {
+	c, ok := s.find(actor)
+	if !ok {
+		return nil
+	}
+	for {
+		if r := c.recorder.Load(); r != nil {
+			if r.extend(until) {
+				return r
+			}
+			continue // it is being stopped
+		}
+		r := &Recorder{cell: c, until: until}
+		if c.recorder.CompareAndSwap(nil, r) {
+			return r
+		}
+	}
+}
+
+func (r *Recorder) extend(until time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.until = until
+	return r.cell != nil
+}
+
+// Stop ends the recording. What was recorded can still be read.
+func (r *Recorder) Stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cell != nil {
+		r.cell.recorder.Store(nil)
+		r.cell = nil
+	}
+}
+
+// Until returns when the recording will end, or has ended.
+func (r *Recorder) Until() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.until
+}
+
+// Messages returns the last messages, oldest first, and the number of all that were recorded.
+func (r *Recorder) Messages() (list []RecordedMessage, total uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list = make([]RecordedMessage, 0, len(r.ring))
+	for i := range r.ring {
+		e := &r.ring[(r.next+i)%len(r.ring)]
+		m := RecordedMessage{Order: e.order, At: time.Unix(0, e.at), Type: e.kind.String(), Class: e.class, Holder: e.holder, Number: e.number, Bytes: int(e.bytes), Depth: int(e.depth)}
+		if e.phase > 0 {
+			m.Phase = r.phases[e.phase-1]
+		}
+		list = append(list, m)
+	}
+	return list, r.total
+}
+
+// record records a message whose Step returned out. It runs on the actor's goroutine.
+func (r *Recorder) record(c *cell, at time.Time, msg any, out []Effect, phase string) {
+	if _, looks := msg.(Observation); looks {
+		return
+	}
+	e := recorded{at: at.UnixNano(), kind: reflect.TypeOf(msg), class: classOf(msg), depth: uint16(min(c.box.UserMessageCount()+1, 1<<16-1))}
+	if d, ok := msg.(Described); ok {
+		call, bytes := d.Describe()
+		e.bytes = uint32(bytes)
+		e.about(call, c.name)
+	}
+	if e.number == 0 {
+		e.caused(out)
+	}
+	e.order = c.system.recorded.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.phase = r.phaseNumber(phase)
+	r.total++
+	if len(r.ring) < recorderSize {
+		r.ring = append(r.ring, e)
+		return
+	}
+	r.ring[r.next] = e
+	r.next = (r.next + 1) % recorderSize
+}
+
+// about sets the call of a message to the actor named receiver.
+func (e *recorded) about(call CallID, receiver string) {
+	if e.number = call.Number; e.number == 0 {
+		return
+	}
+	if e.holder = call.Holder.Name(); e.holder == "" {
+		e.holder = receiver
+	}
+}
+
+// caused sets the call to that of the messages which the recorded message caused, unless these are about several calls.
+func (e *recorded) caused(out []Effect) {
+	for i := range out {
+		d, ok := out[i].Msg.(Described)
+		if !ok {
+			continue
+		}
+		var other recorded
+		call, _ := d.Describe()
+		other.about(call, out[i].To.Name())
+		switch {
+		case other.number == 0:
+		case e.number == 0:
+			e.number, e.holder = other.number, other.holder
+		case e.number != other.number || e.holder != other.holder:
+			e.number, e.holder = 0, ""
+			return
+		}
+	}
+}
+
+// phaseNumber returns the value of recorded.phase. The caller must hold mu.
+func (r *Recorder) phaseNumber(phase string) uint8 {
+	if phase == "" {
+		return 0
+	}
+	for i, known := range r.phases {
+		if known == phase {
+			return uint8(i + 1)
+		}
+	}
+	if len(r.phases) == 255 {
+		return 0
+	}
+	r.phases = append(r.phases, phase)
+	return uint8(len(r.phases))
+}
+
+// phaseOf returns the phase of a Logic, or "".
+func phaseOf(logic Logic) string {
+	if p, ok := logic.(Phased); ok {
+		return p.Phase()
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package message
+
+import "goblin-actor/actors/kernel"
+
+// This file contains what a kernel.Recorder keeps of messages besides their types. The methods implement kernel.Described.
+
+// describe returns the call that is referred to, and the bytes of a request.
+func (r CallRef) describe(request *Request) (call kernel.CallID, bytes int) {
+	if request != nil {
+		bytes = len(request.Frame.Raw)
+	}
+	return kernel.CallID{Holder: r.Holder, Number: r.Seq}, bytes
+}
+
+// ofReceiver returns the call with a number that the receiver holds.
+func ofReceiver(seq uint64, bytes int) (kernel.CallID, int) {
+	return kernel.CallID{Number: seq}, bytes
+}
+
+func (d Dispatch) Describe() (kernel.CallID, int)       { return d.Call.describe(d.Request) }
+func (s Send) Describe() (kernel.CallID, int)           { return s.Call.describe(s.Request) }
+func (r NotExecuted) Describe() (kernel.CallID, int)    { return r.Call.describe(r.Request) }
+func (l ConnectionLost) Describe() (kernel.CallID, int) { return l.Call.describe(l.Request) }
+func (c Cancel) Describe() (kernel.CallID, int)         { return c.Call.describe(nil) }
+func (c CancelSent) Describe() (kernel.CallID, int)     { return c.Call.describe(nil) }
+func (c CallEnded) Describe() (kernel.CallID, int)      { return c.Call.describe(nil) }
+func (c CallParked) Describe() (kernel.CallID, int)     { return c.Call.describe(nil) }
+
+func (m RequestWritten) Describe() (kernel.CallID, int)        { return ofReceiver(m.Seq, 0) }
+func (m Progress) Describe() (kernel.CallID, int)              { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+func (m Log) Describe() (kernel.CallID, int)                   { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+func (m ServerRequest) Describe() (kernel.CallID, int)         { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+func (m ServerRequestCanceled) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
+func (m Done) Describe() (kernel.CallID, int)                  { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+func (m Failed) Describe() (kernel.CallID, int)                { return ofReceiver(m.Seq, 0) }
+func (m TaskMade) Describe() (kernel.CallID, int)              { return ofReceiver(m.Seq, 0) }
+
+// The requests of clients below become calls when their receivers handle them.
+
+func (i Inbound) Describe() (kernel.CallID, int) {
+	return kernel.CallID{}, len(i.Exchange.Frame.Raw)
+}
+
+func (v StatelessRequest) Describe() (kernel.CallID, int) {
+	return kernel.CallID{}, len(v.Exchange.Frame.Raw)
+}
+
+func (m ServerRequestResult) Describe() (kernel.CallID, int) {
+	return kernel.CallID{}, len(m.Result) + len(m.Error)
+}

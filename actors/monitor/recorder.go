@@ -1,0 +1,52 @@
+package monitor
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+)
+
+// RecordingEnded describes a recording that has ended.
+type RecordingEnded struct {
+	Server, Actor string // as in message.StartRecording
+	Began         time.Time
+	Actors        int // number of recorded actors
+}
+
+// SpawnRecorder starts the actor that starts and ends the recordings of other actors' messages. It calls ended after
+// each recording; ended must not block. It is an actor of its own so that a simulation can run it apart from the actors
+// that it records.
+func SpawnRecorder(system *kernel.System, ended func(RecordingEnded)) kernel.Reference {
+	return kernel.Spawn(system, kernel.SpawnOptions{Name: "recorder", Kind: "recorder", Restarts: 10, Within: time.Minute}, func(kernel.Self) kernel.Logic {
+		return &recordings{system: system, ended: ended, state: &recorderState{}}
+	})
+}
+
+// recordings is the shell.
+type recordings struct {
+	system *kernel.System
+	ended  func(RecordingEnded)
+	state  *recorderState
+}
+
+func (r *recordings) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return stepRecorder(r.state, now, msg, out)
+}
+
+func (r *recordings) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case attach:
+		done := attached{start: a.start, recorders: map[string]*kernel.Recorder{}}
+		for _, name := range a.start.Actors {
+			if recorder := r.system.Record(name, a.until); recorder != nil {
+				done.recorders[name] = recorder
+			}
+		}
+		self.Next(done)
+	case detach:
+		for _, recorder := range a.recorders {
+			recorder.Stop()
+		}
+		r.ended(a.ended)
+	}
+}
