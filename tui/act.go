@@ -125,7 +125,7 @@ func (a *App) actsKey(e *tcell.EventKey) {
 		a.actAt = (a.actAt + direction(e) + len(a.acts)) % len(a.acts)
 	case char('c')(e):
 		a.mode = modeBrowse
-		a.copyText(plain(act.command))
+		a.copyText(oneLine(act.command))
 	case e.Key() == tcell.KeyEnter:
 		a.choose(act)
 	default:

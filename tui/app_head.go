@@ -125,13 +125,9 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	case a.mode == modeConfirm:
 		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
 	case a.mode == modeCopy:
-		put(screen, 0, y, w, copyQuestion, p.Key, nil, p.Match)
-	case a.mode == modeForm && !a.flashing():
-		hint := formHint
-		if a.form.asking != "" {
-			hint = formAsks
-		}
-		put(screen, 0, y, w, hint, p.Key, nil, p.Match)
+		put(screen, 0, y, w, a.copyHint(), p.Key, nil, p.Match)
+	case a.mode == modeForm && (a.form.copying || !a.flashing()):
+		put(screen, 0, y, w, a.form.hint(), p.Key, nil, p.Match)
 	case a.flashing():
 		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
 	default:

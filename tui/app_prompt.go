@@ -69,7 +69,7 @@ func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 			a.input.SetText(plain(a.input.GetText() + text))
 		}
 		if a.mode == modeForm {
-			a.form.paste(text)
+			a.pasteIntoForm(text)
 		}
 	}
 }

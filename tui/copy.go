@@ -1,21 +1,28 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 
 	"github.com/gdamore/tcell/v2"
+
+	"goblin-actor/internal/form"
+	"goblin-actor/internal/visible"
 )
 
 const (
 	// maxCopy limits the text that is copied, in bytes. Terminals ignore longer sequences (OSC 52).
 	maxCopy = 74_000
 
-	copyQuestion = "copy  c name  r row  j details as JSON  esc nothing"
+	copyQuestion = "copy  c name  r row  j JSON"
+	copyUses     = "  l command line  p JSON-RPC  u curl  t txtar"
+	formCopies   = "copy  c name  l command line  p JSON-RPC  u curl  t txtar  a answer"
 )
 
 // copyKey copies what the key chooses.
@@ -25,25 +32,57 @@ func (a *App) copyKey(e *tcell.EventKey) {
 	if r == nil || e.Key() != tcell.KeyRune {
 		return
 	}
-	text := ""
 	switch e.Rune() {
 	case 'c':
-		text = plain(r.ID)
-		if r.Copy != "" {
-			text = plain(r.Copy)
-		}
+		a.copyText(oneLine(cmp.Or(r.Copy, r.ID)))
 	case 'r':
 		var cells []string
 		for _, c := range r.Cells {
 			cells = append(cells, c.Text)
 		}
-		text = strings.Join(cells, "\t")
+		a.copyText(strings.Join(cells, "\t"))
 	case 'j':
-		text = jsonOf(r)
-	default:
+		a.copyText(jsonOf(r))
+	case 'l', 'p', 'u', 't':
+		u, err := a.exported()
+		a.copyExport(e.Rune(), u, nil, err)
+	}
+}
+
+// formCopyKey copies what the key chooses of the form.
+func (a *App) formCopyKey(f *itemForm, e *tcell.EventKey) {
+	f.copying = false
+	switch {
+	case e.Key() != tcell.KeyRune:
+	case char('c')(e):
+		a.copyText(oneLine(f.item.Public))
+	case char('a')(e) && f.use != nil && !f.use.ended.IsZero():
+		a.copyText(strings.Join(lines(f.use.text()), "\n"))
+	case strings.ContainsRune("lput", e.Rune()):
+		u, err := f.current()
+		if err != nil {
+			err = fmt.Errorf("not copied: %w", err)
+		}
+		a.copyExport(e.Rune(), u, f.answered(), err)
+	}
+}
+
+// copyExport copies a use as the text that the key chooses. err says why there is no use.
+func (a *App) copyExport(key rune, u form.Use, answer []byte, err error) {
+	text := ""
+	if err == nil {
+		text, err = a.export(key, u, answer)
+	}
+	if err != nil {
+		a.notify(err.Error(), Warn)
 		return
 	}
 	a.copyText(text)
+}
+
+// oneLine returns a text as one line without control characters.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(visible.Text(s))
 }
 
 // copyText copies a text and reports that.
@@ -53,6 +92,16 @@ func (a *App) copyText(text string) {
 		return
 	}
 	a.notify("copied "+size(int64(len(text))), Good)
+}
+
+// copyHint says what can be copied of the selected row.
+func (a *App) copyHint() string {
+	if r := a.view().table.row(); r != nil {
+		if _, err := a.exported(); err == nil {
+			return copyQuestion + copyUses
+		}
+	}
+	return copyQuestion + "  esc nothing"
 }
 
 // jsonOf returns the details of a row as JSON, without control characters.

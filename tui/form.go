@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
-	"github.com/rivo/tview"
 
 	"goblin-actor/internal/form"
 	"goblin-actor/internal/status"
@@ -18,20 +15,16 @@ import (
 // modeForm is the mode in which a form is filled in.
 const modeForm mode = "form"
 
-// maxFormText limits the text of a field, in bytes.
-const maxFormText = 64 << 10
-
 // itemForm is the form for a call, a prompt or a read.
 type itemForm struct {
 	formItem
-	inputs  form.Inputs
-	texts   []string
-	at      int // index of the field that is edited
-	top     int // first visible line of the answer
-	input   *tview.InputField
-	defined bool   // the fields are those of the item's definition
-	note    string // why the form is incomplete or unavailable
-	asking  string // the question before the call is sent; "" = none
+	fieldset
+	top     int      // first visible line of the answer
+	defined bool     // the fields are those of the item's definition
+	note    string   // why the form is incomplete or unavailable
+	asking  []string // the question before the call is sent, and the arguments below it; nil = none
+	askTop  int      // first visible line of these arguments
+	copying bool     // the next key chooses what to copy
 	use     *running
 }
 
@@ -41,6 +34,7 @@ type running struct {
 	ended    time.Time // zero = not yet
 	cancel   context.CancelFunc
 	progress *status.UseProgress // nil = none yet
+	asked    []*question         // the server's open questions; the first is shown
 	answer   status.UseResult
 	err      error
 }
@@ -102,15 +96,15 @@ func (a *App) openFormOf(i formItem) {
 	switch {
 	case i.template:
 		a.form.defined = true
-		a.form.begin(a, form.TemplateInputs(i.item.Public))
+		a.form.begin(&a.palette, form.TemplateInputs(i.item.Public))
 	case i.verb == form.Read:
 		a.form.defined = true
-		a.form.begin(a, form.Inputs{})
+		a.form.begin(&a.palette, form.Inputs{})
 		a.send(a.form)
 	case json.Valid([]byte(i.item.Raw)):
 		a.form.define(a, []byte(i.item.Raw))
 	default:
-		a.form.begin(a, form.Inputs{})
+		a.form.begin(&a.palette, form.Inputs{})
 		a.form.note = "waiting for the definition"
 		a.fetchDefinition(a.form)
 	}
@@ -147,38 +141,14 @@ func (f *itemForm) define(a *App, raw []byte) {
 	if f.defined = err == nil; err != nil {
 		f.note = err.Error() + "; use a shell and --json"
 	}
-	f.begin(a, in)
-}
-
-// begin shows empty fields.
-func (f *itemForm) begin(a *App, in form.Inputs) {
-	f.inputs, f.texts = in, make([]string, len(in.All))
-	f.input = tview.NewInputField().SetFieldStyle(a.palette.Health[Plain].Underline(true)).
-		SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxFormText })
-	f.input.SetChangedFunc(func(text string) {
-		if f.at < len(f.texts) {
-			f.texts[f.at] = text
-		}
-	})
-	f.input.Focus(func(tview.Primitive) {})
-	f.edit(0)
-}
-
-// edit moves to another field.
-func (f *itemForm) edit(at int) {
-	if n := len(f.texts); n > 0 {
-		f.at = (at + n) % n
-		f.input.SetText(f.texts[f.at])
-	}
+	f.begin(&a.palette, in)
 }
 
 // current returns what the form would send, and why that is not possible.
 func (f *itemForm) current() (form.Use, error) {
 	u := form.Use{Verb: f.verb, Name: f.item.Public, Schema: f.inputs.Schema}
-	for i := range f.texts {
-		if err := f.inputs.Fault(i, f.texts[i]); err != nil {
-			return u, fmt.Errorf("%s: %w", f.inputs.All[i].Name, err)
-		}
+	if err := f.fault(); err != nil {
+		return u, err
 	}
 	switch {
 	case f.template:
@@ -192,64 +162,6 @@ func (f *itemForm) current() (form.Use, error) {
 	return u, err
 }
 
-// formKey handles a key in a form.
-func (a *App) formKey(e *tcell.EventKey) {
-	f := a.form
-	switch {
-	case f.asking != "":
-		f.asking = ""
-		if char('y')(e) || char('Y')(e) {
-			a.send(f)
-		} else {
-			f.note = "canceled"
-		}
-	case e.Key() == tcell.KeyEscape:
-		f.stop()
-		a.form, a.mode = nil, modeBrowse
-	case ctrl('r')(e):
-		a.submit(f)
-	case ctrl('d')(e):
-		f.stop()
-	case keys(tcell.KeyTab, tcell.KeyDown)(e):
-		f.edit(f.at + 1)
-	case keys(tcell.KeyEnter)(e):
-		f.enter()
-	case keys(tcell.KeyBacktab, tcell.KeyUp)(e):
-		f.edit(f.at - 1)
-	case keys(tcell.KeyPgDn, tcell.KeyPgUp)(e):
-		f.top = max(0, f.top+10*direction(e))
-	case len(f.texts) > 0:
-		f.note = ""
-		f.input.InputHandler()(e, func(tview.Primitive) {})
-	}
-}
-
-// paste adds text to the field that is edited. The text is sent as it is; only line ends and tabs become spaces, since the field has one
-// line.
-func (f *itemForm) paste(text string) {
-	switch {
-	case f.asking != "" || f.at >= len(f.texts):
-	case len(f.texts[f.at])+len(text) > maxFormText:
-		f.note = fmt.Sprintf("not pasted: a field holds at most %d KiB", maxFormText>>10)
-	default:
-		f.note = ""
-		f.input.SetText(f.texts[f.at] + strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(text))
-	}
-}
-
-// enter begins the JSON of an object or array, or goes to the next field.
-func (f *itemForm) enter() {
-	if f.at < len(f.texts) && f.inputs.All[f.at].JSON && f.texts[f.at] == "" {
-		text := "{}"
-		if f.inputs.All[f.at].Kind == "array" {
-			text = "[]"
-		}
-		f.input.SetText(text)
-		return
-	}
-	f.edit(f.at + 1)
-}
-
 // submit sends the form. Before it calls a tool that may change something, it asks.
 func (a *App) submit(f *itemForm) {
 	u, err := f.current()
@@ -261,8 +173,19 @@ func (a *App) submit(f *itemForm) {
 	case err != nil:
 		f.note = "not sent: " + err.Error()
 	case f.verb == form.Call && !f.item.ReadOnly:
-		f.asking = fmt.Sprintf("%s may change something; call it with %s? y/n", plain(u.Name), plain(string(u.Arguments)))
+		f.asking, f.askTop = askingFor(u), 0
 	default:
 		a.send(f)
+	}
+}
+
+// askingFor returns the question before a call, and its arguments below.
+func askingFor(u form.Use) []string {
+	question := plain(u.Name) + " may change something; "
+	switch args := string(u.Arguments); {
+	case len(args) <= maxPlain && simple(args):
+		return []string{question + "call it with " + plain(args) + "? y/n"}
+	default:
+		return append([]string{question + "call it with these arguments? y/n"}, lines(shortened(indented(args)))...)
 	}
 }

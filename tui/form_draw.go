@@ -1,14 +1,6 @@
 package tui
 
-import (
-	"github.com/gdamore/tcell/v2"
-)
-
-// The last line of a form. formAsks also shows how to answer a question that is too long for the form.
-const (
-	formHint = "ctrl-r run  tab next  ctrl-d cancel  pgdn answer  esc leave"
-	formAsks = "y call the tool  any other key: do not call it"
-)
+import "github.com/gdamore/tcell/v2"
 
 // drawForm draws the form, its command line, and the answer below.
 func (a *App) drawForm(screen tcell.Screen, r rect) {
@@ -21,6 +13,9 @@ func (a *App) drawForm(screen tcell.Screen, r rect) {
 	a.rule(screen, r.x, r.y, r.w, title, note)
 	y, end := r.y+1, r.y+r.h
 	text := func(s string, style tcell.Style, most int) {
+		if s == "" {
+			return
+		}
 		for i, line := range wrap(s, max(1, r.w-2)) {
 			if y < end && i < most {
 				put(screen, r.x, y, r.w, "  "+line, style, nil, style)
@@ -28,17 +23,21 @@ func (a *App) drawForm(screen tcell.Screen, r rect) {
 			}
 		}
 	}
-	text(plain(f.item.Description), p.Hint, 2)
-	y += a.drawFields(screen, rect{r.x, y, r.w, max(1, (end-y)/2)})
-	if u, err := f.current(); err == nil {
-		if line := u.CommandLine(); line != "" {
-			text("= "+line, p.Key, 4)
+	if q := f.question(); q != nil && f.asking == nil {
+		y = a.drawQuestion(screen, f, q, rect{r.x, y, r.w, max(1, end-y-3)})
+		text(plain(f.note), p.Health[Warn], 2)
+	} else {
+		text(plain(f.item.Description), p.Hint, 2)
+		y += a.drawFields(screen, rect{r.x, y, r.w, max(1, (end-y)/2)}, &f.fieldset)
+		if u, err := f.current(); err == nil {
+			if line := u.CommandLine(); line != "" {
+				text("= "+line, p.Key, 4)
+			}
 		}
-	}
-	switch {
-	case f.asking != "":
-		text(f.asking, p.Health[Bad], 4)
-	case f.note != "":
+		if f.asking != nil {
+			a.drawAsking(screen, f, rect{r.x, y, r.w, end - y})
+			return
+		}
 		text(plain(f.note), p.Health[Warn], 2)
 	}
 	if f.use == nil || y >= end {
@@ -48,6 +47,29 @@ func (a *App) drawForm(screen tcell.Screen, r rect) {
 	a.rule(screen, r.x, y, r.w, "answer", "")
 	put(screen, r.x+9, y, max(0, r.w-9), " "+state+" ", p.Health[h], nil, p.Health[h])
 	a.drawAnswer(screen, rect{r.x, y + 1, r.w, end - y - 1})
+}
+
+// drawAsking draws the question before a call, and below it the arguments from line askTop.
+func (a *App) drawAsking(screen tcell.Screen, f *itemForm, r rect) {
+	p := a.colors()
+	y, end := r.y, r.y+r.h
+	for _, line := range wrap(f.asking[0], max(1, r.w-2)) {
+		if y < end {
+			put(screen, r.x, y, r.w, "  "+line, p.Health[Bad], nil, p.Match)
+			y++
+		}
+	}
+	var all []string
+	for _, line := range f.asking[1:] {
+		if all = append(all, wrap(line, max(1, r.w-4))...); len(all) > maxPanel {
+			break
+		}
+	}
+	f.askTop = max(0, min(f.askTop, len(all)-(end-y)))
+	for i := f.askTop; i < len(all) && y < end; i++ {
+		put(screen, r.x, y, r.w, "    "+all[i], p.Health[Plain], nil, p.Match)
+		y++
+	}
 }
 
 // drawAnswer draws the visible part of the answer.
@@ -70,8 +92,8 @@ func (a *App) drawAnswer(screen tcell.Screen, r rect) {
 }
 
 // drawFields draws a row for each field and returns how many rows that took.
-func (a *App) drawFields(screen tcell.Screen, r rect) int {
-	f, p := a.form, a.colors()
+func (a *App) drawFields(screen tcell.Screen, r rect, f *fieldset) int {
+	p := a.colors()
 	label := 0
 	for i := range f.inputs.All {
 		label = max(label, min(24, width(plain(f.inputs.All[i].Name))))
@@ -104,28 +126,4 @@ func (a *App) drawFields(screen tcell.Screen, r rect) int {
 		}
 	}
 	return n
-}
-
-// about returns the text beside a field: its fault, otherwise what it accepts.
-func (f *itemForm) about(i int) (string, Health) {
-	one := &f.inputs.All[i]
-	if f.texts[i] != "" {
-		if err := f.inputs.Fault(i, f.texts[i]); err != nil {
-			return "✗ " + plain(err.Error()), Bad
-		}
-	}
-	text := one.Kind
-	if one.Default != "" {
-		text += ", default " + one.Default
-	}
-	if one.JSON && f.texts[i] == "" {
-		text += "; enter: JSON"
-	}
-	if one.Description != "" {
-		if text != "" {
-			text += "; "
-		}
-		text += one.Description
-	}
-	return plain(text), Quiet
 }

@@ -13,21 +13,28 @@ import (
 // user is a Source that performs uses.
 type user struct {
 	fixed
-	used   chan status.Use
-	answer func(context.Context, func(status.UseProgress)) (status.UseResult, error)
+	used    chan status.Use
+	answer  func(context.Context, func(status.UseEvent)) (status.UseResult, error)
+	replies chan status.UseAnswer
+}
+
+// Answer implements status.Source.
+func (u *user) Answer(_ context.Context, a status.UseAnswer) error {
+	u.replies <- a
+	return nil
 }
 
 // Use implements status.Source.
-func (u *user) Use(ctx context.Context, use status.Use, progress func(status.UseProgress)) (status.UseResult, error) {
+func (u *user) Use(ctx context.Context, use status.Use, tell func(status.UseEvent)) (status.UseResult, error) {
 	u.used <- use
-	return u.answer(ctx, progress)
+	return u.answer(ctx, tell)
 }
 
 // formConsole shows a tool with the given definition and opens its form.
 func formConsole(t *testing.T, definition string, readOnly bool) (*testConsole, *user) {
 	t.Helper()
 	s := newTestConsole(t, 120, 40, Options{})
-	u := &user{used: make(chan status.Use, 1), answer: func(context.Context, func(status.UseProgress)) (status.UseResult, error) {
+	u := &user{used: make(chan status.Use, 1), replies: make(chan status.UseAnswer, 9), answer: func(context.Context, func(status.UseEvent)) (status.UseResult, error) {
 		return status.UseResult{Result: json.RawMessage(`{"content":[{"type":"text","text":"buy milk` + "\\u001b" + `"}]}`)}, nil
 	}}
 	s.app.source = u
@@ -97,8 +104,8 @@ func TestFormAsks(t *testing.T) {
 // Progress is shown, and ctrl-d cancels the call.
 func TestFormIsCanceled(t *testing.T) {
 	s, u := formConsole(t, `{"name":"files_read_file"}`, true)
-	u.answer = func(ctx context.Context, progress func(status.UseProgress)) (status.UseResult, error) {
-		progress(status.UseProgress{Done: 2, Total: 5, Message: "half"})
+	u.answer = func(ctx context.Context, tell func(status.UseEvent)) (status.UseResult, error) {
+		tell(status.UseEvent{Progress: &status.UseProgress{Done: 2, Total: 5, Message: "half"}})
 		<-ctx.Done()
 		return status.UseResult{}, ctx.Err()
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,8 +57,8 @@ func (a *App) send(f *itemForm) {
 	f.use, f.top, f.note = use, 0, ""
 	go func() {
 		defer cancel()
-		answer, err := a.source.Use(ctx, sent, func(p status.UseProgress) { a.afterwards(func() { use.progress = &p }) })
-		a.afterwards(func() { use.ended, use.answer, use.err = a.now(), answer, err })
+		answer, err := a.source.Use(ctx, sent, func(e status.UseEvent) { a.afterwards(func() { a.told(f, use, e) }) })
+		a.afterwards(func() { use.ended, use.answer, use.err, use.asked = a.now(), answer, err, nil })
 	}()
 }
 
@@ -90,6 +91,14 @@ func (u *running) state(now time.Time) (text string, h Health) {
 		return "the tool reported an error  " + text, Bad
 	}
 	return "ok  " + text + "  " + size(int64(len(u.answer.Result))), Good
+}
+
+// answered returns the answer, or nil if there is none.
+func (f *itemForm) answered() []byte {
+	if f.use == nil || f.use.ended.IsZero() {
+		return nil
+	}
+	return slices.Concat(f.use.answer.Result, f.use.answer.Error) // one of them is empty
 }
 
 // isError reports whether the tool's result is marked as an error.
@@ -127,7 +136,15 @@ func shortened(text string) string {
 	if len(text) <= maxAnswer {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxAnswer], "") + "\n… the rest is not shown; use the command line"
+	return cutAt(text, maxAnswer) + "; use the command line"
+}
+
+// cutAt returns the first bytes of a longer text, and says that there are more.
+func cutAt(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "\n… the rest is not shown"
 }
 
 // block is a part of a result. MCP 2025-11-25, server/tools, server/resources, server/prompts.

@@ -157,6 +157,43 @@ func TestConsoleSurvivesGatewayRestart(t *testing.T) {
 	}
 }
 
+// A server's question during a call from an attached console is answered in the console. A question that the user dismisses
+// ends, and leaving the form ends the call with its question.
+func TestConsoleAnswersQuestions(t *testing.T) {
+	consoleHome(t)
+	gate := newPTY(t)
+	address := make(chan string, 1)
+	served := gate.start(&firstLine{ch: address}, "serve", "--listen", "127.0.0.1:0", "--config", oracleConfig(t))
+	at := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(<-address), "http://"), "/mcp")
+	p := newPTY(t)
+	p.size(120, 40)
+	cmd := p.start(p.term, "tui", "--connect", at, "--view", "tools")
+	p.screen(120, 40, "oracle_consult", "oracle_visit")
+	p.enter("/consult\rr")
+	p.screen(120, 40, "call oracle_consult")
+	p.enter("\x12")
+	p.screen(120, 40, "oracle asks", "The oracle wants to know who asks.", "33%")
+	p.enter("Ugg\t3")
+	time.Sleep(600 * time.Millisecond) // a new question ignores the keys that answer it
+	p.enter("\x12")
+	p.screen(120, 40, "Ugg (30), about war: Bring a bigger shovel.", "ok ")
+	p.enter("\x12")
+	p.screen(120, 40, "oracle asks")
+	time.Sleep(600 * time.Millisecond)
+	p.enter("\x1b")
+	p.screen(120, 40, `the form came back with "cancel"`)
+	p.enter("\x12")
+	p.screen(120, 40, "oracle asks")
+	p.enter("\x04")
+	p.screen(120, 40, "canceled; the server may have executed a part of it")
+	p.enter("\x03")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("tui ended with %v", err)
+	}
+	served.Process.Kill()
+	_ = served.Wait() // it was killed
+}
+
 // firstLine collects output and reports the first line.
 type firstLine struct {
 	ch   chan string

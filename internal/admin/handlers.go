@@ -56,6 +56,7 @@ func private(src status.Source, user status.UseFunc, more ...Route) http.Handler
 	mux.Handle("/itemz", get(itemz(src)))
 	mux.Handle("/recordz", get(recordz(src)))
 	mux.Handle("POST /actions/{verb}", act(src))
+	mux.Handle("POST /actions/answer", answerQuestion(src))
 	for verb := range useExamples {
 		mux.Handle("POST /actions/"+verb, use(src, user, verb))
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -65,11 +66,13 @@ func checkUse(u status.Use, verb string) error {
 const (
 	eventStream   = "text/event-stream"
 	eventProgress = "progress" // a status.UseProgress
+	eventQuestion = "question" // a status.UseQuestion
+	eventClosed   = "closed"   // a text: ID of a question that can no longer be answered
 	eventAnswer   = "answer"   // a status.UseResult; the last event
 	eventNoAnswer = "fault"    // a text: why there is no answer; the last event
 )
 
-// streamUse performs a Use for display. It sends its progress and its answer as events, without known secrets.
+// streamUse performs a Use for display. It sends its progress, its questions and its answer as events, without known secrets.
 func streamUse(w http.ResponseWriter, r *http.Request, src status.Source, u status.Use) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -84,10 +87,57 @@ func streamUse(w http.ResponseWriter, r *http.Request, src status.Source, u stat
 			cancel() // the client is gone
 		}
 	}
-	answer, err := src.Use(ctx, u, func(p status.UseProgress) { send(eventProgress, p) })
+	answer, err := src.Use(ctx, u, func(e status.UseEvent) {
+		switch {
+		case e.Progress != nil:
+			send(eventProgress, e.Progress)
+		case e.Question != nil:
+			send(eventQuestion, e.Question)
+		default:
+			send(eventClosed, e.Closed)
+		}
+	})
 	if err != nil {
 		send(eventNoAnswer, err.Error())
 		return
 	}
 	send(eventAnswer, answer)
+}
+
+// answerQuestion answers a question of a streamed use.
+func answerQuestion(src status.Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+		defer cancel()
+		var a status.UseAnswer
+		err := decode.Reader(http.MaxBytesReader(w, r.Body, maxUseBytes), "the body", &a)
+		if err == nil {
+			err = checkAnswer(a)
+		}
+		if err != nil {
+			http.Error(w, fmt.Sprintf(`%v; send an object such as {"question": "…", "action": "accept", "content": {}}`, err), http.StatusBadRequest)
+			return
+		}
+		switch err := src.Answer(ctx, a); {
+		case err == nil:
+			w.WriteHeader(http.StatusNoContent)
+		case errors.Is(err, status.ErrNoQuestion):
+			http.Error(w, err.Error(), http.StatusNotFound)
+		default:
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// checkAnswer returns an error if a is not an answer that MCP permits.
+func checkAnswer(a status.UseAnswer) error {
+	switch {
+	case a.Question == "":
+		return errors.New("the member question of the body is missing")
+	case a.Action != status.Accept && a.Action != status.Decline && a.Action != status.Dismiss:
+		return fmt.Errorf("action %q in the body is none of accept, decline and cancel", a.Action)
+	case len(a.Content) > 0 && (a.Action != status.Accept || !strings.HasPrefix(string(a.Content), "{")):
+		return errors.New("content in the body must be an object, and belongs to the action accept only")
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ const maxAnswerBytes = 16 << 20
 var errNoAnswer = errors.New("the gateway ended before it answered; the call may have been executed")
 
 // Use implements status.Source.
-func (r *remote) Use(ctx context.Context, u status.Use, progress func(status.UseProgress)) (status.UseResult, error) {
+func (r *remote) Use(ctx context.Context, u status.Use, tell func(status.UseEvent)) (status.UseResult, error) {
 	body, err := json.Marshal(u)
 	if err != nil {
 		return status.UseResult{}, err
@@ -49,11 +49,24 @@ func (r *remote) Use(ctx context.Context, u status.Use, progress func(status.Use
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusedBytes))
 		return status.UseResult{}, &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)}
 	}
-	return readUse(resp.Body, progress)
+	return readUse(resp.Body, tell)
+}
+
+// Answer implements status.Source.
+func (r *remote) Answer(ctx context.Context, a status.UseAnswer) error {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = r.do(ctx, http.MethodPost, "/actions/answer", body)
+	if no, ok := errors.AsType[*Refused](err); ok {
+		return no // without the prefix of do
+	}
+	return err
 }
 
 // readUse reads the events of a use.
-func readUse(body io.Reader, progress func(status.UseProgress)) (answer status.UseResult, err error) {
+func readUse(body io.Reader, tell func(status.UseEvent)) (answer status.UseResult, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxAnswerBytes)
 	event := ""
@@ -63,14 +76,6 @@ func readUse(body io.Reader, progress func(status.UseProgress)) (answer status.U
 		case key == "event":
 			event = value
 		case key != "data":
-		case event == eventProgress:
-			var p status.UseProgress
-			if err := decode.JSON([]byte(value), "the progress", &p); err != nil {
-				return answer, err
-			}
-			if progress != nil {
-				progress(p)
-			}
 		case event == eventAnswer:
 			return answer, decode.JSON([]byte(value), "the answer", &answer)
 		case event == eventNoAnswer:
@@ -79,12 +84,35 @@ func readUse(body io.Reader, progress func(status.UseProgress)) (answer status.U
 				return answer, err
 			}
 			return answer, &Refused{text}
+		default:
+			e, err := useEvent(event, []byte(value))
+			if err != nil {
+				return answer, err
+			}
+			if tell != nil && e != (status.UseEvent{}) {
+				tell(e)
+			}
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return answer, fmt.Errorf("the answer is larger than %d MiB; run the command in a shell instead", maxAnswerBytes>>20)
 	}
 	return answer, cmp.Or(lines.Err(), errNoAnswer)
+}
+
+// useEvent returns an event before the last. Unknown events, of newer gateways, are empty.
+func useEvent(event string, data []byte) (e status.UseEvent, err error) {
+	switch event {
+	case eventProgress:
+		e.Progress = new(status.UseProgress)
+		err = decode.JSON(data, "the progress", e.Progress)
+	case eventQuestion:
+		e.Question = new(status.UseQuestion)
+		err = decode.JSON(data, "the question", e.Question)
+	case eventClosed:
+		err = decode.JSON(data, "the question's id", &e.Closed)
+	}
+	return e, err
 }
 
 // request returns a request to the socket.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -29,12 +30,12 @@ func useSocket(t *testing.T, perform status.UseFunc) string {
 // A console receives the progress of a call and its answer, without known secrets.
 func TestUseIsStreamed(t *testing.T) {
 	var got status.Use
-	path := useSocket(t, func(_ context.Context, u status.Use, progress func(status.UseProgress)) (status.UseResult, error) {
+	path := useSocket(t, func(_ context.Context, u status.Use, tell func(status.UseEvent)) (status.UseResult, error) {
 		got = u
 		if u.URI != "" {
 			return status.UseResult{}, errors.New("the gateway is stopping")
 		}
-		progress(status.UseProgress{Done: 1, Total: 2, Message: "hunter2\nevent: answer"})
+		tell(status.UseEvent{Progress: &status.UseProgress{Done: 1, Total: 2, Message: "hunter2\nevent: answer"}})
 		return status.UseResult{Result: json.RawMessage(`{"a":"hunter2"}`)}, nil
 	})
 	source, err := Dial(path)
@@ -42,7 +43,7 @@ func TestUseIsStreamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []status.UseProgress
-	a, err := source.Use(t.Context(), status.Use{Tool: "t", Arguments: json.RawMessage(`{"n":1}`)}, func(p status.UseProgress) { told = append(told, p) })
+	a, err := source.Use(t.Context(), status.Use{Tool: "t", Arguments: json.RawMessage(`{"n":1}`)}, func(e status.UseEvent) { told = append(told, *e.Progress) })
 	if err != nil || string(a.Result) != `{"a":"[redacted]"}` || string(got.Arguments) != `{"n":1}` {
 		t.Errorf("%s, %v, arguments %s", a.Result, err, got.Arguments)
 	}
@@ -60,7 +61,7 @@ func TestUseIsStreamed(t *testing.T) {
 // A console that gives up cancels the call.
 func TestUseEndsWithItsContext(t *testing.T) {
 	began, ended := make(chan bool), make(chan bool)
-	path := useSocket(t, func(ctx context.Context, _ status.Use, _ func(status.UseProgress)) (status.UseResult, error) {
+	path := useSocket(t, func(ctx context.Context, _ status.Use, _ func(status.UseEvent)) (status.UseResult, error) {
 		close(began)
 		<-ctx.Done()
 		close(ended)
@@ -83,7 +84,7 @@ func TestUseEndsWithItsContext(t *testing.T) {
 
 // The gateway itself refuses what a read-only console asks for.
 func TestReadOnlyIsRefused(t *testing.T) {
-	path := useSocket(t, func(context.Context, status.Use, func(status.UseProgress)) (status.UseResult, error) {
+	path := useSocket(t, func(context.Context, status.Use, func(status.UseEvent)) (status.UseResult, error) {
 		t.Error("the call was performed")
 		return status.UseResult{}, nil
 	})
@@ -105,5 +106,68 @@ func TestReadOnlyIsRefused(t *testing.T) {
 	}
 	if _, err := source.Status(t.Context()); err != nil {
 		t.Errorf("status: %v", err)
+	}
+}
+
+// A question of a streamed call is answered over another request. Known secrets are not in it.
+func TestQuestionIsStreamed(t *testing.T) {
+	answered := make(chan status.UseAnswer)
+	source := status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Known: func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
+		Perform: func(_ context.Context, _ status.Use, tell func(status.UseEvent)) (status.UseResult, error) {
+			tell(status.UseEvent{Question: &status.UseQuestion{ID: "q", Message: "hunter2?", Schema: json.RawMessage(`{"a":"hunter2"}`)}})
+			a := <-answered
+			tell(status.UseEvent{Closed: "q"})
+			return status.UseResult{Result: a.Content}, nil
+		},
+		Reply: func(_ context.Context, a status.UseAnswer) error {
+			if a.Question != "q" {
+				return status.ErrNoQuestion
+			}
+			answered <- a
+			return nil
+		}}
+	path := filepath.Join(t.TempDir(), "s")
+	s, err := Listen(path, source, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	console, err := Dial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looker, err := DialReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var closed string
+	r, err := console.Use(t.Context(), status.Use{Tool: "t"}, func(e status.UseEvent) {
+		closed = e.Closed
+		q := e.Question
+		if q == nil {
+			return
+		}
+		if q.Message != "[redacted]?" || string(q.Schema) != `{"a":"[redacted]"}` {
+			t.Errorf("question %+v with %s", q, q.Schema)
+		}
+		for _, c := range []struct {
+			source status.Source
+			answer status.UseAnswer
+			want   string
+		}{
+			{looker, status.UseAnswer{Question: "q", Action: status.Accept}, "read-only"},
+			{console, status.UseAnswer{Question: "p", Action: status.Accept}, "no longer open"},
+			{console, status.UseAnswer{Question: "q", Action: "maybe"}, "none of accept"},
+			{console, status.UseAnswer{Action: status.Decline}, "question of the body is missing"},
+			{console, status.UseAnswer{Question: "q", Action: status.Decline, Content: json.RawMessage(`{}`)}, "accept only"},
+			{console, status.UseAnswer{Question: "q", Action: status.Accept, Content: json.RawMessage(`{"n":1}`)}, "<nil>"},
+		} {
+			if err := c.source.Answer(t.Context(), c.answer); !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%+v: %v, want %s", c.answer, err, c.want)
+			}
+		}
+	})
+	if err != nil || string(r.Result) != `{"n":1}` || closed != "q" {
+		t.Errorf("%s, %v, closed %q", r.Result, err, closed)
 	}
 }

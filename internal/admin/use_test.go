@@ -14,7 +14,7 @@ import (
 // A call or read is passed to the User unchanged, and its result is returned. Invalid bodies are answered with an example.
 func TestUse(t *testing.T) {
 	var got status.Use
-	h := private(local(fixedStatus{s: &status.Snapshot{}}), func(_ context.Context, u status.Use, _ func(status.UseProgress)) (status.UseResult, error) {
+	h := private(local(fixedStatus{s: &status.Snapshot{}}), func(_ context.Context, u status.Use, _ func(status.UseEvent)) (status.UseResult, error) {
 		got = u
 		switch u.Tool + u.Prompt + u.URI {
 		case "gone":

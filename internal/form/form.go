@@ -163,15 +163,8 @@ func (f Fields) Missing(values map[string]json.RawMessage) []string {
 // Describe returns the permitted values, the description, and the default or "optional", for the prompt of the field.
 func (f *Field) Describe() string {
 	var words []string
-	switch {
-	case len(f.options) > 0:
-		words = append(words, f.optionList())
-	case f.Type == "boolean":
-		words = append(words, "yes or no")
-	case f.Type == "integer" || f.Type == "number":
-		words = append(words, f.Type+between(f.Minimum, f.Maximum))
-	case f.Format != "":
-		words = append(words, oneLine(f.Format, 20))
+	if kind := f.kind(); kind != "" {
+		words = append(words, kind)
 	}
 	if f.Description != "" {
 		words = append(words, oneLine(f.Description, 100))
@@ -182,6 +175,21 @@ func (f *Field) Describe() string {
 		words = append(words, "optional")
 	}
 	return strings.Join(words, "; ")
+}
+
+// kind returns which values are permitted, or "" for any text.
+func (f *Field) kind() string {
+	switch {
+	case len(f.options) > 0:
+		return f.optionList()
+	case f.Type == "boolean":
+		return "yes or no"
+	case f.Type == "integer" || f.Type == "number":
+		return f.Type + between(f.Minimum, f.Maximum)
+	case f.Format != "":
+		return oneLine(f.Format, 20)
+	}
+	return ""
 }
 
 // optionList returns the numbered options, at most 50.

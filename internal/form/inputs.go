@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +28,47 @@ type Input struct {
 type Inputs struct {
 	Schema Schema
 	All    []Input
+
+	asked Fields // the fields of a question, one for each input; nil = not a question
+}
+
+// QuestionInputs returns the inputs for the requestedSchema of an elicitation.
+func QuestionInputs(schema []byte) (Inputs, error) {
+	asked, err := ParseForm(schema)
+	in := Inputs{asked: asked}
+	for i := range asked {
+		f := &asked[i]
+		one := Input{Name: f.Label(), Kind: f.kind(), Description: oneLine(f.Description, 200), Required: f.Required}
+		if value, ok := f.ByDefault(); ok {
+			one.Default, one.Required = oneLine(strings.Trim(string(value), `"`), 60), false
+		}
+		in.All = append(in.All, one)
+	}
+	return in, err
+}
+
+// Answer converts the texts of all inputs of a question to its content. A field with an empty text has its default, or is
+// left out.
+func (in *Inputs) Answer(texts []string) ([]byte, error) {
+	values := map[string]json.RawMessage{}
+	for i, text := range texts {
+		f := &in.asked[i]
+		if text == "" {
+			if value, ok := f.ByDefault(); ok {
+				values[f.Name] = value
+			}
+			continue
+		}
+		value, err := f.Read(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Label(), err)
+		}
+		values[f.Name] = value
+	}
+	if missing := in.asked.Missing(values); len(missing) > 0 {
+		return nil, fmt.Errorf("%s: required", oneLine(missing[0], 80))
+	}
+	return in.asked.Content(values), nil
 }
 
 // ToolInputs returns the inputs of a tool from its definition.
@@ -88,6 +130,10 @@ func (in *Inputs) Fault(i int, text string) error {
 		}
 		return nil
 	}
+	if in.asked != nil {
+		_, err := in.asked[i].Read(text)
+		return err
+	}
 	value, err := in.Schema.value(one.property, text)
 	if err == nil && one.field != nil {
 		err = one.field.Check(value)
@@ -104,6 +150,16 @@ func (in *Inputs) Arguments(name string, texts []string) ([]byte, error) {
 		}
 	}
 	return in.Schema.Arguments(name, pairs)
+}
+
+// Required returns the names of the required arguments.
+func (in *Inputs) Required() (names []string) {
+	for _, one := range in.All {
+		if one.Required {
+			names = append(names, one.Name)
+		}
+	}
+	return names
 }
 
 // member is a member of a JSON object.

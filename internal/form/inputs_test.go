@@ -72,3 +72,37 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 }
+
+// The fields of a question accept what the fields of a form at the terminal accept. Empty texts are defaults.
+func TestQuestionInputs(t *testing.T) {
+	in, err := QuestionInputs([]byte(`{"type":"object","required":["name","topic"],"properties":{"name":{"type":"string","title":"Your name","minLength":2},
+		"topic":{"type":"string","default":"gold","enum":["gold","love"]},"omens":{"type":"array","items":{"type":"string","enum":["crow","toad"]}},"age":{"type":"integer","minimum":1}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range in.All {
+		got = append(got, fmt.Sprintf("%s:%s:%s:%t", in.All[i].Name, in.All[i].Kind, in.All[i].Default, in.All[i].Required))
+	}
+	const want = "Your name:::true topic:1 gold, 2 love:gold:false omens:comma-separated: 1 crow, 2 toad::false age:integer, 1 or more::false"
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+	for _, c := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"Ugg", "", "", ""}, `{"name":"Ugg","topic":"gold"} <nil>`},
+		{[]string{"Ugg", "2", "toad, 1", "7"}, `{"name":"Ugg","topic":"love","omens":["toad","crow"],"age":7} <nil>`},
+		{[]string{"", "", "", ""}, ` name: required`},
+		{[]string{"U", "", "", ""}, ` Your name: want 2 or more characters, got 1`},
+	} {
+		raw, err := in.Answer(c.texts)
+		if got := fmt.Sprintf("%s %v", raw, err); got != c.want {
+			t.Errorf("%q: %s, want %s", c.texts, got, c.want)
+		}
+	}
+	if _, err := QuestionInputs([]byte(`{"properties":7}`)); err == nil {
+		t.Error("an invalid schema was accepted")
+	}
+}

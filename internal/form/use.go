@@ -29,7 +29,11 @@ type Use struct {
 	Name      string          // public name of the tool or prompt, or URI of the resource
 	Arguments json.RawMessage // an object; nil = none
 	Schema    Schema          // of the arguments; the command converts key=value with it
+	Unknown   []string        // names of arguments whose values are not known; their value is written as …
 }
+
+// unknown is the value of an argument that is not known.
+const unknown = "…"
 
 // CommandLine returns the command for a POSIX shell that performs the use. Arguments are written as key=value if the
 // command converts these to the same values, and as --json otherwise. The text has no hidden characters. CommandLine
@@ -39,12 +43,16 @@ func (u Use) CommandLine() string {
 		return ""
 	}
 	pairs, ok := u.pairs()
+	for _, name := range u.Unknown {
+		pairs = append(pairs, name+"="+unknown)
+		ok = ok && writable(name, unknown)
+	}
 	words := append([]string{u.Name}, pairs...)
 	var flags []string
 	switch {
 	case ok:
 	case u.Verb == Call:
-		words, flags = words[:1], []string{"--json", visible.JSON(compact(u.Arguments))}
+		words, flags = words[:1], []string{"--json", visible.JSON(compact(u.arguments()))}
 	default:
 		return ""
 	}
@@ -76,15 +84,42 @@ func (u Use) pairs() (words []string, ok bool) {
 		if json.Unmarshal(object[key], &text) == nil && value != "null" {
 			value = text
 		}
-		word := key + "=" + value
-		if key == "" || strings.Contains(key, "=") || strings.ContainsAny(word, unwritable) || visible.Contains(word) {
+		if !writable(key, value) {
 			return nil, false
 		}
 		pairs = append(pairs, Pair{key, value})
-		words = append(words, word)
+		words = append(words, key+"="+value)
+	}
+	if len(u.Unknown) > 0 {
+		return words, true // the command cannot run yet
 	}
 	read, err := u.Schema.Arguments(u.Name, pairs)
 	return words, err == nil && same(read, object)
+}
+
+// writable reports whether an argument can be written as key=value.
+func writable(key, value string) bool {
+	word := key + "=" + value
+	return key != "" && !strings.Contains(key, "=") && !strings.ContainsAny(word, unwritable) && !visible.Contains(word)
+}
+
+// arguments returns the arguments, with those that are not known.
+func (u Use) arguments() json.RawMessage {
+	if len(u.Unknown) == 0 {
+		return u.Arguments
+	}
+	object := map[string]json.RawMessage{}
+	if len(u.Arguments) > 0 && json.Unmarshal(u.Arguments, &object) != nil {
+		return u.Arguments
+	}
+	for _, name := range u.Unknown {
+		object[name] = Quoted(unknown)
+	}
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return u.Arguments
+	}
+	return raw
 }
 
 // same reports whether raw has the same members as object. Numbers are equal if their digits are.
@@ -120,7 +155,7 @@ func compact(raw []byte) string {
 
 // Quote returns a word for a POSIX shell.
 func Quote(word string) string {
-	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
+	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-" + unknown
 	if word != "" && strings.Trim(word, bare) == "" {
 		return word
 	}

@@ -35,11 +35,24 @@ func (u Use) Method() string {
 	return protocol.MethodToolsCall.String()
 }
 
+// VerbOf returns the verb that an MCP method performs, or "".
+func VerbOf(method string) Verb {
+	switch protocol.ParseMethod([]byte(method)) {
+	case protocol.MethodToolsCall:
+		return Call
+	case protocol.MethodPromptsGet:
+		return Prompt
+	case protocol.MethodResourcesRead:
+		return Read
+	}
+	return ""
+}
+
 // JSONRPC returns the request of an MCP session that performs the use, without hidden characters.
 func (u Use) JSONRPC() string { return u.request(nil) }
 
 func (u Use) request(meta map[string]any) string {
-	p := useParams{Meta: meta, Name: u.Name, Arguments: u.Arguments}
+	p := useParams{Meta: meta, Name: u.Name, Arguments: u.arguments()}
 	if u.Verb == Read {
 		p = useParams{Meta: meta, URI: u.Name}
 	}
@@ -69,4 +82,19 @@ func (u Use) Curl(url string) string {
 		words[i] = Quote(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// Archive returns the use as a txtar archive with the files command, request.json and, unless answer is empty, answer.json.
+// A line of the archive has no hidden characters.
+func (u Use) Archive(answer []byte) string {
+	var b strings.Builder
+	file := func(name, text string) {
+		if text != "" {
+			b.WriteString("-- " + name + " --\n" + text + "\n")
+		}
+	}
+	file("command", u.CommandLine())
+	file("request.json", u.JSONRPC())
+	file("answer.json", visible.JSON(compact(answer)))
+	return b.String()
 }

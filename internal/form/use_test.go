@@ -39,6 +39,35 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// Arguments that are not known are written as …
+func TestUnknownArguments(t *testing.T) {
+	s, err := ParseSchema([]byte(forgeSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := Use{Verb: Call, Name: "t", Unknown: []string{"title", "count"}, Schema: s}
+	if got, want := u.CommandLine(), "goblin-actor call t title=… count=…"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := u.JSONRPC(), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"count":"…","title":"…"}}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	u.Unknown = []string{"a=b"}
+	if got, want := u.CommandLine(), `goblin-actor call t --json '{"a=b":"…"}'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestArchive(t *testing.T) {
+	u := Use{Verb: Prompt, Name: "p"}
+	got := u.Archive([]byte("{ \"a\": \"\u202e\" }"))
+	const want = "-- command --\ngoblin-actor prompt p\n-- request.json --\n" + `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p"}}` +
+		"\n-- answer.json --\n" + `{"a":"\u202e"}` + "\n"
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestRequests(t *testing.T) {
 	u := Use{Verb: Call, Name: "t", Arguments: json.RawMessage(`{"a":"<\u200b'>"}`)}
 	if got, want := u.JSONRPC(), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"<\u200b'>"}}}`; got != want {
@@ -90,6 +119,17 @@ func TestShellPassesTheSameArguments(t *testing.T) {
 		name, got, err := parsedCall(u.Schema, strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"))
 		if err != nil || name != u.Name || string(normal(got)) != string(normal(args)) {
 			rt.Fatalf("%s\npasses %s %s (%v), want %s", line, name, got, err, args)
+		}
+		curl := u.Curl("http://127.0.0.1:8730/mcp")
+		if out, err = exec.Command("sh", "-c", `printf '%s\0' `+curl).Output(); err != nil || visible.Contains(curl) {
+			rt.Fatalf("%s: %v", curl, err)
+		}
+		words := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+		var body struct {
+			Params struct{ Arguments json.RawMessage }
+		}
+		if err := json.Unmarshal([]byte(words[len(words)-1]), &body); err != nil || string(normal(body.Params.Arguments)) != string(normal(args)) {
+			rt.Fatalf("%s\nsends %s (%v), want %s", curl, body.Params.Arguments, err, args)
 		}
 	})
 }

@@ -59,7 +59,10 @@ type Source interface {
 	Act(ctx context.Context, a Action) error
 
 	// Use calls a tool, gets a prompt or reads a resource: see UseFunc.
-	Use(ctx context.Context, u Use, progress func(UseProgress)) (UseResult, error)
+	Use(ctx context.Context, u Use, tell func(UseEvent)) (UseResult, error)
+
+	// Answer answers a question of a running Use. It returns ErrNoQuestion if the question is no longer open.
+	Answer(ctx context.Context, a UseAnswer) error
 }
 
 // Action is an action of an operator.
@@ -145,6 +148,7 @@ type Local struct {
 	Drain    func()          // drains the gateway and ends the process; nil = not supported
 	Keys     func() []User   // the users with keys and what they use; nil = clients are not authenticated
 	Perform  UseFunc         // performs calls for the console; nil = not supported
+	Reply    AnswerFunc      // answers questions of these calls; nil = there are none
 
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error

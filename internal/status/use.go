@@ -25,28 +25,60 @@ type UseProgress struct {
 	Message string  `json:"message,omitempty"`
 }
 
+// UseEvent is something that happens during a Use. Exactly one field is set.
+type UseEvent struct {
+	Progress *UseProgress
+	Question *UseQuestion // the server asks the user; UseAnswer answers it
+	Closed   string       // ID of a question that can no longer be answered
+}
+
+// UseQuestion is a server's request for input from the user (elicitation), in the course of a Use.
+type UseQuestion struct {
+	ID      string          `json:"id"` // random, so that only the console that made the call can answer
+	Message string          `json:"message"`
+	URL     string          `json:"url,omitempty"`             // the page that the user is asked to open; "" = a form
+	Schema  json.RawMessage `json:"requestedSchema,omitempty"` // of the form
+}
+
+// UseAnswer answers a UseQuestion.
+type UseAnswer struct {
+	Question string          `json:"question"`          // UseQuestion.ID
+	Action   string          `json:"action"`            // accept, decline or cancel
+	Content  json.RawMessage `json:"content,omitempty"` // the values of an accepted form: an object
+}
+
+// The actions of a UseAnswer. MCP 2025-11-25, client/elicitation.
+const (
+	Accept  = "accept"
+	Decline = "decline"
+	Dismiss = "cancel"
+)
+
+// ErrNoQuestion is returned by Answer if the question was answered or withdrawn, or its call has ended.
+var ErrNoQuestion = errors.New("the question is no longer open")
+
 // UseResult is the result of a Use, as an MCP client would receive it. Exactly one field is set.
 type UseResult struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  json.RawMessage `json:"error,omitempty"` // {code, message, data}
 }
 
-// UseFunc performs a Use as an MCP client of the gateway would, but answers no server requests. It calls progress for each
-// report, one at a time; progress may be nil. It blocks until the result is available or ctx ends, which cancels the
-// call. It is safe for concurrent use.
-type UseFunc func(ctx context.Context, u Use, progress func(UseProgress)) (UseResult, error)
+// UseFunc performs a Use as an MCP client of the gateway would. It calls tell for each event, one at a time. If tell is nil, it
+// answers no server requests; otherwise, it answers elicitation as Answer is told. It blocks until the result is available or
+// ctx ends, which cancels the call. It is safe for concurrent use.
+type UseFunc func(ctx context.Context, u Use, tell func(UseEvent)) (UseResult, error)
+
+// AnswerFunc answers a question of a running Use, or returns ErrNoQuestion. It is safe for concurrent use.
+type AnswerFunc func(ctx context.Context, a UseAnswer) error
 
 // Use implements Source. The result is for display, so known secrets are removed.
-func (l Local) Use(ctx context.Context, u Use, progress func(UseProgress)) (UseResult, error) {
+func (l Local) Use(ctx context.Context, u Use, tell func(UseEvent)) (UseResult, error) {
 	if l.Perform == nil {
 		return UseResult{}, ErrNoUser
 	}
-	told := progress
-	if progress != nil && l.Known != nil {
-		told = func(p UseProgress) {
-			p.Message = l.Known(p.Message)
-			progress(p)
-		}
+	told := tell
+	if tell != nil && l.Known != nil {
+		told = func(e UseEvent) { tell(l.shownEvent(e)) }
 	}
 	a, err := l.Perform(ctx, u, told)
 	if err != nil && l.Known != nil {
@@ -55,6 +87,29 @@ func (l Local) Use(ctx context.Context, u Use, progress func(UseProgress)) (UseR
 		}
 	}
 	return UseResult{Result: l.shownRaw(a.Result), Error: l.shownRaw(a.Error)}, err
+}
+
+// Answer implements Source.
+func (l Local) Answer(ctx context.Context, a UseAnswer) error {
+	if l.Reply == nil {
+		return ErrNoQuestion
+	}
+	return l.Reply(ctx, a)
+}
+
+// shownEvent returns an event without known secrets.
+func (l Local) shownEvent(e UseEvent) UseEvent {
+	if e.Progress != nil {
+		p := *e.Progress
+		p.Message = l.Known(p.Message)
+		e.Progress = &p
+	}
+	if e.Question != nil {
+		q := *e.Question
+		q.Message, q.URL, q.Schema = l.Known(q.Message), l.Known(q.URL), l.shownRaw(q.Schema)
+		e.Question = &q
+	}
+	return e
 }
 
 // shownRaw returns JSON without known secrets. If a secret is a number in it, the result is a JSON string.

@@ -18,6 +18,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/decode"
+	"goblin-actor/internal/form"
 	"goblin-actor/protocol"
 )
 
@@ -141,8 +142,8 @@ func (a *answerer) answer(ctx context.Context, method string, params json.RawMes
 	defer context.AfterFunc(a.ctx, func() { cancel(context.Cause(a.ctx)) })()
 	switch protocol.ParseMethod([]byte(method)) {
 	case protocol.MethodElicitationCreate:
-		var ask elicitation
-		if err := decode.JSON(params, "the params of elicitation/create", &ask); err != nil {
+		ask, err := form.ParseElicitation(params)
+		if err != nil {
 			return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 		}
 		if ask.Mode == "url" {

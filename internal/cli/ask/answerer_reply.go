@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"goblin-actor/internal/cli/command"
@@ -14,14 +13,6 @@ import (
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/form"
 )
-
-// elicitation holds the params of an elicitation request. MCP 2025-11-25, client/elicitation.
-type elicitation struct {
-	Mode    string          `json:"mode"`
-	Message string          `json:"message"`
-	URL     string          `json:"url"`
-	Schema  json.RawMessage `json:"requestedSchema"`
-}
 
 // Results of an elicitation request.
 var (
@@ -34,7 +25,7 @@ var (
 var errRejected = &client.RPCError{Code: client.CodeRejected, Message: "User rejected sampling request"}
 
 // fillIn answers a form from flags or by asking the user. If that is not possible, it declines.
-func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage, error) {
+func (a *answerer) fillIn(ctx context.Context, ask form.Elicitation) (json.RawMessage, error) {
 	f, err := form.ParseForm(ask.Schema)
 	if err != nil {
 		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
@@ -108,10 +99,10 @@ func withDefaults(f form.Fields, values map[string]json.RawMessage) map[string]j
 }
 
 // visit agrees to visit a URL only if the user or --yes does. It never opens the URL.
-func (a *answerer) visit(ctx context.Context, ask elicitation) (json.RawMessage, error) {
-	u, err := url.Parse(ask.URL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, &client.RPCError{Code: -32602, Message: "elicitation/create: url: expected an http or https URL"}
+func (a *answerer) visit(ctx context.Context, ask form.Elicitation) (json.RawMessage, error) {
+	u, err := ask.Page()
+	if err != nil {
+		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 	}
 	switch {
 	case a.yes && !a.decline:

@@ -14,6 +14,7 @@ import (
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/form"
 	"goblin-actor/internal/pattern"
 	"goblin-actor/protocol"
 )
@@ -56,7 +57,7 @@ func unreachableHint(err error) string {
 // returns "" for other errors. MCP 2025-11-25, client/elicitation, URL elicitation required.
 func pagesOf(rpc *client.RPCError) string {
 	var data struct {
-		Elicitations []elicitation `json:"elicitations"`
+		Elicitations []form.Elicitation `json:"elicitations"`
 	}
 	if rpc.Code != -32042 || json.Unmarshal(rpc.Data, &data) != nil {
 		return ""

@@ -122,7 +122,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
-	source.Perform = serving.AdminUser(g, cfg, program.Version(), log)
+	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
 	socket := openSocket(listeners[0], source, source.Perform, log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}

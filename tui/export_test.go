@@ -1,0 +1,92 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// copier returns a console whose clipboard is a variable.
+func copier(s *testConsole) *string {
+	copied := new(string)
+	s.app.clipboard = func(text string) error { *copied = text; return nil }
+	return copied
+}
+
+// Tools, prompts, resources and calls are copied as a command line and as requests. Arguments that are not kept are written as …
+func TestExportOfRows(t *testing.T) {
+	s, _ := formConsole(t, readFile, true)
+	copied := copier(s)
+	s.press("<esc>c")
+	s.has("l command line  p JSON-RPC  u curl  t txtar")
+	for _, c := range []struct{ keys, want string }{
+		{"l", "goblin-actor call files_read_file path=…"},
+		{"cp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files_read_file","arguments":{"path":"…"}}}`},
+		{"cu", "curl -s http://127.0.0.1:8730/mcp -H"},
+		{"ct", "-- command --\ngoblin-actor call files_read_file path=…\n-- request.json --\n{"},
+	} {
+		s.press(c.keys)
+		if !strings.HasPrefix(*copied, c.want) {
+			t.Errorf("%s copied %q, want %q", c.keys, *copied, c.want)
+		}
+	}
+	p := *samplePicture()
+	p.Finished = []status.FinishedCall{{Number: 1, Method: "resources/read", Public: "file:///a b", Server: "files", Outcome: "ok"},
+		{Number: 2, Method: "ping", Began: noon, Server: "files", Outcome: "ok"}, {Number: 3, Method: "tools/call", Public: "gone", Server: "files", Outcome: "ok", Began: noon.Add(-time.Second)}}
+	p.Calls, p.ended = nil, nil
+	for _, f := range p.Finished {
+		p.ended = append(p.ended, finishedRow(f))
+	}
+	s.app.take(&p)
+	s.press(":calls<enter><home>cl")
+	if *copied != "goblin-actor call gone …=…" {
+		t.Errorf("copied %q", *copied)
+	}
+	s.press("<down>cl")
+	s.has("only tools, prompts, resources and their calls")
+	s.press("<down>cl")
+	if *copied != "goblin-actor read 'file:///a b'" {
+		t.Errorf("copied %q", *copied)
+	}
+}
+
+// A form is copied with its arguments and its answer.
+func TestExportOfAForm(t *testing.T) {
+	s, u := formConsole(t, readFile, true)
+	copied := copier(s)
+	s.press("/n<ctrl-r>")
+	<-u.used
+	s.happen()
+	s.press("<ctrl-y>")
+	s.has("copy  c name  l command line")
+	s.press("l")
+	if *copied != "goblin-actor call files_read_file path=/n" {
+		t.Errorf("copied %q", *copied)
+	}
+	s.press("<ctrl-y>t")
+	if !strings.Contains(*copied, `"arguments":{"path":"/n"}`) || !strings.HasSuffix(*copied, "-- answer.json --\n"+`{"content":[{"type":"text","text":"buy milk\u001b"}]}`+"\n") {
+		t.Errorf("copied %q", *copied)
+	}
+	s.press("<ctrl-y>a")
+	if *copied != `buy milk\x1b` {
+		t.Errorf("copied %q", *copied)
+	}
+	s.press("<backspace><backspace><ctrl-y>u")
+	s.has("not copied: path: required")
+}
+
+// Copied values are complete, also if the screen cuts them.
+func TestCopyOfALongValue(t *testing.T) {
+	s := newTestConsole(t, 120, 40, Options{})
+	copied := copier(s)
+	p := *samplePicture()
+	long := "file:///" + strings.Repeat("a  b/", 500)
+	p.Items = &status.Items{Version: 7, Resources: []status.Item{{Server: "files", Public: long + "\n\x1b"}}}
+	s.app.take(&p)
+	s.press("4cc")
+	if *copied != long+` \x1b` {
+		t.Errorf("copied %d bytes, want %d: %.40q", len(*copied), len(long)+5, *copied)
+	}
+}
