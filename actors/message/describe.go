@@ -17,34 +17,67 @@ func ofReceiver(seq uint64, bytes int) (kernel.CallID, int) {
 	return kernel.CallID{Number: seq}, bytes
 }
 
-func (d Dispatch) Describe() (kernel.CallID, int)       { return d.Call.describe(d.Request) }
-func (s Send) Describe() (kernel.CallID, int)           { return s.Call.describe(s.Request) }
-func (r NotExecuted) Describe() (kernel.CallID, int)    { return r.Call.describe(r.Request) }
-func (l ConnectionLost) Describe() (kernel.CallID, int) { return l.Call.describe(l.Request) }
-func (c Cancel) Describe() (kernel.CallID, int)         { return c.Call.describe(nil) }
-func (c CancelSent) Describe() (kernel.CallID, int)     { return c.Call.describe(nil) }
-func (c CallEnded) Describe() (kernel.CallID, int)      { return c.Call.describe(nil) }
-func (c CallParked) Describe() (kernel.CallID, int)     { return c.Call.describe(nil) }
+// Describe implements kernel.Described.
+func (d Dispatch) Describe() (kernel.CallID, int) { return d.Call.describe(d.Request) }
 
-func (m RequestWritten) Describe() (kernel.CallID, int)        { return ofReceiver(m.Seq, 0) }
-func (m Progress) Describe() (kernel.CallID, int)              { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
-func (m Log) Describe() (kernel.CallID, int)                   { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
-func (m ServerRequest) Describe() (kernel.CallID, int)         { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+// Describe implements kernel.Described.
+func (s Send) Describe() (kernel.CallID, int) { return s.Call.describe(s.Request) }
+
+// Describe implements kernel.Described.
+func (r NotExecuted) Describe() (kernel.CallID, int) { return r.Call.describe(r.Request) }
+
+// Describe implements kernel.Described.
+func (l ConnectionLost) Describe() (kernel.CallID, int) { return l.Call.describe(l.Request) }
+
+// Describe implements kernel.Described.
+func (c Cancel) Describe() (kernel.CallID, int) { return c.Call.describe(nil) }
+
+// Describe implements kernel.Described.
+func (c CancelSent) Describe() (kernel.CallID, int) { return c.Call.describe(nil) }
+
+// Describe implements kernel.Described.
+func (c CallEnded) Describe() (kernel.CallID, int) { return c.Call.describe(nil) }
+
+// Describe implements kernel.Described.
+func (c CallParked) Describe() (kernel.CallID, int) { return c.Call.describe(nil) }
+
+// Describe implements kernel.Described.
+func (m RequestWritten) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
+
+// Describe implements kernel.Described.
+func (m Progress) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+
+// Describe implements kernel.Described.
+func (m Log) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+
+// Describe implements kernel.Described.
+func (m ServerRequest) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+
+// Describe implements kernel.Described.
 func (m ServerRequestCanceled) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
-func (m Done) Describe() (kernel.CallID, int)                  { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
-func (m Failed) Describe() (kernel.CallID, int)                { return ofReceiver(m.Seq, 0) }
-func (m TaskMade) Describe() (kernel.CallID, int)              { return ofReceiver(m.Seq, 0) }
+
+// Describe implements kernel.Described.
+func (m Done) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, len(m.Frame.Raw)) }
+
+// Describe implements kernel.Described.
+func (m Failed) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
+
+// Describe implements kernel.Described.
+func (m TaskMade) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
 
 // The requests of clients below become calls when their receivers handle them.
 
+// Describe implements kernel.Described.
 func (i Inbound) Describe() (kernel.CallID, int) {
 	return kernel.CallID{}, len(i.Exchange.Frame.Raw)
 }
 
+// Describe implements kernel.Described.
 func (v StatelessRequest) Describe() (kernel.CallID, int) {
 	return kernel.CallID{}, len(v.Exchange.Frame.Raw)
 }
 
+// Describe implements kernel.Described.
 func (m ServerRequestResult) Describe() (kernel.CallID, int) {
 	return kernel.CallID{}, len(m.Result) + len(m.Error)
 }

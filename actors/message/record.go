@@ -61,5 +61,5 @@ func ShortName(full string) string {
 	return full
 }
 
-// HolderOf returns the first part of the names of the calls that an actor holds, such as desk/0. It takes the actor's full name.
+// HolderOf returns the first part of the names of the calls that an actor holds, such as session/1ak3v7qd. It takes the actor's full name.
 func HolderOf(full string) string { return strings.TrimPrefix(ShortName(full), underGateway) }
