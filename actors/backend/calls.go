@@ -78,7 +78,7 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 
-// notExecuted returns a call to the pool. The server has not executed it.
+// notExecuted returns to the pool a call that the server has certainly not executed.
 func (s *state) notExecuted(call message.CallRef, r *message.Request, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
@@ -210,9 +210,9 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	return append(s.connect(now, s.shut(out)), lost...)
 }
 
-// abandonPending fails every pending request, even if it is not marked as written: over HTTP, bytes are sent before the
-// link reports it. Only the link's report that nothing was sent (NotSent) allows another attempt. Calls that the server
-// has certainly not executed return to the pool.
+// abandonPending fails every pending call and every query of the pool, even if it is not marked as written: over HTTP,
+// bytes are sent before the link reports it. Only the link's report that nothing was sent (NotSent) allows another
+// attempt. Calls that the server has certainly not executed return to the pool.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]

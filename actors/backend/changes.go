@@ -77,8 +77,7 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 	return out
 }
 
-// unmarked returns a notification with the stream's subscription id removed, which has no meaning outside this
-// connection.
+// unmarked returns a notification without the stream's subscription id, which has no meaning outside this connection.
 func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.Params, bool) {
 	edits := protocol.DropSubscriptionID(nil, f, p)
 	if len(edits) == 0 {

@@ -13,11 +13,12 @@
 //   - A connection speaks one era. Everything known about it is one value (conn), which the next connection does not
 //     inherit.
 //
-// Files for both eras: calls, notsent, cancel, cancel_questions, notifications, lists, unlisted, loops. The file era
-// determines the era and recheck checks it later. Questions of legacy servers are in questions, those of modern servers
-// in rounds. The holder of a call sees no difference. Tasks that the gateway follows for a client are in follow and
-// follow_verify (legacy) and polls (modern). Tasks that legacy clients requested are in tasks. Changes reported by
-// modern servers are in streams, listen and changes.
+// Files for both eras are calls.go, notsent.go, cancel.go, cancel_questions.go, notifications.go, lists.go, unlisted.go
+// and loops.go. The era is determined in era.go and checked again later in recheck.go. Questions of legacy servers are
+// handled in questions.go, those of modern servers in rounds.go. The holder of a call sees no difference. Tasks that the
+// gateway follows for a client are handled in follow.go and follow_verify.go (legacy) and polls.go (modern). Tasks that
+// legacy clients requested are handled in tasks.go. Changes reported by modern servers are handled in streams.go,
+// listen.go and changes.go.
 //
 //	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
 //	          ▲   └────────┴────────────┴────────┘ lost

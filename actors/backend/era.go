@@ -45,7 +45,8 @@ func (p *probe) unanswered() string {
 	return "initialize"
 }
 
-// only returns the one era that may be used with the server, or unknown if any may.
+// only is the one era that may be used with the server, according to the configuration and the kind of link. It returns
+// unknown if both may be used.
 func (s *state) only() protocol.Era {
 	p := s.server.Protocol
 	switch {

@@ -129,8 +129,8 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.readyWhenSynced(now, out)
 }
 
-// listChanged fetches a list that has changed. During a fetch, it fetches the list again afterwards, so no change is
-// lost. A connection that only carries calls reports the change to the pool instead.
+// listChanged fetches a list that has changed. If a fetch is in progress, the list is fetched again afterwards, so no
+// change is lost. A connection that only carries calls reports the change to the pool instead.
 func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if s.life.phase == message.Ready && !s.catalog {

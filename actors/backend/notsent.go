@@ -17,9 +17,9 @@ import (
 // reachPause is the pause before an unreachable URL is tried again while calls that were delivered still run.
 const reachPause = time.Second
 
-// reach tracks whether a ready server is reachable. A frame that was not delivered fails only its own call, since the
-// responses to others may still arrive. The server is then probed. The connection is closed only when the probe is not
-// delivered either and no call runs.
+// reach tracks whether a ready server is reachable. A frame that was not delivered affects only its own call, since
+// responses to other calls may still arrive. The server is then probed. The connection is closed only when the probe is
+// not delivered either and no call runs.
 type reach struct {
 	probe   uint32 // id of the probe while it is unknown whether it was delivered; 0 = none
 	failure string // why the last probe was not delivered; "" = it was, or none was sent
@@ -135,8 +135,8 @@ func (s *state) reached(ticket uint64) {
 	}
 }
 
-// unreached handles a probe that was not delivered. No call is accepted from now on; when the running ones have
-// ended, nothing is lost with the connection.
+// unreached handles a probe that was not delivered. No call is accepted until a frame is delivered. The connection is
+// closed only when no call runs, so that no response is lost with it.
 func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	s.conn.reach = reach{failure: reason}
 	if len(s.conn.byCall) == 0 {

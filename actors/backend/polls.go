@@ -58,7 +58,8 @@ func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
 	return t.pause
 }
 
-// pollPause returns a pause of ms milliseconds, within bounds. If err is set, it returns otherwise.
+// pollPause returns a pause of ms milliseconds, within bounds. If err is set, ms is invalid, and it returns the pause
+// given as otherwise.
 func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 	if err != nil {
 		return otherwise

@@ -33,7 +33,7 @@ func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	return lost
 }
 
-// lost returns a call to the pool that the server may have executed.
+// lost returns to the pool a call that the server may have executed.
 func (s *state) lost(id uint32, p *pending, text string) kernel.Effect {
 	s.remove(id, p)
 	fault := s.fault(p, protocol.BackendDisconnected, text)

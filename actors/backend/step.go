@@ -190,7 +190,7 @@ func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel
 	return s.retreat(now, message.Waiting, reason, out)
 }
 
-// retreat ends the connection and waits in the phase for the next attempt. A draining backend stops instead.
+// retreat ends the connection and waits in the given phase for the next attempt. A draining backend stops instead.
 func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	lost := s.takeRepeatable(reason)
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)

@@ -60,8 +60,8 @@ type Entry struct {
 	usage            atomic.Pointer[status.ItemCounters] // nil until the first call is counted
 }
 
-// Usage returns the counters of the item's calls among those of its server. All snapshots that have the item return the same
-// counters.
+// Usage returns the counters of the item's calls, which are part of the metrics of its server. All snapshots that have the
+// item return the same counters.
 func (e *Entry) Usage(server *status.ServerMetrics) *status.ItemCounters {
 	if c := e.usage.Load(); c != nil {
 		return c

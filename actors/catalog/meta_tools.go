@@ -34,7 +34,7 @@ func (s *Snapshot) allServers() []*Server {
 	return append(s.servers[:len(s.servers):len(s.servers)], s.internal)
 }
 
-// autoMeta is the number of tools that a model chooses from without searching.
+// autoMeta is the maximum number of tools among which a model can choose without searching.
 const autoMeta = 40
 
 // listMeta sets the list of a kind for clients if it differs from the view's items: only the meta tools or, if there are few

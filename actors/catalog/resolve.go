@@ -14,7 +14,7 @@ type Found struct {
 	Server   *Server
 	Original string // the URI that the server knows
 	Entry    *Entry // the listed resource or the matching template; nil if there is neither
-	Unlisted bool   // valid only if its server has mentioned the URI, which its pool knows
+	Unlisted bool   // the URI is valid only if the server has mentioned it; the server's pool checks this
 }
 
 // Resource resolves a URI, in this order: the public URI or alternative spelling of a listed resource; an expansion

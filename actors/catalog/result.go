@@ -7,8 +7,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxStyled is the number of URIs in one result that are searched for among the templates. The others get style
-// prefix, which needs no search.
+// maxStyled is the maximum number of URIs in one result that are searched for among the templates. The others become
+// URIs in style "prefix", which needs no search.
 const maxStyled = 256
 
 // RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded
@@ -18,8 +18,9 @@ func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame
 	return RewriteResultFor(v, server, "", m, f)
 }
 
-// RewriteResultFor is RewriteResult for a client of a protocol version. It replaces content that the version does not
-// define with text: audio before 2025-03-26 and resource links before 2025-06-18. The version "" defines all.
+// RewriteResultFor is RewriteResult for a client of the given protocol version. It also replaces content that the version
+// does not define with text: audio before 2025-03-26, and resource links before 2025-06-18. With version "", it replaces
+// nothing.
 func RewriteResultFor(v *View, server *Server, version string, m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	old := shimsOf(version)
 	if v.pass && !old.any() || !f.Result.Present() {
@@ -85,7 +86,7 @@ func (r *rewriter) block(base uint32, block []byte) {
 	}
 }
 
-// each calls do with every object of an array and its offset in the frame.
+// each calls a function with every object of an array, and with the object's offset in the frame.
 func (r *rewriter) each(array rawjson.Span, do func(base uint32, item protocol.Item)) {
 	if !array.Present() || r.raw[array.Off] != '[' {
 		return

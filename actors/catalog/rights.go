@@ -66,8 +66,9 @@ func (r *rights) admits(server *Server, template string, uris []string) bool {
 	return r == nil || r.policy.Admits(r.set, server.Name, server.Internal, template, uris)
 }
 
-// buildRights builds the part of all, the view of everything or of a project, that the key's rights permit under the
-// policy. If the policy only reports, buildRights returns all itself, with that part as its report.
+// buildRights builds the view of what the key's rights permit under the policy. The parameter all is the view without
+// these rights: of everything, or of a project. If the policy only reports, buildRights returns a copy of that view, with
+// the permitted part as its report.
 func (s *Snapshot) buildRights(all *View, k Key, p *policy.Policy) *View {
 	r := &rights{p, p.InForce(k.Rights, k.Project)}
 	v := s.Nothing()

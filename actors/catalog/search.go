@@ -24,7 +24,8 @@ type search struct {
 
 func (v *View) search() *search { return &search{view: v} }
 
-// spend subtracts the effort from the server's budget. It returns false if the budget is used up.
+// spend subtracts the effort from the budgets of the server and of the search. It returns false if one of them does not
+// suffice.
 func (q *search) spend(server *Server, effort int) bool {
 	if q.spent[server]+effort > serverEffort || q.total+effort > searchEffort {
 		q.incomplete = true
@@ -68,7 +69,7 @@ type prefixes struct {
 	ranks   map[string][]int
 }
 
-// newPrefixes indexes the templates by their rank, the index in ranked.
+// newPrefixes indexes the templates by their literal prefix. A template's rank is its index in ranked.
 func newPrefixes(ranked []*item) prefixes {
 	p := prefixes{ranks: map[string][]int{}}
 	for rank, it := range ranked {
@@ -81,7 +82,7 @@ func newPrefixes(ranked []*item) prefixes {
 	return p
 }
 
-// of returns the ranks of the templates whose prefix uri starts with, ascending.
+// of returns the ranks of the templates whose literal prefix begins the URI, in ascending order.
 func (p *prefixes) of(uri string) []int {
 	var found []int
 	for _, n := range p.lengths {

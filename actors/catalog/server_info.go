@@ -27,7 +27,7 @@ func (s *Snapshot) buildServerInfos(projects []config.Project) {
 	}
 }
 
-// project returns the project the view is limited to, or nil if there is none or several.
+// project returns the project that the view is limited to, or nil if it is limited to none or to several.
 func (v *View) project() *config.Project {
 	if v.scope == nil || v.scope.rules.Name == "" {
 		return nil

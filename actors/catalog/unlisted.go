@@ -9,7 +9,7 @@ import (
 // What happens to a URI that its server neither lists nor has a template for. Servers need not list what their results
 // link to (MCP 2025-11-25, server/tools, resource links).
 const (
-	unlistedMentioned = "mentioned" // found if the server has mentioned it, which its pool knows
+	unlistedMentioned = "mentioned" // valid only if the server has mentioned it; the server's pool checks this
 	unlistedForward   = "forward"   // forwarded to the server
 )
 

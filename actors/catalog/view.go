@@ -31,7 +31,7 @@ type View struct {
 	instructions string
 }
 
-// viewOrder builds link targets before the items that link to them: tools refer to names of resources.
+// viewOrder puts link targets before the items that link to them: tools link to public URIs of resources.
 var viewOrder = [...]protocol.ItemKind{protocol.Resources, protocol.Templates, protocol.Tools, protocol.Prompts}
 
 // build builds the view of the whole catalog, reusing unchanged entries of previous.
@@ -61,8 +61,8 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 	return v
 }
 
-// buildServer builds the view of one server with its own names, URIs, bytes and order. Within a project or with rights,
-// it shows the items their view shows, and changes when either view does.
+// buildServer builds the view of one server with its own names, URIs, bytes and order. If the view given as within is
+// limited to a project or to rights, the new view shows only items that within shows, and also changes when within does.
 func (s *Snapshot) buildServer(o *offer, within *View) *View {
 	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName][]*item{}}
 	if within.limited() {
@@ -112,7 +112,8 @@ func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 	}
 }
 
-// other returns the item for clients of the other era than the server's, or nil if it is the same.
+// other returns the item for clients whose era differs from the server's. It returns nil if the item is the same for
+// them, or if the server's era is unknown.
 func other(e *Entry, text []byte) []byte {
 	as := protocol.ModernItem
 	switch {
@@ -190,7 +191,7 @@ func (v *View) PassThrough() bool { return v.pass }
 func (v *View) Entries(kind protocol.ItemKind) []*Entry { return v.lists[kind].entries }
 
 // Page returns the result of a list request of a client of that era. The caller must not modify it. The cursor ""
-// requests the first page. An invalid cursor returns an InvalidParams fault.
+// requests the first page. For an invalid cursor, Page returns an InvalidParams fault.
 func (v *View) Page(kind protocol.ItemKind, era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	return v.listed(kind).page(era, cursor)
 }

@@ -16,8 +16,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Caller describes the client of a request, as far as routing, limits and translation need it. It is immutable. All requests of a
-// session share one.
+// Caller holds what routing, limits and translation need to know about the client of a request. It is immutable. All
+// requests of a session share one.
 type Caller struct {
 	Principal    string         // PrincipalOf the client's principal; "" = not authenticated
 	Epoch        uint64         // Admitted.Epoch of Principal
@@ -95,7 +95,7 @@ type Progress struct {
 	Frame protocol.Frame
 	Token rawjson.Span // params.progressToken, inside Frame.Raw
 
-	Behind bool // the client already received higher progress; the message only resets the idle timeout
+	Behind bool // the message only resets the idle timeout, for example because the client already received higher progress
 }
 
 // Log carries a notifications/message frame that belongs to the call.
@@ -165,7 +165,7 @@ func (p Progress) Class() kernel.Class {
 // Key separates reports for the client from those that only reset the idle timeout.
 func (p Progress) Key() any { return progressKey{p.Seq, p.Behind} }
 
-// Size returns the bytes of its frame.
+// Size returns the size of the frame in bytes.
 func (p Progress) Size() int { return len(p.Frame.Raw) }
 
 type progressKey struct {
@@ -175,5 +175,5 @@ type progressKey struct {
 
 func (Log) Class() kernel.Class { return kernel.LogLine }
 
-// Size returns the bytes of its frame.
+// Size returns the size of the frame in bytes.
 func (l Log) Size() int { return len(l.Frame.Raw) }

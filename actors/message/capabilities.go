@@ -21,8 +21,8 @@ const (
 	CanAll         = CanForm | CanURL | CanSample | CanSampleTools | CanRoots
 )
 
-// CanOf parses a client's capabilities. Invalid ones count as not declared. An empty elicitation object means form. MCP
-// 2025-11-25, client/elicitation, client/sampling, client/roots.
+// CanOf parses a client's capabilities. If they are invalid, none counts as declared. An empty elicitation object means
+// form. MCP 2025-11-25, client/elicitation, client/sampling, client/roots.
 func CanOf(capabilities []byte) CapabilitySet {
 	var c struct {
 		Elicitation *struct{ Form, URL *json.RawMessage }

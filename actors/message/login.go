@@ -18,7 +18,7 @@ type LoggedOut struct{ Reason string }
 
 func (LoggedOut) Class() kernel.Class { return kernel.Outcome }
 
-// LoginRefused says why a server rejects a request because of its credentials. Clients may see it.
+// LoginRefused says why a server rejected the credentials of a request. Clients may see it.
 type LoginRefused struct {
 	Reason string
 	Scope  bool // there is a login, but its scope does not suffice

@@ -300,7 +300,7 @@ type Phase string
 const (
 	Idle          Phase = "idle"          // not started yet
 	Connecting    Phase = "connecting"    // the process starts, or the host is dialed
-	Handshaking   Phase = "handshaking"   // initialize was sent
+	Handshaking   Phase = "handshaking"   // initialize or server/discover was sent
 	Syncing       Phase = "syncing"       // the lists are being fetched
 	Ready         Phase = "ready"         // calls are sent to the server
 	Waiting       Phase = "waiting"       // the last attempt failed or the connection was lost; the next attempt is scheduled

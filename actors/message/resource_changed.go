@@ -24,7 +24,7 @@ func (ResourceChanged) Class() kernel.Class { return kernel.State }
 // Key implements kernel.Keyed: only the newest update of a resource matters.
 func (u ResourceChanged) Key() any { return updatedBy{u.Backend, u.URI} }
 
-// Size returns the bytes that the message holds.
+// Size returns the size of the frame in bytes.
 func (u ResourceChanged) Size() int { return len(u.Frame.Raw) }
 
 // Sum implements kernel.Summarized, for a server that names too many resources.

@@ -57,7 +57,7 @@ func (TaskNotification) callMsg() {}
 func (TaskMade) Class() kernel.Class         { return kernel.Outcome }
 func (TaskNotification) Class() kernel.Class { return kernel.LogLine }
 
-// Size returns the bytes of its frame.
+// Size returns the size of the frame in bytes.
 func (n TaskNotification) Size() int { return len(n.Frame.Raw) }
 
 // AboutTask reports whether the request is about a task. Server requests during it name the task, so it may share a connection

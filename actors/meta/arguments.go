@@ -19,7 +19,7 @@ func (a arguments) text(name string) string {
 	return s
 }
 
-// number returns the integer argument with that name, or otherwise if it is absent.
+// number returns the integer argument with that name, or the value given as otherwise if the argument is absent.
 func (a arguments) number(name string, otherwise int) int {
 	if n, ok := a[name].(float64); ok {
 		return int(n)
@@ -41,7 +41,7 @@ func (a arguments) words(name string) (list []string) {
 // absent, because agents send it that way.
 func parseArguments(takes *schema, raw []byte) (given arguments, err error) {
 	if raw != nil && json.Unmarshal(raw, &given) != nil {
-		return nil, errors.New("arguments: expected an object") // or a number exceeds the range of float64
+		return nil, errors.New("arguments: expected an object with numbers in the range of a 64-bit float")
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		property, ok := takes.Properties[name]

@@ -91,7 +91,7 @@ func firstSentence(text string) (first, rest string) {
 	return text[:end], text[end:]
 }
 
-// parameters collects names and descriptions of the parameters of a tool or prompt.
+// parameters collects the names, descriptions and allowed values of the parameters of a tool or prompt.
 type parameters struct {
 	names, details strings.Builder
 }

@@ -18,7 +18,7 @@ const (
 	defaultFound = 20
 )
 
-var errDropped = errors.New("the search index was discarded in the meantime; search again")
+var errDropped = errors.New("the search index was discarded before the search ended; search again")
 
 // runSearchCatalog finds items of all kinds.
 func runSearchCatalog(ctx context.Context, a *access, given arguments) (any, error) {
@@ -106,7 +106,7 @@ func simple(name string) bool {
 	return true
 }
 
-// maxParts is the maximum number of parts for which words adds the compound. A path has more.
+// maxParts is the maximum number of parts of a name for which the function words adds the compound. Paths often have more.
 const maxParts = 4
 
 // isJoiner reports whether a character connects the parts of one name.

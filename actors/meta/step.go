@@ -14,8 +14,8 @@ import (
 const (
 	maxRunning = 4                // calls that run at once
 	maxWaiting = 1024             // calls in the queue; further calls are refused
-	waitAtMost = 10 * time.Second // in the queue
-	keepIndex  = 10 * time.Minute // after the last search
+	waitAtMost = 10 * time.Second // how long a call may wait in the queue
+	keepIndex  = 10 * time.Minute // how long the index is kept after the last search
 )
 
 // state is the actor's entire state. Only step modifies it.

@@ -16,7 +16,7 @@ func wordSet(text string) map[string]bool {
 	return list
 }
 
-// stopWords say nothing about the topic. This is the English list of the Snowball project, split as words does.
+// stopWords say nothing about the topic. This is the English list of the Snowball project, split by the function words.
 var stopWords = wordSet(`a about above after against again all am an and any are as at be because been before being below between both but by
 	cannot could did do does doing down during each few for from further had has have having he her here hers herself him himself his how
 	i if in into is it its itself me more most my myself no nor not of off on once only or other ought our ours ourselves out over own
@@ -49,7 +49,7 @@ type word struct {
 	stop       bool
 }
 
-// terms appends the terms of a text that words has normalized, without stop words.
+// terms appends the terms of a text, without stop words. The text must be a result of the function words.
 func (s stemmer) terms(dst []string, text string) []string {
 	for part := range parts(text) {
 		if !stopWords[part] {
@@ -59,7 +59,7 @@ func (s stemmer) terms(dst []string, text string) []string {
 	return dst
 }
 
-// split returns all words of a text that words has normalized.
+// split returns all words of a text. The text must be a result of the function words.
 func (s stemmer) split(text string) (list []word) {
 	for part := range parts(text) {
 		list = append(list, word{part, s.stem(part), stopWords[part]})

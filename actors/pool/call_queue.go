@@ -23,7 +23,8 @@ type queued struct {
 func (q *queued) client() string { return q.Request.Caller.QueueKey() }
 
 // callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a
-// client that sends many calls delays only its own. Adding and removing a call takes constant time.
+// client that sends many calls delays only its own. Adding and removing a call takes constant time, except that a call
+// with a deadline from an earlier wait is inserted by a linear search.
 type callQueue struct {
 	byAge      list.List // of *queued: all calls, by deadline
 	turns      list.List // of *clientQueue: the client whose turn is next comes first

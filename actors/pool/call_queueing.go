@@ -10,8 +10,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// enqueue adds a call to the queue. When the queue is full and another client has more waiting calls, that client's
-// newest call is refused in its place. Otherwise the first client to fill the queue would lock out all others.
+// enqueue adds a call to the queue. If the queue is full, it refuses the newest call of the client with the most queued
+// calls, or the given call if no other client has more than this one would have (victimFor). If it always refused the
+// given call, the first client to fill the queue would lock out all others.
 func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
 	if s.calls.queue.len() >= s.server.Queue.Size {
 		victim := s.calls.queue.victimFor(q.client())

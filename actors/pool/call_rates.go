@@ -44,7 +44,7 @@ func (s *state) checkRate(now time.Time, r *message.Request) *protocol.Fault {
 		Message: "too many calls of this tool: policy permits " + r.Rate.String() + " (toolRate); retry after " + message.Seconds(max(retryAfter, time.Second))}
 }
 
-// rateLimits counts the calls of tools that policy limits.
+// rateLimits counts the calls of tools for which policy sets a rate limit.
 type rateLimits struct {
 	buckets  policy.Buckets[rateKey]
 	loggedAt time.Time // when a call over a limit in report-only mode was last logged

@@ -42,8 +42,8 @@ func (s *state) targetAnywhere(r *message.Request) target {
 	return w
 }
 
-// matchesClass reports whether the connection belongs to the class of connections that the target wants at its
-// replica.
+// matchesClass reports whether the connection has the target's tenant and belongs to the class that serves the target at
+// the connection's replica. If the target names a connection, only that one matches.
 func (s *state) matchesClass(w target, conn *connection) bool {
 	if w.conn != nil {
 		return conn == w.conn

@@ -155,7 +155,8 @@ func sameList(a, b [][]byte) bool {
 	return slices.EqualFunc(a, b, bytes.Equal)
 }
 
-// stepCatalog handles the lists of servers, and the registry's confirmations that clients see them.
+// stepCatalog handles the server's lists, requests to fetch them again, and the registry's confirmations that clients see
+// them.
 func (s *state) stepCatalog(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Listed:

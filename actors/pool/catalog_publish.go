@@ -107,8 +107,8 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 }
 
 // catalogConfirmed handles the registry's confirmation that clients see the remembered catalog, a list that was fetched
-// again, or a backend's lists. A backend is reported as ready only when clients see its lists, since calls by a newly
-// listed name fail before.
+// again, or a backend's lists. A backend is reported as ready only when clients see its lists, since calls of a newly
+// listed name fail until then.
 func (s *state) catalogConfirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
 	if m.Key == rememberedPublished {
 		return append(out, kernel.WakeAfter(headStart, clientsServed{}))

@@ -9,8 +9,8 @@ import (
 
 // addConnection opens connections for a call that no connection can take now. If the call's class of clients has
 // connections of its own, one is opened at each replica that has none. If connections are leased, one more is opened
-// at the replica with the fewest, up to maxBackends, unless one is still starting. For a tenant, see
-// addTenantConnection.
+// at the replica with the fewest, up to maxBackends, unless one is still starting or all suitable ones are paused. For a
+// tenant, see addTenantConnection.
 func (s *state) addConnection(now time.Time, w target, q *queued, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.fault != "" || s.replicas.leader() == nil && !s.canAddWithoutLeader(w) || w.conn != nil:

@@ -54,7 +54,7 @@ func (s *state) recordPhase(now time.Time, conn *connection, m message.BackendCh
 	if conn.phase == message.Ready {
 		s.subscriptions.markUpdatesLost(conn)
 	}
-	if conn.main { // a failure of a class's or a tenant's connection is not one of the server
+	if conn.main { // failures of other connections do not count as failures of the server
 		s.lastError.record(now, conn.phase, m)
 	}
 	conn.recordAttempt(now, conn.phase, m)

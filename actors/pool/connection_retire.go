@@ -32,8 +32,9 @@ func (s *state) retireDue(now time.Time, m retireDue, out []kernel.Effect) []ker
 	return out
 }
 
-// drainReplaced drains the connections that by replaces: its predecessor and, if by is ready, the connections without a
-// successor. It is called once clients see by's catalog, or by has failed.
+// drainReplaced drains the retiring connections that a main connection replaces: those to the same replica and, if the
+// main connection is ready, those to replicas that no longer run. It is called once clients see the main connection's
+// catalog, or once that connection has failed.
 func (s *state) drainReplaced(by *connection, out []kernel.Effect) []kernel.Effect {
 	if !by.main || by.retiring || by.leaving {
 		return out
@@ -54,7 +55,7 @@ func (s *state) drainIfLost(conn *connection, out []kernel.Effect) []kernel.Effe
 	return s.drain(conn, out)
 }
 
-// drainSurplus drains the connections without a successor if another one is ready.
+// drainSurplus drains the retiring connections to replicas that no longer run, if a main connection that stays is ready.
 func (s *state) drainSurplus(out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		if conn.main && !conn.retiring && !conn.leaving && conn.visiblePhase() == message.Ready {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// keepError is how long the server must have been available until its last error is no longer reported.
+// keepError is how long the server must be available before its last error is no longer reported.
 const keepError = 10 * time.Minute
 
 // lastError is why the server was last unavailable. It is reported for a while after the server has recovered.
@@ -33,7 +33,7 @@ func (e *lastError) record(now time.Time, was message.Phase, m message.BackendCh
 	}
 }
 
-// isOver reports whether the server has been available for long enough.
+// isOver reports whether the server has been available for keepError since its last failure.
 func (e *lastError) isOver(now time.Time) bool {
 	return !e.since.IsZero() && now.Sub(e.since) >= keepError
 }

@@ -12,10 +12,11 @@ import (
 	who "goblin-actor/internal/identity"
 )
 
-// maxLogins is the maximum number of logins at one server that the pool holds. It drops logins that have not been used for a while.
+// maxLogins is the maximum number of logins at one server that the pool holds. The pool drops logins that have not been
+// used for loginIdle.
 const maxLogins = 4096
 
-var errTooManyLogins = fmt.Errorf("%d principals are logged in, or logging in, to this server, the maximum; try again later", maxLogins)
+var errTooManyLogins = fmt.Errorf("%d principals, the maximum, are logged in or logging in to this server; try again later", maxLogins)
 
 type (
 	// toLogin sends msg to the actor of a login, which is started if needed.

@@ -181,7 +181,7 @@ func (s *state) canAddWithoutLeader(w target) bool {
 }
 
 const (
-	laneIdle  = 10 * time.Minute       // how long a connection of a lane, or of clients with certain headers, stays open without use
+	laneIdle  = 10 * time.Minute       // maximum time that a connection of a lane, or of clients with certain headers, stays open without use
 	loginIdle = laneIdle + time.Minute // how long a lane's login actor runs without being used; longer than a login flow takes
 )
 

@@ -16,10 +16,11 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// inheritedVariables are the environment variables that a process inherits from the gateway unless inheritEnv is set.
+// inheritedVariables are the only environment variables that a process inherits from the gateway if inheritEnv is not
+// set.
 var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 
-// inheritedOnWindows are further variables, without which programs do not start on Windows.
+// inheritedOnWindows are further variables, without which many programs do not start on Windows.
 var inheritedOnWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
 // supervisionVariables are never inherited: through them, systemd and the gateway talk to each other.

@@ -32,7 +32,7 @@ type Options struct {
 	Log      *slog.Logger
 	Seed     uint64                        // for the jitter of backoffs
 	Open     Opener                        // nil = processes and URLs
-	Embedded func(uint64) embedded.Options // returns the server in this process that has config.Server.Embedded; nil = there are none
+	Embedded func(uint64) embedded.Options // returns the embedded server with the number in config.Server.Embedded; nil = there are none
 	Logins   Logins                        // nil = the gateway does not log in to servers
 	LoginURL func(message.LoginKey) string // returns the URL of the login page; nil or "" = there is none
 	Secrets  *secret.Redactor              // secrets to remove from logs and errors; nil = none

@@ -7,8 +7,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// reconfigure applies a new configuration. If the transport has changed, the connections are replaced. All other
-// settings apply at once.
+// reconfigure applies a new configuration. If the transport has changed, the connections to the changed replicas are
+// replaced; a stopped lazy server stays stopped. All other settings apply at once.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	before := s.server
 	s.server, s.fault, s.catalog.remembered.server = m.Server, m.Server.Fault, m.Server
@@ -32,8 +32,8 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	return s.sendQueued(now, s.sendConfig(out))
 }
 
-// replace starts new backends. The current ones stop when their successors are ready. If the configuration is invalid,
-// no backend is started: the current ones are drained, and queued calls fail.
+// replace starts new main backends and retires the current connections (retire). If the configuration is invalid, no
+// backend is started: the current connections are drained, and queued calls fail.
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.fault != "" {
 		for _, conn := range s.replicas.connections {

@@ -16,8 +16,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// eraIdentity returns a hash of what a replica's era depends on: the program and its arguments, or the URL. The values
-// of variables and headers are left out, because they may be secrets that must not get into the state file.
+// eraIdentity returns a hash of what a replica's era depends on: the program with its arguments and working directory, or
+// the URL, and the names of variables and headers. Their values are left out, because they may be secrets, which must not
+// get into the state file.
 func eraIdentity(of config.Server, replica int) string {
 	server, replica, _ := of.Replica(replica)
 	what := struct {

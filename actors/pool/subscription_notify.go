@@ -19,7 +19,7 @@ func (s *state) notifyMissed(key subKey, sub *subscription, out []kernel.Effect)
 // notifyUpdated notifies every client that subscribed to the URI, or to a parent of it, on connections of the same
 // tenant.
 func (s *state) notifyUpdated(tenant string, m message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
-	var update any = s.resourceUpdated(m) // one for all
+	var update any = s.resourceUpdated(m) // all subscribers share it
 	var notified []*subscription
 	for uri := range message.Covering(m.URI) {
 		sub := s.subscriptions.byKey[subKey{tenant, uri}]
@@ -51,7 +51,7 @@ func (s *state) resourceChanged(m message.ResourceChanged, out []kernel.Effect) 
 	return s.notifyUpdated(tenant, m, out)
 }
 
-// allResourcesChanged notifies every subscriber on the connection that its resource may have changed. The server
+// allResourcesChanged notifies every subscriber of the connection's tenant that its resource may have changed. The server
 // reported more changes than could be queued individually.
 func (s *state) allResourcesChanged(m message.AllResourcesChanged, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)

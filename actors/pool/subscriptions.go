@@ -34,7 +34,7 @@ type subscriptions struct {
 	queries          map[uint64]query    // requests to servers in progress, by key
 	queriesPerTenant map[string]int      // number of queries, by tenant key; at most maxQueries or maxStreamQueries each; no entry = none
 	turns            map[string][]string // URIs whose next request waits for its turn, by tenant key; no entry = none
-	refusals         int                 // retries since a server last accepted a subscription; sets the next pause
+	refusals         int                 // retries since a server last accepted a subscription; determines the next pause
 	retryArmed       bool                // the timer for the next retry runs
 	waitArmed        bool                // the timer for subscribers that wait for a server runs
 }

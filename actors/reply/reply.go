@@ -92,7 +92,7 @@ func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson
 	return kernel.Act(AnswerPieces{x, rawjson.Pieces(frame.Raw, edits...), frame.Newline, memory})
 }
 
-// Report notes in the exchange how the server has answered, for its observer.
+// Report notes in the exchange how the server has answered, for the observer of the exchange.
 func Report(x *downstream.Exchange, frame *protocol.Frame) {
 	if frame.Kind == protocol.KindError {
 		x.Report.Code, _ = protocol.ErrorNumber(frame)

@@ -91,8 +91,8 @@ func (s *state) Ending(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.cancelQuestions(h.Seq, out)
 }
 
-// Ended removes the call from the index of the client's request ids. The query of a task is not in it: it has the id of its
-// tasks/list.
+// Ended removes the call from the index of the client's request ids. The gateway's own queries for a tasks/list are not
+// in the index.
 func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	if h.listing == nil {
 		s.calls.Unindex(string(h.ID), h.Seq)

@@ -67,8 +67,8 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 
 // endCanceled ends the exchange of a request that its client has canceled. The specification says that such a
 // request should not be answered. But over streamable HTTP a request has its own HTTP response, which should contain a
-// JSON-RPC response (MCP 2025-11-25, basic/transports, sending messages): without it, the Python client waits forever. Clients ignore late answers to requests they have
-// canceled.
+// JSON-RPC response (MCP 2025-11-25, basic/transports, sending messages): without it, the Python client waits forever.
+// Clients ignore late answers to requests that they have canceled.
 func (s *state) endCanceled(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
 		return append(out, kernel.Act(reply.Accept{X: x}))

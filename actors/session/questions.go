@@ -56,8 +56,8 @@ type question struct {
 }
 
 // ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is
-// refused if the client has not declared to support it or accepts no event stream, or if too many of its calls wait
-// for answers. MCP 2025-11-25, basic/transports, sending messages.
+// refused if the client has not declared support for it or accepts no event stream, or if too many of the client's calls
+// wait for answers. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
@@ -91,8 +91,8 @@ func (s *state) countParked() int {
 	return n
 }
 
-// undeclared holds the errors for server requests that the client has not declared to support. An elicitation in an undeclared
-// mode is refused, not converted.
+// undeclared holds the errors for server requests for which the client has not declared support. An elicitation in an
+// undeclared mode is refused, not converted.
 var undeclared = map[protocol.InputKind]string{
 	protocol.InputForm:        "the client has not declared elicitation",
 	protocol.InputURL:         "the client has not declared elicitation.url",

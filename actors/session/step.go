@@ -76,7 +76,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// clientStep handles messages from the client, and answers that its requests other than calls wait for.
+// clientStep handles messages from the client, and the answers for which the client's requests other than calls wait.
 func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.Inbound:

@@ -38,7 +38,7 @@ type heldCall struct {
 // Ending does nothing: Ended removes the call's open server requests.
 func (*state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
 
-// Ended detaches the requests that waited for the call, and no longer counts it for its client.
+// Ended detaches the requests that waited for the call, and stops counting the call for its client.
 func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	s.release(v)
 	use := s.clients[v.caller.ClientKey]
@@ -223,7 +223,7 @@ func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect)
 	return s.calls.Apply(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
 }
 
-// seal returns the sealed state that the client returns with.
+// seal returns a sealed state. The client sends it as requestState when it returns.
 func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (string, error) {
 	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // all requests of the call have the same digest
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)

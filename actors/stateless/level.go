@@ -46,7 +46,8 @@ func (s *state) setLevel(level protocol.Level, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level}))
 }
 
-// levelDue lowers the servers' log level if no request since the last check and no running call wants one so verbose.
+// levelDue lowers the servers' log level to the most verbose one that a request since the last check or a running call
+// wants.
 func (s *state) levelDue(out []kernel.Effect) []kernel.Effect {
 	wanted := s.levels.wanted
 	for _, v := range s.calls.All() {

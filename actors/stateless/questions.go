@@ -17,7 +17,7 @@ import (
 // ServerRequest passes a legacy server's request on to the client of a call. The client gets input_required and returns with the
 // answer. Meanwhile the call is parked.
 func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if !v.Method.MayRequireInput() { // the answer to this method cannot be input_required; the server may continue without
+	if !v.Method.MayRequireInput() { // the answer to this method cannot be input_required; the server may continue without input
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked during "+v.Method.String()))
 	}
 	q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params)
@@ -44,7 +44,7 @@ func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerReques
 	return append(out, kernel.WakeAfter(questionWindow, windowOver{m.Seq, v.timerGen}))
 }
 
-// cannotAnswer ends a call because its server has sent a request that the client has not declared to support.
+// cannotAnswer ends a call because its server has sent a request for which the client has not declared support.
 func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.InputKind, out []kernel.Effect) []kernel.Effect {
 	return s.calls.End(now, v, "the client cannot answer the server's question", &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),

@@ -80,7 +80,7 @@ type (
 	tidy       struct{}                  // an outcome has expired
 )
 
-// ReplySize returns the bytes of the frame.
+// ReplySize returns the size of the frame in bytes.
 func (r relayError) ReplySize() int { return len(r.frame) }
 
 func (d *stateless) Act(self kernel.Self, act any) {

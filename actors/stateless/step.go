@@ -18,7 +18,7 @@ import (
 const (
 	questionWindow = 30 * time.Millisecond // server requests that arrive within it go out together
 	returnGrace    = 5 * time.Second       // how long a client that has left may return with its state
-	keptMessages   = 32                    // maximum of progress and log messages kept while no request waits
+	keptMessages   = 32                    // maximum number of progress and log messages of a call kept while no request waits
 )
 
 // state is the stateless session's entire state. Only step modifies it.

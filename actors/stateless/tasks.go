@@ -35,8 +35,8 @@ func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskID
 	return admission.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
 }
 
-// publicTask makes the task id public in the result of a call that created a task, and in that of tasks/get. The latter contains the
-// call's result once the task has finished, whose URIs are made public too.
+// publicTask makes the task id public in the result of a call that created a task, and in that of tasks/get. Once the task
+// has finished, the latter contains the call's result, and its URIs are made public, too.
 func publicTask(edits []rawjson.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []rawjson.Edit {
 	switch {
 	case v.Method == protocol.MethodTasksGet:
