@@ -22,7 +22,8 @@ func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// beginDrain requests each session to end once it has no running calls, and each stateless session to report that.
+// beginDrain tells each session to end once it has no running calls, and each stateless session to report once no client
+// waits for it.
 func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 	if s.drain.started {
 		s.drain.waiting = append(s.drain.waiting, m.Done)

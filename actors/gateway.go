@@ -41,7 +41,7 @@ type Options struct {
 	Open    pool.Opener // connects to servers; nil = processes and URLs
 	Logins  pool.Logins // logs in to servers; nil = OAuth
 
-	Embedded func(uint64) embedded.Options // returns the server in this process with that config.Server.Embedded; nil = there are none
+	Embedded func(uint64) embedded.Options // returns the embedded server with the number in config.Server.Embedded; nil = there are none
 
 	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in to a server; nil or "" = none
 	State             string                        // path of the state file; "" = keep the state in memory

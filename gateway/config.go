@@ -28,8 +28,8 @@ type Config struct {
 	// Project names a project of File or YAML that limits what this program can list, call and read; "" means no limit.
 	// Changes always covers the whole catalog.
 	Project string
-	// Questions answers requests that servers send during and outside calls. If it is nil, these requests are refused.
-	// CallOptions.Questions takes precedence for its call.
+	// Questions answers the requests that servers send to this program during its calls. If it is nil, these requests are
+	// refused. CallOptions.Questions takes precedence for its call.
 	Questions *Questions
 	// StateFile is the path of a file in which the gateway stores what it learns about servers. If it is "", the gateway
 	// learns this again at each start.

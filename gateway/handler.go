@@ -24,9 +24,9 @@ import (
 // A request from a web page of another origin is refused unless "allowedOrigins" lists the origin. On a loopback
 // address, a request is also refused if its Host is neither a loopback name nor in "allowedHosts". If "allowedHosts" or
 // "publicUrl" is set, every address accepts only loopback names, its own IP address, and the hosts that these keys name.
-// The limits on messages, buffers, sessions and slow readers are those of the
-// configuration. The limits on connections and headers are those of the program's http.Server; its WriteTimeout does
-// not end streams. A middleware must leave http.Flusher reachable, or clients get no progress and no streams.
+// The limits on messages, buffers, sessions and slow readers are those of the configuration. The limits on connections
+// and headers are those of the program's http.Server; its WriteTimeout does not end streams. A middleware must leave
+// http.Flusher reachable, or clients get no progress and no streams.
 //
 // After Close or Stop, requests are refused with status 503. HTTP+SSE of 2024-11-05 is not supported.
 func (g *Gateway) Handler() http.Handler { return g.mount }

@@ -142,7 +142,8 @@ func (s *subscriptions) notify(uri string) {
 	}
 }
 
-// isPart reports whether uri is the resource of or lies below it. Servers may report a change of a sub-resource.
+// isPart reports whether the first URI equals the second one or lies below it. Servers may report a change of a
+// sub-resource.
 func isPart(uri, of string) bool {
 	rest, ok := strings.CutPrefix(uri, of)
 	return ok && (rest == "" || strings.HasSuffix(of, "/") || strings.ContainsRune("/?#", rune(rest[0])))

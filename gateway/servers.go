@@ -89,7 +89,7 @@ func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) erro
 // ready reports whether every server is ready or has failed once.
 func ready(s *status.Snapshot) bool { return s.Ready }
 
-// wait blocks until is reports true for the gateway's status. Its errors are those of until.
+// wait blocks until the gateway's status satisfies the predicate. Its errors are those of the method until.
 func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) error {
 	return g.until(ctx, func() (bool, error) {
 		s, err := g.actors.Status(ctx)
@@ -105,7 +105,8 @@ func (g *Gateway) awaitCatalog(ctx context.Context) error {
 	return nil
 }
 
-// until calls done repeatedly until it reports true. It returns an error if ctx ends, the gateway stops or done fails.
+// until calls a function repeatedly until it reports true. It returns an error if ctx ends, the gateway stops or the
+// function fails.
 func (g *Gateway) until(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()

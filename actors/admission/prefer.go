@@ -62,8 +62,8 @@ func preferOf(x *downstream.Exchange) (*message.Prefer, *protocol.Fault) {
 	return p, nil
 }
 
-// members calls each for every member of a JSON object in a valid frame. Duplicate members are refused, because another
-// parser might use the other one.
+// members calls a function for every member of a JSON object in a valid frame. Duplicate members are refused, because
+// another parser might use the other one.
 func members(raw []byte, path, want string, each func(key string, value json.RawMessage, path string) *protocol.Fault) *protocol.Fault {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := in.Token(); err != nil || open != json.Delim('{') {

@@ -25,8 +25,8 @@ type auditWritten struct{}
 func (auditWritten) Class() kernel.Class { return kernel.Outcome }
 
 // Commit hands the record to the log. session is the holder's name in the record. perform sends one of the replies
-// that wait for the record. It runs on any goroutine, even after the holder has ended. After the last reply, Commit
-// notifies the holder me.
+// that wait for the record. It runs on any goroutine, even after the holder has ended. me is the holder. Commit notifies
+// it after the last reply.
 func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, perform func(act any)) {
 	a.Record.Session = session
 	if a.Replies == nil {
@@ -79,7 +79,7 @@ func (c *Calls[H, K, R]) AuditRefused(x *downstream.Exchange, project string, fa
 const (
 	ruleNone   = "no role permits it"
 	ruleReport = "no role permits it; the policy only reports"
-	ruleOwner  = "it is another principal's"
+	ruleOwner  = "the session belongs to another principal"
 )
 
 // recordOfCall returns the audit record of a call, or nil if there is no audit log.

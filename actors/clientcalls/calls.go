@@ -28,7 +28,7 @@ type Held struct {
 	in       int             // bytes of the request
 	route    *status.Route   // the connection that carries the call; nil = none yet
 	trace    *trace.Request  // nil = the request is not sampled
-	usage    *identity.Usage // counts of the client's principal; nil = those of local
+	usage    *identity.Usage // counts of the client's principal; nil = those of identity.Local
 }
 
 // Base returns h itself. It lets Calls reach the Held inside a holder's own type.

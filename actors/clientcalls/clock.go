@@ -23,7 +23,7 @@ const (
 // deadlineDue arrives when a call may have reached its deadline.
 type deadlineDue struct{ gen uint64 }
 
-// by makes sure that the timer fires no later than at; zero = no deadline.
+// by makes sure that the timer fires no later than the given time. If that time is zero, there is no deadline.
 func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	if at.IsZero() || !c.fires.IsZero() && !at.Before(c.fires) {
 		return out
@@ -33,7 +33,7 @@ func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(max(0, at.Sub(now)), deadlineDue{c.gen}))
 }
 
-// fired reports whether m comes from the current timer. If so, by sets no timer until next is called.
+// fired reports whether m comes from the current timer. If so, calls of by set no timer until the method next is called.
 func (c *clock) fired(now time.Time, m deadlineDue) bool {
 	if m.gen != c.gen {
 		return false

@@ -25,9 +25,9 @@ func failureIn(frame *protocol.Frame) *status.Failure {
 }
 
 // beginning returns the decoded beginning of a JSON string, cut to limit bytes as status.Cut does. Its cost does not depend on the
-// length of the string. Another value gives "".
+// length of the string. For any other value, it returns "".
 func beginning(raw []byte, limit int) string {
-	most := 6*limit + 2 // an escape of one byte has at most six
+	most := 6*limit + 2 // an escaped byte takes at most six bytes
 	if len(raw) <= most {
 		text, _ := rawjson.Unquote(raw)
 		return status.Cut(text, limit)

@@ -187,7 +187,7 @@ func (s *lookups[R]) over(m lookupOver) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return r.id == m.id })
 }
 
-// cancel removes and returns the waiting request for which is returns true, because its client has canceled it.
+// cancel removes and returns the first waiting request that satisfies the predicate. Its client has canceled it.
 func (s *lookups[R]) cancel(is func(R) bool) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return is(r.request) })
 }

@@ -8,7 +8,7 @@
 //   - No Snapshot is published before the servers expected at the start have reported their cached catalogs, or 1 s has passed.
 //   - A subscriber receives the current Snapshot first, and never an older one after a newer one.
 //   - An announced change (list_changed) counts even if the list is equal. A list that was not announced counts only if it differs.
-//   - The difference between each two snapshots is recorded (status.CatalogChanges). The log gets a summary at most every 5 s.
+//   - The difference between consecutive snapshots is recorded (status.CatalogChanges). The log gets a summary at most every 5 s.
 //   - The items of a disabled server are removed; those of a disconnected one stay.
 //
 // Example:

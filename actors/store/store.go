@@ -348,7 +348,7 @@ func (s *state) writePending(out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) warnAside(aside string, why error, out []kernel.Effect) []kernel.Effect {
-	return append(out, warn("the state file was damaged, belongs to another program or was sealed with a lost key; it was renamed and a new one created", "path", s.path, "aside", aside, "err", why))
+	return append(out, warn("the state file was damaged, belonged to another program or was sealed with a lost key; it was renamed and a new one was created", "path", s.path, "aside", aside, "err", why))
 }
 
 func warn(text string, args ...any) kernel.Effect {

@@ -30,7 +30,7 @@ var (
 var (
 	errNoRefresh = &Error{"renew the login", ErrNeedsLogin, "no refresh token; log in again"}
 	errLoggedOut = &Error{"log in", ErrNeedsLogin, "logged out; log in again"}
-	errLoop      = &Error{"renew the login", ErrLoop, "log in again, or ask the server's operator why it refuses them"}
+	errLoop      = &Error{"renew the login", ErrLoop, "log in again, or ask the server's operator why it refuses new tokens"}
 )
 
 // Error is a failed operation on a login.

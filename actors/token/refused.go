@@ -81,7 +81,7 @@ func (s *state) lacksScopes(m refused, c oauth.Challenge, out []kernel.Effect) [
 		return s.refusals.deny(m.reply, err, out)
 	case !s.clientCredentials:
 		s.demand.scopes = oauth.Union(s.demand.scopes, c.Scopes)
-		err.hint = "goblin-actor login " + s.login.Entry + ", and consent to the additional scopes"
+		err.hint = "run goblin-actor login " + s.login.Entry + " and consent to the additional scopes"
 		return s.refusals.deny(m.reply, err, out)
 	}
 	out = s.refusals.await(m.reply, out)

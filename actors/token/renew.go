@@ -67,7 +67,7 @@ func (s *state) discovered(now time.Time, m discovered, out []kernel.Effect) []k
 	if s.clientCredentials {
 		return s.renew(out)
 	}
-	return s.needLogin(&Error{"log in", ErrNeedsLogin, "goblin-actor login " + s.login.Entry}, out)
+	return s.needLogin(&Error{"log in", ErrNeedsLogin, "run goblin-actor login " + s.login.Entry}, out)
 }
 
 // granted handles the authorization server's response to a renewal.
@@ -172,7 +172,7 @@ func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effec
 	other, ok := decode(m.Value, s.server, s.config)
 	mine := s.record.Token
 	if !ok || m.Err != "" || other.Token.Access == "" || other.Token.Refresh == mine.Refresh || s.renewal.adopted >= maxAdopted {
-		return s.needLogin(&Error{"renew the login", errors.Join(ErrNeedsLogin, s.renewal.fault), "goblin-actor login " + s.login.Entry}, out)
+		return s.needLogin(&Error{"renew the login", errors.Join(ErrNeedsLogin, s.renewal.fault), "run goblin-actor login " + s.login.Entry}, out)
 	}
 	s.renewal.adopted++
 	s.record = other

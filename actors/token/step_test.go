@@ -399,7 +399,7 @@ func TestInsufficientScopeWithoutToken(t *testing.T) {
 		t.Fatalf("no discovery with the challenge; %d verdicts", len(verdict))
 	}
 	p.tell(discovered{number: d.number, site: site()})
-	if v := <-verdict; v.Again || !errors.Is(v.Err, ErrNeedsLogin) || hintOf(v.Err) != "goblin-actor login files" {
+	if v := <-verdict; v.Again || !errors.Is(v.Err, ErrNeedsLogin) || hintOf(v.Err) != "run goblin-actor login files" {
 		t.Errorf("without a login: %v, hint %q", v.Err, hintOf(v.Err))
 	}
 	p = newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)

@@ -86,7 +86,7 @@ func (c *connection) listen(ctx context.Context, f *protocol.Frame) mcp.JSONRPCM
 	return m
 }
 
-// forward sends a notification of the stream that the request id has opened.
+// forward sends a notification on the stream that the request with the given id has opened.
 func (c *connection) forward(ctx context.Context, id string, n mcp.JSONRPCNotification) {
 	meta := maps.Clone(n.Params.Meta) // all sessions share the notification
 	if meta == nil {
