@@ -231,8 +231,8 @@ func TestUnknownProtocolVersion(t *testing.T) {
 	})
 }
 
-// Requirements S0.4.4 and S4.1.3: a change fetches only its own list. A change during the fetch, when pages in flight are
-// outdated, causes another fetch.
+// Requirements S0.4.4 and S4.1.3: after a change, only the changed list is fetched. A change during the fetch, when pages
+// in flight are outdated, causes another fetch.
 func TestListChangedDuringASync(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -275,7 +275,7 @@ func TestListChangedDuringASync(t *testing.T) {
 	}
 }
 
-// A change during the pause after a fetch is fetched when the pause is over.
+// A list that changes during the pause after a fetch is fetched again when the pause is over.
 func TestListChangedInThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}

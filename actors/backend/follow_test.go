@@ -18,7 +18,7 @@ import (
 )
 
 // followedCall returns a legacy server that creates tasks on request, and a backend with a call for which the gateway
-// requests one. ends answers tasks/result with the given member.
+// requests one. The returned function answers tasks/result with the given member.
 func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest.Server, ends func(member string)) {
 	t.Helper()
 	var waiting []byte
@@ -45,7 +45,7 @@ func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest
 }
 
 // A client without tasks can call a tool that requires them: it gets progress, is asked the task's questions, and gets the
-// result in its own era.
+// task's result or error.
 func TestTaskForAClientWithoutTasks(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -162,7 +162,7 @@ func TestProgressOfAFollowedTaskIncreases(t *testing.T) {
 	})
 }
 
-// Each heartbeat increases the progress by a step, as far as floating-point numbers allow.
+// Each heartbeat raises the progress to the next integer, as far as floating-point numbers allow.
 func TestHeartbeatsIncrease(t *testing.T) {
 	f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	for _, c := range []struct {

@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// goSDKServer returns a server with three tools: one asks two questions by result (as in 2026-07-28), one returns the
-// header of its argument, and one adds a tool and reports a changed resource.
+// goSDKServer returns a server with three tools: one asks two questions in its results (as in 2026-07-28), one returns its
+// arguments and the header made from one of them, and one adds a tool and reports a changed resource.
 func goSDKServer() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -83,7 +83,8 @@ func goSDKServer() *mcp.Server {
 	return server
 }
 
-// eventually waits until done returns true. Processes and sockets do not use the bubble's fake clock.
+// eventually waits until done returns true, at most two minutes. Processes and sockets cannot use the fake clock of
+// testing/synctest.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -232,7 +233,7 @@ func (r *facingSDK) changes(t *testing.T) {
 }
 
 // A process may be unusable for the modern era after initialize, so a new one is started. Here the results of the first
-// process are replaced with errors, so that it gets both requests.
+// process are replaced with errors, so that it gets both initialize and server/discover.
 func TestProcessUnusableAfterInitialize(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A process with a running task is not reported as idle until the server has reported the end of the task.
+// A process with a running task is not reported as idle until the server has reported the end of the task or the task was
+// dropped.
 func TestProcessWithATaskIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server := tasked(t, "a", "b")

@@ -175,7 +175,8 @@ func TestKeptStderr(t *testing.T) {
 	}
 }
 
-// A backend with a call, a call between two rounds, or a call that waits for the tools is not idle.
+// A backend with a call, a call between two rounds, or a call that waits for the tools is not idle. If it is draining, it
+// does not stop yet.
 func TestIdleBackends(t *testing.T) {
 	for name, use := range map[string]func(*state){
 		"nothing": func(*state) {},
@@ -207,7 +208,7 @@ func TestIdleBackends(t *testing.T) {
 }
 
 // Progress that does not increase over the rounds of a call is marked: a modern server counts each round from zero, but
-// its client sees one call.
+// the client sees one call.
 func TestProgressBehind(t *testing.T) {
 	for name, c := range map[string]struct {
 		before float64 // reached before this request

@@ -135,8 +135,8 @@ func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 	})
 }
 
-// The first stream acknowledges nothing and ends, as with servers whose lists never change. Additional streams that end are
-// still opened again.
+// The server acknowledges no changes on the first stream and ends it, as servers do whose lists never change. Additional
+// streams that end are still opened again.
 func TestStreamWithoutAcknowledgedChangesEnds(t *testing.T) {
 	server := &actortest.Modern{ListChanged: true}
 	server.Listen = func(g actortest.Message) {

@@ -135,8 +135,8 @@ func TestAgeOfAKnownEra(t *testing.T) {
 	}
 }
 
-// Some HTTP statuses mean that the server does not know a method that no version of the protocol defines. For a known method they
-// do not.
+// For a method that no version of the protocol defines, some HTTP statuses mean that the server does not know it. For a
+// defined method they do not.
 func TestStatusOfUnknownMethods(t *testing.T) {
 	for _, method := range []string{"custom/thing", "tools/call"} {
 		for status, unknown := range map[int]bool{400: true, 404: true, 405: true, 401: false, 403: false, 406: false, 500: false} {
@@ -182,7 +182,7 @@ func TestCallsAreCanceledAtTheEnd(t *testing.T) {
 	}
 }
 
-// A canceled call that waits for the list of tools is not sent again. Others are.
+// If a call that waits for the list of tools is canceled, it ends once, and the others still wait.
 func TestCancelOfACallThatWaitsForTools(t *testing.T) {
 	s := newState(Options{Server: cfg(), Transport: "http"}, kernel.Reference{}, new(uint64))
 	for seq := range uint64(3) {

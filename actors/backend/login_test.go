@@ -47,7 +47,8 @@ func TestRequestRefusedForItsLogin(t *testing.T) {
 	}
 }
 
-// The end of a login closes a connection that is ready or being opened. In other phases, nothing happens.
+// The end of a login closes a connection that is ready or being opened. A backend that is waiting or draining keeps its
+// phase.
 func TestEndOfALogin(t *testing.T) {
 	for phase, want := range map[message.Phase]message.Phase{
 		message.Ready: message.NeedsLogin, message.Handshaking: message.NeedsLogin, message.Waiting: message.Waiting, message.Draining: message.Draining,

@@ -37,7 +37,8 @@ func reached(t *testing.T) (b *bench, ids []uint64) {
 	return b, ids
 }
 
-// A frame that is not sent fails only its own call. The other call to the same URL continues and gets its response.
+// If a frame is not sent, only its own call fails or returns to the pool. The other call to the same URL continues and
+// gets its response.
 func TestFrameThatIsNotSent(t *testing.T) {
 	for name, err := range map[string]error{"over budget": stream.ErrOverBudget, "no connection": errors.New("connection refused")} {
 		t.Run(name, func(t *testing.T) {

@@ -67,8 +67,9 @@ const (
 	changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// Over HTTP, nothing is sent until notifications/initialized has been accepted. No call is sent until the stream is open, because
-// some servers send their questions on it. MCP 2025-11-25, basic/lifecycle.
+// Over HTTP, nothing is sent until notifications/initialized has been accepted, and then neither requests for lists nor
+// calls are sent until the stream is open or refused, because some servers send their questions on it. After openingTime,
+// requests are sent anyway. MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {
 	for name, ends := range map[string]upstream.Event{
 		"open":    upstream.Listening{},

@@ -76,7 +76,7 @@ func TestPrincipalHasOneQueue(t *testing.T) {
 	}
 }
 
-// Clients take turns, and each one's calls keep their order.
+// Clients take turns, and the calls of each client keep their order.
 func TestClientsTakeTurns(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
 	w.phase(0, message.Ready)
@@ -210,7 +210,8 @@ func TestQueueIndexesAgree(t *testing.T) {
 	}
 }
 
-// BenchmarkTurn shows that the end of a call costs the same with ten and with thousands of queued calls.
+// BenchmarkTurn shows that the end of a call costs the same with ten and with a hundred thousand queued
+// calls.
 func BenchmarkTurn(b *testing.B) {
 	for name, waiting := range map[string]int{"10": 10, "1000": 1000, "100000": 100000} {
 		b.Run(name, func(b *testing.B) {

@@ -64,7 +64,8 @@ func TestSendToAFullBackend(t *testing.T) {
 	}
 }
 
-// A call that returns after a restart of the pool is unknown to it. It fails with an error that can be retried.
+// A call that returns after a restart of the pool is unknown to it. It fails with SERVER_UNAVAILABLE and is not sent
+// again.
 func TestCallReturnsAfterARestart(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)

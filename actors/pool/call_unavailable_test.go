@@ -113,7 +113,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	}
 }
 
-// A call that a lost connection returned fails with the others when the next attempt fails.
+// A call that a lost connection returned fails if the next attempt follows only after a pause.
 func TestUnwrittenCallFailsWithTheOthers(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// The identity of a server with a relative command depends on the directory of the configuration file. With a bare
-// name, which is looked up in PATH, or an absolute path, it does not.
+// eraIdentity of a server with a relative command depends on the directory of the configuration file. With a bare name,
+// which is looked up in PATH, or an absolute path, it does not.
 func TestIdentityOfRelativeCommands(t *testing.T) {
 	id := func(command, base string) string {
 		server := config.DefaultServer()

@@ -175,7 +175,8 @@ func TestReloadWithAnotherCommand(t *testing.T) {
 	}
 }
 
-// CatalogIdentity depends on everything that affects the catalog, and on nothing else.
+// CatalogIdentity depends on the command, the arguments, the directory and the other options that affect the catalog,
+// but not on the name, the number of replicas or the prefix. It contains no secrets.
 func TestCatalogIdentity(t *testing.T) {
 	base := config.Server{Name: "a", Command: "c", Args: []string{"x", "--token=secret"}, Env: map[string]string{"K": "v", "L": "w"}}
 	same := base

@@ -49,7 +49,7 @@ func TestLastErrorInTheReport(t *testing.T) {
 	reported("a new error", 1)
 }
 
-// A failure of a connection of a class or a tenant is not one of the server.
+// A failure of a connection that is not main does not count as a failure of the server.
 func TestLastErrorOfATenant(t *testing.T) {
 	w := newWorld(t, config.Server{}, 1)
 	w.step(kernel.Started{})

@@ -310,8 +310,8 @@ func (w *world) fresh(number int) kernel.Reference {
 	return ref
 }
 
-// After random messages in random order, a call is at one backend at most and was answered at most once. In the end no
-// call is left.
+// After each of many random messages, the running calls are those that were sent and have not ended, at most
+// maxConcurrent. After the stop, no call is queued.
 func TestRandomScripts(t *testing.T) {
 	phases := []message.Phase{message.Connecting, message.Syncing, message.Ready, message.Ready, message.Waiting}
 	for seed := range uint64(100) {
