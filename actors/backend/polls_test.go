@@ -184,7 +184,8 @@ func TestTaskSurvivesTheConnection(t *testing.T) {
 	})
 }
 
-// If a server requires tasks for a tool, the call is sent once more with the tasks extension declared.
+// If a modern server requires tasks for a tool, a legacy client's call is sent once more, with the tasks extension
+// declared.
 func TestToolThatRequiresTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := jobs(`{"status":"completed","result":{"content":[]}}`)

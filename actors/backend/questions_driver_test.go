@@ -14,7 +14,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// sends sends a call of a client that answers elicitations and lists roots, and returns the gateway's id of it.
+// sends applies the Send of a call whose client answers elicitations and lists roots. It returns the gateway's id of the
+// call.
 func (o *driver) sends(seq uint64, change ...func(*message.Request)) uint32 {
 	o.t.Helper()
 	r := request(o.t, callFrame)
@@ -38,7 +39,8 @@ func (o *driver) asked(msg any) (list []string) {
 
 const elicit = `{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":{"message":"?"%s}}`
 
-// A question that its server withdraws is withdrawn at its client, and the call is no longer parked. Others stay open.
+// A question that its server withdraws is withdrawn at its client. Without further questions, the call is no longer
+// parked.
 func TestServerWithdrawsAQuestion(t *testing.T) {
 	o := readyWith(t, `{}`)
 	id := o.sends(1)
@@ -67,7 +69,7 @@ func TestServerWithdrawsAQuestion(t *testing.T) {
 	}
 }
 
-// Roots are requested from the call's client if it lists roots. Otherwise the configured roots are the answer.
+// Roots are requested from the client of the only call if it lists roots. Otherwise the configured roots are the answer.
 func TestRootsOfClientOrConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		can    message.CapabilitySet
@@ -94,7 +96,8 @@ func TestRootsOfClientOrConfiguration(t *testing.T) {
 	}
 }
 
-// Over HTTP, a question belongs to the call on whose response it arrives. A ticket of no call does not name one.
+// Over HTTP, a question belongs to the call on whose response it arrives. If the ticket is unknown and several calls run,
+// no client is asked.
 func TestQuestionOnTheResponseOfItsCall(t *testing.T) {
 	on := func(o *driver, ticket uint32) linkEvent {
 		f := actortest.Frame(o.t, fmt.Sprintf(elicit, fmt.Sprint("q", ticket), ""))
@@ -181,7 +184,7 @@ func TestQuestionsOfACanceledCall(t *testing.T) {
 	}
 }
 
-// A question that arrives on the response of a canceled call waits with its other questions.
+// A question that arrives on the response of a canceled call waits with the call's other questions.
 func TestLateQuestionOfACanceledCall(t *testing.T) {
 	o := readyWith(t, `{}`)
 	id := o.sends(1)
@@ -204,8 +207,8 @@ func TestLateQuestionOfACanceledCall(t *testing.T) {
 	}
 }
 
-// Log lines belong to the call on whose response they arrive. Modern clients get them only if they have asked for a level, and a
-// canceled call's lines are dropped.
+// Log lines belong to the call on whose response they arrive, or to the only call. Modern clients get them only if they
+// have asked for a level, and a canceled call's lines are dropped.
 func TestLogLinesOfCalls(t *testing.T) {
 	const line = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`
 	for name, c := range map[string]struct {
@@ -336,7 +339,8 @@ func TestLengthOfTaskIDs(t *testing.T) {
 	}
 }
 
-// Notifications with the token of a task's call reach the client that owns the task, and no other.
+// Progress with the token of a task's call is sent to the client as progress of that task. With an unknown token, it is
+// sent for no task.
 func TestProgressOfTasks(t *testing.T) {
 	o := readyWith(t, `{"tasks":{"requests":{"tools":{"call":{}}}}}`)
 	var tokens []uint32

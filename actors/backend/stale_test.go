@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A list is fetched again if a client got it while it was stale, and always if a client waits for it. It is not fetched while the
-// server announces changes, and the rate of fetches is limited. A waiting client is always answered.
+// A list is fetched again if a client got it while it was stale, or if a client waits for it, but not while the server
+// announces changes. The rate of fetches is limited. A waiting client is always answered.
 func TestStaleListsAreFetchedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -49,7 +49,7 @@ func TestStaleListsAreFetchedAgain(t *testing.T) {
 	}
 }
 
-// The smallest ttl of its pages counts for a list.
+// A list is fresh for the smallest ttl of its pages.
 func TestSmallestTTLCounts(t *testing.T) {
 	for _, tt := range []struct {
 		pages []string

@@ -28,7 +28,8 @@ func asTask(t *testing.T) *message.Request {
 	return r
 }
 
-// tasked returns a server on stdio that creates tasks with these ids for its calls, and answers nothing else.
+// tasked returns a ready backend and its server on stdio, which creates tasks with these ids for its calls and answers
+// nothing else.
 func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
 	t.Helper()
 	server := &actortest.Server{Tools: []string{"add"}, Tasks: true, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
@@ -42,8 +43,8 @@ func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
 	return b, server
 }
 
-// A question that names a task is sent only to the client that waits for that task. A question without a task is not
-// attributed to one.
+// A question that names a task is sent only to the client that waits for that task. A question that names none is not
+// attributed to a call that waits for a task.
 func TestQuestionsOfTasks(t *testing.T) {
 	const named = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":%q}},`
 	tests := []struct {

@@ -123,7 +123,7 @@ func TestLegacyServerRequiresACapability(t *testing.T) {
 	}
 }
 
-// go-sdk sends input_required results to legacy clients, so a modern client's answers are sent to it.
+// go-sdk sends input_required results to legacy clients, so a modern client's answers are also sent to a legacy server.
 func TestAnswersWithTheStateOfALegacyServer(t *testing.T) {
 	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
 	s := newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64))
@@ -223,7 +223,7 @@ func TestHeadersFromArguments(t *testing.T) {
 	})
 }
 
-// Over HTTP, a modern call is canceled by closing its response; over stdio, by a notification.
+// A modern call is canceled at the link, which closes the response over HTTP. Over stdio, a notification is sent, too.
 func TestCancelInTheModernEra(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -247,7 +247,8 @@ func TestCancelInTheModernEra(t *testing.T) {
 	}
 }
 
-// Log messages are forwarded only to calls that requested them. MCP 2026-07-28, server/utilities/logging.
+// Log messages are forwarded to legacy calls, and to modern calls that requested them. MCP 2026-07-28,
+// server/utilities/logging.
 func TestLogMessagesOfAModernServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Handle: func(g actortest.Message) {
@@ -300,7 +301,8 @@ func TestStaleLists(t *testing.T) {
 	}
 }
 
-// A modern server that was replaced by a legacy one is detected by its responses, without affecting other calls.
+// After a response that is unusual for a modern server, server/discover is sent. Its response shows whether the server was
+// replaced by a legacy one.
 func TestServerBecomesLegacy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}

@@ -22,8 +22,8 @@ func syncing(t *testing.T) *driver {
 	return o
 }
 
-// outcome applies a message. It returns the last phase reported to the pool, the kinds of the lists, and the timers for
-// further attempts.
+// outcome applies a message. It returns the last phase and the kinds of the lists that are reported to the pool, and the
+// timers for further attempts.
 func (o *driver) outcome(msg any) (changed message.BackendChanged, listed []string, later []listDue) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch m := e.Msg.(type) {

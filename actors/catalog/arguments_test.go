@@ -23,7 +23,7 @@ func argumentsOf(t *testing.T, s *Snapshot, tool string) *toolschema.InputSchema
 }
 
 // With validateArguments: refuse, schemas are compiled. An unchanged definition keeps its compiled schema if the list
-// or the rules change.
+// grows.
 func TestSchemasAreCompiledOnce(t *testing.T) {
 	list := server(t, "one", 0).rules(rulesFor("hide")).tools("a", "b")
 	off := snapshot(standard(stylePrefix), list)

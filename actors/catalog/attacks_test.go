@@ -53,7 +53,7 @@ func TestAttack45HiddenToolOfReplica(t *testing.T) {
 	}
 }
 
-// S5.2.1: The endpoint of one server shows nothing that the whole catalog hides.
+// S5.2.1: The endpoint of one server shows nothing that the role's view of all servers hides.
 func TestAttack47ServerEndpoint(t *testing.T) {
 	v, alone := restricted(t)
 	if _, ok := v.Snapshot().View(Key{Rights: "some", Server: "secret"}); ok {

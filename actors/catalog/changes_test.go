@@ -113,8 +113,8 @@ func TestLargeItemsAreNotCompared(t *testing.T) {
 	}
 }
 
-// BenchmarkChange builds the next snapshot of 10 000 tools of 100 servers, one of which lists a tool more or less,
-// and compares the two.
+// BenchmarkChange builds the next snapshot of 10 000 tools of 100 servers, one of which lists one tool more or one tool
+// fewer, and compares the two.
 func BenchmarkChange(b *testing.B) {
 	servers := big(b, 100, 100)
 	previous := snapshot(standard(stylePrefix), servers...)

@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// ListedTools returns every tool of a list, offered or not, with its preferred and its actual public name.
+// ListedTools returns every item of a server's list of tools, also invalid and hidden ones, with the preferred and the
+// actual public name if it has them.
 func TestListedTools(t *testing.T) {
 	odd := server(t, "odd", 0).rules(func(s *config.Server) {
 		s.Tools.Invalid, s.Tools.Deny, s.Tools.Rename = "hide", []string{"denied"}, map[string]string{"old": "new"}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// projects builds the snapshot with these projects that follows previous.
+// projects builds the snapshot that follows the snapshot previous and contains these projects.
 func projects(previous *Snapshot, naming Naming, servers []*offered, list ...config.Project) *Snapshot {
 	var sources []Source
 	for _, o := range servers {
