@@ -74,7 +74,7 @@ func TestRewriteResult(t *testing.T) {
 	}
 }
 
-// Every rewritten URI resolves to its original. The work for a result full of URIs is bounded.
+// Every rewritten URI resolves to its original, also in a result with more than maxStyled URIs.
 func TestRewrittenURIsResolve(t *testing.T) {
 	for _, style := range append([]string{styleOriginal}, styles...) {
 		v := whole(standard(style), server(t, "a", 0).templates("f:///{x}", "g:///{+x}"), server(t, "b", 1).templates("f:///{x}").resources("h:///1"))
@@ -99,7 +99,7 @@ func TestRewrittenURIsResolve(t *testing.T) {
 	}
 }
 
-// For any result, the edits apply, the output is valid, and only URIs differ.
+// For any result, the edits apply, the output is valid JSON, and every edit inserts a string.
 func FuzzRewriteResult(f *testing.F) {
 	f.Add(`{"content":[{"type":"resource_link","uri":"file:///a"}]}`)
 	f.Add(`{"contents":[{"uri":"file:///a","uri":"file:///b"}]}`)

@@ -21,7 +21,7 @@ func under(naming Naming, roles ...config.Role) Naming {
 	return naming
 }
 
-// of returns the view of the rights.
+// of returns the view that belongs to the given rights.
 func of(t testing.TB, s *Snapshot, rights string) *View {
 	t.Helper()
 	v, ok := s.View(Key{Rights: rights})
@@ -380,8 +380,8 @@ func TestPagesOfRightsAreKept(t *testing.T) {
 	}
 }
 
-// BenchmarkRights builds the first view of rights, of 10 000 tools of 20 servers under five roles, in a snapshot
-// whose predecessor had it, and after one server's list has changed.
+// BenchmarkRights builds a view of rights under five roles, for 10 000 tools of 20 servers: in a snapshot whose
+// predecessor had the view, and in a new snapshot after one server's list has changed.
 func BenchmarkRights(b *testing.B) {
 	roles := []config.Role{{Name: "a", Tools: allows("server1_*", "server2/*", "*_7")}, {Name: "b", Tools: denies("*_9", "*/tool_1?")}, {Name: "c", ReadOnly: true}, {Name: "d", Servers: []string{"server3"}}, {Name: "e"}}
 	naming, servers := under(standard(stylePrefix), roles...), big(b, 20, 500)

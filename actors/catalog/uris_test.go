@@ -216,7 +216,8 @@ func TestResourceAllow(t *testing.T) {
 	}
 }
 
-// S0.2.2, S0.2.3, S1.63: two URIs with the same ID stay distinct: the later one by original URI gets a suffix.
+// S0.2.2, S0.2.3, S1.63: URIs with the same ID stay distinct: all but the first in the order of the original URIs get a
+// suffix.
 func TestUnderscoreCollision(t *testing.T) {
 	v := whole(standard(styleUnderscore), server(t, "x", 0).resources("file:///a/b", "file:///a_b", "file:///a//b"))
 	want := []string{"x_file___a_b", "x_file___a_b", "x_file___a_b"} // a//b, a/b, a_b by original URI

@@ -7,8 +7,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// An item keeps its counters when its server's list changes, and when it is away for a while. Items of other servers, and other
-// kinds, have others.
+// An item keeps its counters when its server's list changes, and when it is missing from the list for a while. Other items
+// have their own counters.
 func TestUsageSurvivesChangedLists(t *testing.T) {
 	m := status.NewMetrics()
 	build := func(before *Snapshot, tools ...string) *Snapshot {

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// Every exported identifier has a doc comment that begins with its name. Values declared together may share one.
-// Methods need none: Class, Lane, Key, Sum and Abandon implement interfaces of the kernel.
+// Every exported type and function has a doc comment that begins with its name, for types also after an article. Values
+// declared together may share a doc comment. Methods need none: Class, Lane, Key, Sum and Abandon implement interfaces of
+// the kernel.
 func TestMessagesAreDocumented(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {

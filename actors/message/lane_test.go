@@ -8,8 +8,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Client keys that differ in one character, anywhere, get different lanes. Otherwise these clients would wait for
-// each other.
+// Client keys that differ only in a number get different lanes. Otherwise these clients would wait for each other.
 func TestSimilarKeysHaveDifferentLanes(t *testing.T) {
 	lanes := map[uint32]string{}
 	for i := range 100 {

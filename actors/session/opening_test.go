@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// answerOf returns the frame of the only answer to a message, or "".
+// answerOf returns the frame of the first answer that a message causes, or "".
 func (k *conversation) answerOf(msg any) string {
 	k.t.Helper()
 	for _, a := range acts(k.s, msg) {
@@ -29,8 +29,8 @@ func (k *conversation) answerOf(msg any) string {
 	return ""
 }
 
-// publishedServers returns a catalog of servers with these names and without items. The first settled servers are
-// those that have settled.
+// publishedServers returns a catalog of servers with these names and without items. The parameter settled is the number of
+// servers that have settled, from the first one.
 func publishedServers(settled int, names ...string) message.Published {
 	var sources []catalog.Source
 	for i, name := range names {
@@ -101,7 +101,8 @@ func TestInitializeResult(t *testing.T) {
 	}
 }
 
-// The first message that opens a session names its project. Later messages cannot change it.
+// The initialize that opens a session may name its project, unless its stream has named one. Other messages cannot change
+// it.
 func TestProjectOfASession(t *testing.T) {
 	snapshot := catalog.Build(nil, []catalog.Source{{Server: &catalog.Server{Name: "one", Settled: true}}}, catalog.Naming{PageSize: 10},
 		config.Project{Name: "alpha", Servers: []string{"one"}}, config.Project{Name: "beta", Servers: []string{"one"}})

@@ -22,7 +22,7 @@ func key(name string, change func(*identity.Principal)) *identity.Principal {
 	return p
 }
 
-// ofAlice returns an initialized session of who with a catalog of two projects.
+// ofAlice returns an initialized session of the principal who, with a catalog of two projects.
 func ofAlice(t *testing.T, who *identity.Principal) *state {
 	t.Helper()
 	s := newState(Options{ID: "x", Transport: "http", Opened: message.Admitted{Who: who, Epoch: 7, View: message.Narrowed(catalog.Key{}, who)}}, kernel.Reference{})
@@ -41,7 +41,8 @@ func ofAlice(t *testing.T, who *identity.Principal) *state {
 
 func tools(s *state) int { return len(s.catalog.view.Entries(protocol.Tools)) }
 
-// sends passes s a ping from who, admitted at epoch. found reports whether the session accepts who; out holds the effects.
+// sends passes a ping from the principal who, admitted at the given epoch, to the session s. It returns whether the session
+// accepts the principal, and the effects.
 func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found bool, out []kernel.Effect) {
 	t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}

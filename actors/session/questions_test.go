@@ -31,7 +31,7 @@ func (k *conversation) replies(msg any) (list []message.ServerRequestResult) {
 	return list
 }
 
-// opened returns an open session of a client that answers elicitations and lists roots.
+// opened returns an open session with the given number of calls. Its client answers elicitations and lists roots.
 func opened(t *testing.T, calls int) *conversation {
 	k := newConversation(t, "http")
 	k.step(askingServer())

@@ -240,7 +240,7 @@ func (r *script) settle() {
 	r.pass(3 * time.Hour)
 }
 
-// empty fails if an idle session still holds anything.
+// empty fails the test if an idle session still holds anything.
 func (r *script) empty() {
 	if r.left {
 		return

@@ -122,7 +122,7 @@ func (r *script) openStream() {
 	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}, Admitted: message.Admitted{Who: r.s.principal.who}})
 }
 
-// send sends a message of the client. format has the members of its object.
+// send sends a message of the client: an object with the formatted members.
 func (r *script) send(format string, args ...any) {
 	if r.left {
 		return

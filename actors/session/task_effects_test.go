@@ -27,7 +27,8 @@ func (k *taskScript) call(id int, method, params string) uint64 {
 	return sent[0].Call.Seq
 }
 
-// notified returns the frames that a notification about task 7 sends: on the stream of a request, and on the session's streams.
+// notified returns the frames that a notification about task 7 causes: on the stream of a request, and on the session's
+// streams.
 func (k *taskScript) notified(line string) (onRequest, pushed string) {
 	k.t.Helper()
 	f := actortest.Frame(k.t, line)
@@ -188,7 +189,7 @@ func TestLimitsOfListTasks(t *testing.T) {
 	}
 }
 
-// A subscription to a resource that the server does not know is refused under the URI that the client used.
+// If a server refuses a subscription because it does not know the resource, the error names the URI that the client used.
 func TestUnknownResourceIsNamedAsTheClientDoes(t *testing.T) {
 	for name, want := range map[protocol.FaultName]string{protocol.ResourceNotFound: "file:///r", protocol.ServerUnavailable: "server's own words"} {
 		k := opened(t, 0)
