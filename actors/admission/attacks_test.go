@@ -133,7 +133,7 @@ func TestDeniedByTheToolThatCalls(t *testing.T) {
 	}
 }
 
-// A call of a server's tool has the tool's rate limit, also through call_tool. Calls of the gateway's own tools have none.
+// A call of a server's tool has the tool's rate limit, also through call_tool.
 func TestRateOfTarget(t *testing.T) {
 	for params, want := range map[string]string{`{"name":"files_read"}`: "5/min", `{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`: "5/min"} {
 		if _, target, _ := FindTarget(seenBy(t, "enforce"), asking(t, "tools/call", params)); target.Rate.String() != want {

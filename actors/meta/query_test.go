@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// S0.8.3: a query in any kind of everyday wording finds the right tool first.
+// S0.8.3: queries in everyday wordings find the right item first.
 func TestSearchUnderstands(t *testing.T) {
 	d := newFixture(t)
 	d.has("s", protocol.Tools, described("delete_entities", "Delete entities from the graph."), described("create_issue", "Create an issue."),

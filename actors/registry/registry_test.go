@@ -20,7 +20,7 @@ import (
 
 var naming = catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", PageSize: 1000, MetaTools: true}
 
-// fixture is a registry in a bubble.
+// fixture is a registry in a synctest bubble.
 type fixture struct {
 	t        *testing.T
 	system   *kernel.System

@@ -2,7 +2,7 @@ package stateless
 
 import "testing"
 
-// Answers are kept for retries, up to a limited time, number and size.
+// Answers are kept for retries. Their age, number and size are limited.
 func TestOutcomesAreBounded(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	keep := func(seq uint64, size int) { d.s.keep(d.now, outcome{seq: seq, frame: make([]byte, size)}, nil) }

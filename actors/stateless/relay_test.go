@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A modern server's input_required is passed on if the client can act on it: it has requests, a state, or both (MCP 2026-07-28,
-// basic/patterns/mrtr).
+// A modern server's input_required result is passed on if it has requests that the client can answer, a state, or both (MCP
+// 2026-07-28, basic/patterns/mrtr).
 func TestRelay(t *testing.T) {
 	const form = `{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`
 	for _, c := range []struct{ name, result, want string }{

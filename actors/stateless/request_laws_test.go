@@ -16,7 +16,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// servers publishes servers with these names, and resources that change silently at the first one.
+// servers publishes a catalog of servers with these names. The first one has resources, in a list that changes without
+// notification.
 func (d *statelessScript) servers(names ...string) {
 	var sources []catalog.Source
 	for i, name := range names {

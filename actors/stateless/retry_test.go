@@ -102,7 +102,7 @@ func TestRepeatedRetries(t *testing.T) {
 	}
 }
 
-// An answer is kept only for the call, the request, the principal and the project that it belongs to.
+// A retry gets a kept answer only if the call, the request, the principal and the project are the same.
 func TestStoredAnswersBelongToTheirRequest(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	state := d.parked(form, ``)

@@ -57,7 +57,7 @@ func TestNewFileIsNotRenamed(t *testing.T) {
 	}
 }
 
-// bolt modifies the file directly.
+// bolt returns a function that modifies a state file directly.
 func bolt(do func(*bbolt.Tx) error) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()

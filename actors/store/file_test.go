@@ -246,7 +246,7 @@ func TestUnusablePaths(t *testing.T) {
 	}
 }
 
-// decodeCatalog returns an error, or a catalog that encodes to the same value, for any bytes.
+// For any bytes, decodeCatalog returns an error or a catalog that encoding and decoding do not change.
 func FuzzDecodeCatalog(f *testing.F) {
 	f.Add(encodeCatalog(catalogOf(now, "x", "y")))
 	f.Add(encodeCatalog(&message.KnownCatalog{Info: &message.ServerInfo{}}))

@@ -36,7 +36,8 @@ func TestPanicEndsPendingLogins(t *testing.T) {
 	w.logIn()
 }
 
-// Requests that are still pending at the start of an incarnation are answered, also if the last one panicked while it stopped.
+// Requests that are still pending at the start of an incarnation are answered. They may be left if the previous incarnation
+// panicked while it stopped.
 func TestRestartAnswers(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	verdict, begins, ends := make(chan upstream.Verdict, 1), make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)

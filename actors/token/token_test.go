@@ -17,7 +17,8 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// The first refusal discovers the authorization server. After a login, the token is used and survives a restart.
+// The first refusal starts the discovery of the authorization server. After a login, the token is used and survives a
+// restart.
 func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	status, v := w.get(w.handle)
@@ -122,7 +123,7 @@ func TestLoginOfAnotherProcessIsAdopted(t *testing.T) {
 	}
 }
 
-// A token issued with a new refresh token is used once the store has answered, even if the store failed, or after storeTimeout.
+// A token issued with a new refresh token is used only after the store has answered, even if with an error.
 func TestTokenIsOnDiskBeforeUse(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
@@ -318,8 +319,7 @@ func TestForgottenRegistration(t *testing.T) {
 	}
 }
 
-// The secrets of a login are reported before they are used, together with those that they replace. After the login has
-// ended there are none.
+// The secrets of a login are reported together with those that they replace. After the login has ended there are none.
 func TestLoginSecretsAreReported(t *testing.T) {
 	var mu sync.Mutex
 	var now, before []string
