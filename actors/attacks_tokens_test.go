@@ -16,8 +16,8 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// S5.3.1: Attack 82: a server repeats the token it was sent in an error. No log, status, audit log or error of the gateway
-// contains the token.
+// S5.3.1: Attack 82: a server's error repeats the token that the server was sent. No log, status, audit log or error of the
+// gateway contains the token.
 func TestAttack82IssuedTokens(t *testing.T) {
 	teller := newHeaderServer(t)
 	echoes := func(w http.ResponseWriter, r *http.Request) {

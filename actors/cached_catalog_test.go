@@ -20,8 +20,8 @@ const (
 	listTools  = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 )
 
-// gatewayRuns returns a function that calls do in a bubble, with a function that starts a gateway with the given servers. All these
-// gateways share one state file.
+// gatewayRuns returns a function that runs part of a test in a synctest bubble. The part gets a function that starts a
+// gateway with the given servers. All these gateways share one state file.
 func gatewayRuns(t *testing.T) func(do func(t *testing.T, open func(change func(*config.Config), servers ...*actortest.Server) *stdioHarness)) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	return func(do func(*testing.T, func(func(*config.Config), ...*actortest.Server) *stdioHarness)) {

@@ -27,7 +27,7 @@ type flood struct {
 	stopped atomic.Bool
 }
 
-// server returns such a server. line returns the n-th notification for a call with the given progress token.
+// server returns such a server. The function line returns the n-th notification for a call with the given progress token.
 func (f *flood) server(line func(token string, n int) string) *actortest.Server {
 	server := &actortest.Server{Tools: []string{"ask", "flood"}}
 	for n := range 500 {

@@ -25,7 +25,7 @@ type events struct {
 	close func()
 }
 
-// listen opens a stream. headers holds pairs of name and value.
+// listen opens a stream. The headers are pairs of name and value.
 func (w *httpHarness) listen(path string, headers ...string) (*events, *http.Response) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -67,7 +67,7 @@ func (w *httpHarness) stream(r *http.Request, cancel func()) (*events, *http.Res
 	return &events{w.t, bufio.NewReader(resp.Body), leave}, resp
 }
 
-// event is a server-sent event. ok is false at the end of the stream.
+// event is a server-sent event. The field ok is false at the end of the stream.
 type event struct {
 	name, id, data string
 	ok             bool

@@ -25,7 +25,7 @@ type httpHarness struct {
 	people  people // the principals of clients, if the configuration has auth
 }
 
-// startHTTP starts a gateway with the given servers. If open is given, it opens the links to all servers.
+// startHTTP starts a gateway with the given servers. If a function open is given, it opens the links to all servers.
 func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *httpHarness {
 	t.Helper()
 	cfg := config.Default()
@@ -48,7 +48,7 @@ func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*
 			}
 			return servers[server.Name].Open, "stdio"
 		}}
-	if servers == nil && len(open) == 0 { // connect to the servers that change has configured
+	if servers == nil && len(open) == 0 { // connect to the servers in the changed configuration
 		o.Open = nil
 	}
 	g, err := Start(&cfg, o)
@@ -101,7 +101,7 @@ type reply struct {
 	body                string
 }
 
-// do sends one HTTP request. headers holds pairs of name and value.
+// do sends one HTTP request. The headers are pairs of name and value.
 func (w *httpHarness) do(method, path, body string, headers ...string) reply {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))

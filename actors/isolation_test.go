@@ -90,7 +90,7 @@ func (w *httpHarness) modernWho(headers ...string) string {
 	return r.body
 }
 
-// forwarding adds a server with a URL, to which the header X-User is forwarded as X-Who.
+// forwarding returns a function that adds a server with a URL, to which the header X-User is forwarded as X-Who.
 func forwarding(url, era string) func(*config.Config) {
 	return func(c *config.Config) {
 		s := config.DefaultServer()

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// eachClient runs f with a client of each era. list and call return requests of that client.
+// eachClient runs f with a client of each era. The functions list and call return requests of that client.
 func eachClient(t *testing.T, f func(t *testing.T, open func(*stdioHarness), list func(id int) string, call func(id int, name string) string)) {
 	t.Run("legacy", inBubble(func(t *testing.T) {
 		f(t, (*stdioHarness).initialize, func(id int) string {

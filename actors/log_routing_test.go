@@ -108,8 +108,7 @@ func TestLogMessages(t *testing.T) {
 	})(t)
 }
 
-// A process does not say which call a log message belongs to. While one call is parked, messages go to the running call. A
-// modern client gets no other messages.
+// A process does not say which call a log message belongs to. While one call is parked, messages go to the running call.
 func TestLogMessagesWithParkedCall(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := serverSending(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`)

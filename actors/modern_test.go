@@ -14,7 +14,7 @@ import (
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s}`
 
-// modern returns a request of a modern client. rest holds more members of params, with a leading comma.
+// modern returns a request of a modern client. The parameter rest holds more members of params, with a leading comma.
 func modern(id int, method, capabilities, rest string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{`+modernMeta+`%s}}`, id, method, capabilities, rest)
 }

@@ -15,7 +15,8 @@ import (
 
 const enforce = "enforce"
 
-// swappedRoles returns a policy with two roles. Unauthenticated clients have the role mine.
+// swappedRoles returns a policy with the roles ann and bob. Unauthenticated clients have the role that the parameter mine
+// names.
 func swappedRoles(mode string, ann, bob config.Role, mine string) config.Policy {
 	ann.Name, bob.Name = "ann", "bob"
 	return config.Policy{Present: true, Mode: mode, Roles: []config.Role{ann, bob}, Bind: []config.Binding{{Role: mine, Local: true}}}
