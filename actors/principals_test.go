@@ -23,7 +23,7 @@ type people struct {
 	all map[string]*identity.Principal
 }
 
-// set replaces a principal and returns it. change modifies the default principal of that name.
+// set replaces a principal and returns it. The function change modifies the default principal of that name.
 func (p *people) set(name string, change func(*identity.Principal)) *identity.Principal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *httpHarness) checkAlive(name, session string) {
 	}
 }
 
-// eventually waits until so returns true. It fails the test if that takes too long.
+// eventually waits until the function so returns true. It fails the test after a minute.
 func (w *httpHarness) eventually(what string, so func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); {

@@ -142,7 +142,7 @@ func (c *benchConn) begin() {
 	c.call()
 }
 
-// post returns a request of the session. more holds additional header lines.
+// post returns a request of the session. The parameter more holds additional header lines.
 func (c *benchConn) post(more, body string) []byte {
 	if c.session != "" {
 		more += "Mcp-Session-Id: " + c.session + "\r\n"

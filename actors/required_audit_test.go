@@ -19,8 +19,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// limitFileSize makes writes fail that would make a file larger than beyond bytes, as on a full disk. The returned function removes
-// the limit.
+// limitFileSize makes writes fail as on a full disk if they would make a file larger than the given number of bytes. The
+// returned function removes the limit.
 func limitFileSize(t *testing.T, beyond int64) (again func()) {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)

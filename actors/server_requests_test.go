@@ -17,7 +17,7 @@ import (
 
 const allCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}`
 
-// serverSending returns a server that sends message when its tool is called, and does not answer the call.
+// serverSending returns a server that sends the message when its tool is called, and does not answer the call.
 func serverSending(message string) *actortest.Server {
 	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, _ []byte) {
 		_ = p.Send([]byte(message))

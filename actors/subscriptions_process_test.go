@@ -38,7 +38,7 @@ const (
 	listenToClock  = `,"notifications":{"resourceSubscriptions":["resource://one/clock://now"]}`
 )
 
-// subscribe opens a legacy session that is subscribed to the clock. headers holds pairs of name and value.
+// subscribe opens a legacy session that is subscribed to the clock. The headers are pairs of name and value.
 func (w *httpHarness) subscribe(headers ...string) (session string, stream *events) {
 	w.t.Helper()
 	session = w.open("/mcp")

@@ -114,7 +114,8 @@ func (v *tokenServer) logins(p kernel.Self, _ config.Server, key message.LoginKe
 	return pool.Login{Credentials: laneCredentials{v, key}}
 }
 
-// login sets the token of a login and notifies its pool. An empty token ends the login. who is the principal that the server sees.
+// login sets the token of a login and notifies its pool. An empty token ends the login. The parameter who is the principal
+// that the server sees.
 func (v *tokenServer) login(key message.LoginKey, token, who string) {
 	v.mu.Lock()
 	was := v.tokens[key]

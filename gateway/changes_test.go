@@ -10,8 +10,8 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.4.1: changes are typed, a slow consumer learns how many it has lost, and nothing is yielded after the end of the
-// context.
+// S2.4.1: a change names its topic, its server and the items. Each range over the changes starts at the same point, and
+// nothing is yielded after the end of the context.
 func TestChanges(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes")
 	changes := g.Changes(ctx)

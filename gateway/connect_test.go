@@ -17,7 +17,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// tiny is a minimal server. Calls of its only tool, "do", return the result of do.
+// tiny is a minimal server. Calls of its only tool, "do", return the result of the function do.
 func tiny(do func(ctx context.Context) string) func(context.Context, gateway.Conn) error {
 	return func(ctx context.Context, c gateway.Conn) error {
 		for {
@@ -53,8 +53,7 @@ func done(context.Context) string { return "done" }
 // quick makes a gateway reconnect soon.
 var quick = map[string]any{"protocol": "legacy", "reconnect": map[string]any{"min": "10ms", "max": "20ms"}}
 
-// A server in this process is called again after each connection that ends, however it ends. Another server is not
-// affected.
+// A server in this process is connected again when its connection ends, however it ends. Another server is not affected.
 func TestConnectAgain(t *testing.T) {
 	for name, end := range map[string]func(){
 		"panic":  func() { panic("boom") },

@@ -18,8 +18,8 @@ import (
 	"goblin-actor/gateway/mcpgo"
 )
 
-// installed returns how to run a server of an npm package that the interoperability tests have installed, else a demo server. A program would
-// use npx: gateway.Server{Command: "npx", Args: []string{"-y", name, "."}}.
+// installed returns how to run a server of an npm package that the interoperability tests have installed, or a demo server
+// if it is not installed. A program would use npx: gateway.Server{Command: "npx", Args: []string{"-y", name, "."}}.
 func installed(name string, args ...string) gateway.Server {
 	if script := filepath.Join("..", "tests", "interop", "node_modules", name, "dist", "index.js"); exists(script) {
 		return gateway.Server{Command: "node", Args: append([]string{script}, args...)}

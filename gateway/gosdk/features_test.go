@@ -20,7 +20,8 @@ const (
 	poemSeen = "resource://one/poem://one" // as clients see it
 )
 
-// full returns a server that uses the features of the SDK. Calls of "hang" report their cancellation to canceled.
+// full returns a server that uses the features of the SDK. Calls of "hang" report their cancellation on the channel
+// canceled.
 func full(canceled chan<- struct{}) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "one", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -82,7 +83,7 @@ func full(canceled chan<- struct{}) *mcp.Server {
 // seen records the notifications that a client received.
 type seen struct{ progress, tools, updates chan string }
 
-// dial connects a client of the SDK that speaks the era to g.
+// dial connects a client of the SDK, which speaks the given era, to the gateway g.
 func dial(t *testing.T, g *gateway.Gateway, era string) (*mcp.ClientSession, seen) {
 	t.Helper()
 	s := seen{make(chan string, 100), make(chan string, 100), make(chan string, 100)}

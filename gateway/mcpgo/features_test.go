@@ -126,7 +126,7 @@ func (person) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsRe
 	return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///cave"}}}, nil
 }
 
-// dial connects an mcp-go client that speaks the era to g. Its notifications arrive on the channel.
+// dial connects an mcp-go client, which speaks the given era, to the gateway g. Its notifications arrive on the channel.
 func dial(t *testing.T, g *gateway.Gateway, era string) (*client.Client, <-chan mcp.JSONRPCNotification) {
 	t.Helper()
 	options := []client.ClientOption{client.WithElicitationHandler(person{}), client.WithSamplingHandler(person{}), client.WithRootsHandler(person{})}
@@ -239,7 +239,7 @@ func textOf(r *mcp.CallToolResult) string {
 	return content.Text
 }
 
-// progress checks that all progress arrives before the result.
+// progress checks that all progress and log messages arrive before the result.
 func progress(t *testing.T, c *client.Client, seen <-chan mcp.JSONRPCNotification) {
 	ctx := within(t)
 	var level mcp.SetLevelRequest
