@@ -29,7 +29,8 @@ func (g *Gateway) recordLogin(event string, who *identity.Principal, server stri
 	g.audit.Record(withOutcome(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
 }
 
-// recordUnawaited records the result of a login that completed after its caller had stopped waiting. who is a principal's holder.
+// recordUnawaited records the result of a login that completed after its caller had stopped waiting. The parameter who is a
+// principal's holder.
 func (g *Gateway) recordUnawaited(who, server string, err error) {
 	r := audit.Record{Event: audit.EventLogin, Who: identity.IDIn(who), Server: server}
 	if kind, _, is := strings.Cut(r.Who, ":"); is {

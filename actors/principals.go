@@ -95,8 +95,8 @@ func (s *state) sendPrincipals(out []kernel.Effect) []kernel.Effect {
 	return s.servers.tell(m, s.stateless.tell(m, s.sessions.tell(m, out)))
 }
 
-// updatePrincipals returns the principals after a change, and the holders that no longer exist. changed holds the newest value
-// of each changed principal by ID, nil for one that no longer exists. An ID has one holder at a time.
+// updatePrincipals returns the principals after a change, and the holders that no longer exist. The map changed has the
+// newest value of each changed principal by ID, nil for one that no longer exists. An ID has one holder at a time.
 func updatePrincipals(before, changed map[string]*identity.Principal) (newest map[string]*identity.Principal, gone map[string]bool) {
 	newest, gone = make(map[string]*identity.Principal, len(before)+len(changed)), map[string]bool{}
 	for holder, who := range before {

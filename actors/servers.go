@@ -43,8 +43,8 @@ func (v *servers) runs(pool kernel.Reference) bool {
 	return false
 }
 
-// ended removes a pool that has ended and returns its server, or "" if child is not a pool. wasStopping reports whether the
-// gateway had stopped the pool.
+// ended removes a pool that has ended and returns its server, or "" if child is not a pool. The result wasStopping reports
+// whether the gateway had stopped the pool.
 func (v *servers) ended(child kernel.Reference) (server string, wasStopping bool) {
 	for name, ref := range v.pools {
 		if ref == child {

@@ -30,7 +30,7 @@ type logins struct {
 	known map[string]message.Token // by the key in the store; at most message.MaxTokens
 }
 
-// newLogins returns the logins of a gateway. allow lists the internal hosts that URLs named by servers may point to.
+// newLogins returns the logins of a gateway. The list allow has the internal hosts that URLs named by servers may point to.
 func newLogins(allow []string) (*logins, error) {
 	guard, err := ssrf.New(ssrf.Options{Allow: allow, Proxy: ssrf.Environment})
 	if err != nil {
@@ -71,7 +71,7 @@ func (l *logins) ofHolders(who map[string]bool) []message.LoginKey {
 }
 
 // inherited returns the holders of remembered logins that share their ID with an existing principal but had another credential.
-// newest holds the existing principals by holder.
+// The map newest has the existing principals by holder.
 func (l *logins) inherited(newest map[string]*identity.Principal) map[string]bool {
 	names := make(map[string]bool, len(newest))
 	for _, who := range newest {

@@ -30,8 +30,8 @@ type Denied struct {
 	Key catalog.Key         // selects the view of Who
 }
 
-// deniedIn returns what the policy denies of a request, or nil if it denies nothing. found and fault are the result of Resolve in
-// view. A permitted request costs no more than reading one field.
+// deniedIn returns what the policy denies of a request, or nil if it denies nothing. The parameters found and fault are the
+// result of Resolve in the view. A permitted request costs no more than reading one field.
 func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *protocol.Fault) *Denied {
 	if fault == nil {
 		reported := view.Reported()
@@ -59,8 +59,8 @@ func newDenied(x *downstream.Exchange, t *Target, report bool) *Denied {
 		public: t.public(x), from: downstream.HostOf(x.Origin.Remote), entry: t.Entry}
 }
 
-// DeniedIn returns what the policy denies of a resource, or nil if it denies nothing. found and fault are the result of its lookup in
-// view.
+// DeniedIn returns what the policy denies of a resource, or nil if it denies nothing. The parameters found and fault are the
+// result of its lookup in the view.
 func DeniedIn(view *catalog.View, x *downstream.Exchange, found catalog.Found, fault *protocol.Fault) *Denied {
 	return deniedIn(view, x, Target{Server: found.Server, Original: found.Original, Span: x.Params.URI, Entry: found.Entry}, fault)
 }

@@ -44,8 +44,8 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 	return r, nil
 }
 
-// Call returns the call for the request x, with the limits of the target's server. parked limits how long the call waits for its
-// client.
+// Call returns the call for the request x, with the limits of the target's server. The parameter parked limits how long the
+// call waits for its client.
 func (t *Target) Call(seq uint64, x *downstream.Exchange, now time.Time, parked time.Duration) call.Call {
 	rules := &t.Server.Rules
 	return call.Call{

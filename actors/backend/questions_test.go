@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// asking returns a legacy server on stdio that does not answer calls. elicit makes it ask a question.
+// asking returns a legacy server on stdio that does not answer calls, and a function that makes it ask a question.
 func asking() (server *actortest.Server, elicit func(id string)) {
 	server = &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 	return server, func(id string) {

@@ -20,8 +20,8 @@ func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 	return s.main.templates.owned
 }
 
-// of returns the item in the previous snapshot, or nil if it was missing or requested another name. before is that
-// item if already known: a lookup in a large table costs more than the rest of the item's processing.
+// of returns the item in the previous snapshot, or nil if it was missing or requested another name. The parameter before is
+// that item if it is already known: a lookup in a large table costs more than the rest of the item's processing.
 func (h holdings) of(it, before *item) *item {
 	if h == nil {
 		return nil

@@ -20,7 +20,7 @@ type names struct {
 
 type ownName struct{ server, name string }
 
-// newNames builds the tables. public is the table of public names if it exists; else nil.
+// newNames builds the tables. The parameter public is the table of public names if it exists; else nil.
 func newNames(items []*item, public map[string]*item) names {
 	n := names{
 		public: public,

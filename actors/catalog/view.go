@@ -92,7 +92,7 @@ func (s *Snapshot) passes() bool {
 		!s.naming.MetaTools && !renames(s.servers[0])
 }
 
-// makeEntry sets the item's entry, reusing the one of old if it is equal. old may be nil.
+// makeEntry sets the item's entry, reusing the entry of the item old if it is equal. The item old may be nil.
 func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 	it.links = v.publicLinks(it)
 	same := old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&

@@ -24,9 +24,9 @@ type auditWritten struct{}
 // Class returns Outcome, because a draining holder waits for this message.
 func (auditWritten) Class() kernel.Class { return kernel.Outcome }
 
-// Commit hands the record to the log. session is the holder's name in the record. perform sends one of the replies
-// that wait for the record. It runs on any goroutine, even after the holder has ended. me is the holder. Commit notifies
-// it after the last reply.
+// Commit hands the record to the log. The parameter session is the holder's name in the record. The function perform sends
+// one of the replies that wait for the record. It runs on any goroutine, even after the holder has ended. The parameter me
+// is the holder, which Commit notifies after the last reply.
 func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, perform func(act any)) {
 	a.Record.Session = session
 	if a.Replies == nil {
@@ -69,8 +69,8 @@ func (c *Calls[H, K, R]) auditEnd(b *Held, fault *protocol.Fault, first int, out
 	return c.countUnsent(auditEnd(c.auditing, b.record, fault, first, out))
 }
 
-// AuditRefused records a request that did not become a call. The effects from index first on are its answer. denied says what the
-// policy denied; nil = nothing.
+// AuditRefused records a request that did not become a call. The effects from index first on are its answer. The parameter
+// denied says what the policy denied; nil = nothing.
 func (c *Calls[H, K, R]) AuditRefused(x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	return c.countUnsent(auditRefused(c.auditing, x, project, fault, denied, first, out))
 }
@@ -103,7 +103,7 @@ func recordOf(x *downstream.Exchange, project string) *audit.Record {
 	}
 }
 
-// auditBegin records that a call begins. call is its name in the log.
+// auditBegin records that a call begins. The parameter call is its name in the log.
 func auditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effect {
 	r.Call = call
 	begin := *r
@@ -127,9 +127,9 @@ func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 	return audited(log, r, first, out)
 }
 
-// auditRefused records a request that did not become a call. denied says what the policy denied; nil = nothing. The effects from
-// index first on are its answer. While a required log cannot be written, the answer does not wait for it, even under sync "each":
-// nothing was executed, and the client should learn at once that it may retry later.
+// auditRefused records a request that did not become a call. The parameter denied says what the policy denied; nil =
+// nothing. The effects from index first on are its answer. While a required log cannot be written, the answer does not wait
+// for it, even under sync "each": nothing was executed, and the client should learn at once that it may retry later.
 func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out

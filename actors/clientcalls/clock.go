@@ -42,7 +42,8 @@ func (c *clock) fired(now time.Time, m deadlineDue) bool {
 	return true
 }
 
-// next sets the timer again after it has fired. earliest is the earliest deadline of the calls; zero = none has one.
+// next sets the timer again after it has fired. The parameter earliest is the earliest deadline of the calls; zero = none
+// has one.
 func (c *clock) next(now, earliest time.Time, calls int, out []kernel.Effect) []kernel.Effect {
 	c.fires = time.Time{}
 	if soon := now.Add(coarseTimer); calls > fewCalls && !earliest.IsZero() && earliest.Before(soon) {

@@ -55,8 +55,8 @@ func (c CallRefused) Store(m *status.Metrics, session string) {
 	m.Refused(c.ended)
 }
 
-// Refused returns the effect that stores a request which did not become a call, for operators. client is the name of the client.
-// denied says what the policy denied; nil = nothing.
+// Refused returns the effect that stores a request which did not become a call, for operators. The parameter client is the
+// name of the client, and denied says what the policy denied; nil = nothing.
 func Refused(x *downstream.Exchange, client, version string, fault *protocol.Fault, denied *admission.Denied) kernel.Effect {
 	e := status.Ended{
 		Client: client, Who: message.NameOf(x.Origin.Principal), Method: x.Frame.Method, Public: beginning(nameIn(x).Of(x.Frame.Raw), status.MaxErrorText),

@@ -42,8 +42,8 @@ type lookups[R any] struct {
 }
 
 // find lets a request wait for newer lists. Its item is in no known list (fault is the error for that), or it is an unlisted resource
-// (fault is nil). find reports whether the request waits. If not, the request is refused with the returned fault, or
-// continues if that is nil.
+// (fault is nil). The result waits reports whether the request waits. If not, the request is refused with the returned
+// fault, or continues if that is nil.
 func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, self kernel.Reference, seq *uint64, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
 	refusal, servers, kinds := suspects(view, x, cmp.Or(fault, NoResource(x)))
 	if fault == nil && refusal.Name != protocol.ServerUnavailable {

@@ -10,8 +10,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Report returns the calls for the status. session is the holder's name. who returns the principal of a call, and waits returns
-// what its client has not answered: a WaitsFor of each open server request.
+// Report returns the calls for the status. The parameter session is the holder's name. The function who returns the
+// principal of a call, and the function waits returns what its client has not answered: a WaitsFor of each open server
+// request.
 func (c *Calls[H, K, R]) Report(session string, who func(H) string, waits func(H) []string) (all []status.Call) {
 	for _, seq := range kernel.SortedKeys(c.held) {
 		h := c.held[seq]

@@ -112,8 +112,8 @@ func Awaited(phase Phase) string {
 }
 
 // Starting describes for operators what a starting backend is waiting for, how long it has waited if that is at least
-// slowStart, and why the previous attempt failed. It returns "" if the wait is shorter and no attempt has failed. long
-// reports whether the wait is at least slowStart.
+// slowStart, and why the previous attempt failed. It returns "" if the wait is shorter and no attempt has failed. The
+// result long reports whether the wait is at least slowStart.
 func Starting(phase Phase, d time.Duration, before string) (text string, long bool) {
 	text, long = Awaited(phase), d >= slowStart
 	if long {

@@ -90,7 +90,7 @@ func line(s string, limit int) string {
 	return strings.TrimSpace(s[:limit]) + "…"
 }
 
-// hasType reports whether an item has a media type. want may end in /*. Parameters such as charset are ignored.
+// hasType reports whether an item has the media type want, which may end in /*. Parameters such as charset are ignored.
 func hasType(e *catalog.Entry, want string) bool {
 	item, err := protocol.ParseItem(e.Raw())
 	if err != nil {

@@ -134,8 +134,8 @@ type tally struct {
 	seen    bool
 }
 
-// best returns the best n documents that match any of the concepts and for which shows returns true, and the number
-// of all such documents. shows may ask whether another document matches. The only error is that of ctx.
+// best returns the best n documents that match any of the concepts and for which the function shows returns true, and the
+// number of all such documents. The function shows may ask whether another document matches. The only error is that of ctx.
 func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows func(id string, matches func(number int) bool) bool) (found []hit, total int, err error) {
 	tallies := r.clean()
 	whole := 0.0

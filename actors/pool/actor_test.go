@@ -26,7 +26,8 @@ type livePool struct {
 	opened                          []string // entries that were opened, and their replicas
 }
 
-// startPool starts a pool whose server refuses every connection with err; nil = it is ready. change sets further options.
+// startPool starts a pool whose server refuses every connection with err; nil = it is ready. The function change sets
+// further options.
 func startPool(t *testing.T, err error, change func(*Options)) *livePool {
 	t.Helper()
 	r := &livePool{t: t, system: kernel.New(kernel.Options{})}

@@ -84,7 +84,7 @@ func (s *state) addForNext(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // firstSendable returns the oldest call in a client's queue that a connection can take now, and that connection; nil if
 // there is none. It may open a connection for a call. A call is refused if its tenant can get no connection until other
-// tenants leave. stuck holds the targets without a free connection, so that they are not examined again.
+// tenants leave. The list stuck has the targets without a free connection, so that they are not examined again.
 func (s *state) firstSendable(now time.Time, its *clientQueue, stuck []target, out []kernel.Effect) (*queued, *connection, []target, []kernel.Effect) {
 	for e := its.calls.Front(); e != nil; {
 		q := e.Value.(*queued)

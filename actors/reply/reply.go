@@ -82,8 +82,8 @@ func Perform(m *status.Metrics, act any) {
 // LargeFrame is the size in bytes from which an edited frame is written in pieces instead of being copied.
 const LargeFrame = 16 << 10
 
-// AnswerEdited returns the effect that answers with an edited frame of a server. memory is the frame's memory if this exchange is the
-// last to read it, else nil.
+// AnswerEdited returns the effect that answers with an edited frame of a server. The parameter memory is the frame's memory
+// if this exchange is the last to read it, else nil.
 func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson.Edit, memory *protocol.Memory) kernel.Effect {
 	Report(x, frame)
 	if len(frame.Raw) < LargeFrame {

@@ -1,7 +1,7 @@
 package reply
 
-// Size returns the size in bytes of the answer that an effect writes; 0 = unknown, or none. ends reports whether the effect ends an
-// exchange.
+// Size returns the size in bytes of the answer that an effect writes; 0 = unknown, or none. The result ends reports whether
+// the effect ends an exchange.
 func Size(act any) (size int, ends bool) {
 	switch a := act.(type) {
 	case Answer:

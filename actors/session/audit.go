@@ -18,7 +18,7 @@ func (s *state) refuseCall(x *downstream.Exchange, f *protocol.Fault, out []kern
 	return s.refuseItem(x, f, nil, out)
 }
 
-// refuseItem refuses a request for an item. denied says what the policy denied; nil = nothing.
+// refuseItem refuses a request for an item. The parameter denied says what the policy denied; nil = nothing.
 func (s *state) refuseItem(x *downstream.Exchange, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	out = append(out, clientcalls.Refused(x, s.client.name, s.client.version, f, denied))
 	return s.calls.AuditRefused(x, s.catalog.key.Project, f, denied, len(out), s.fault(x, f, out))

@@ -38,8 +38,8 @@ func (s *state) keep(r clientsubs.Resource, m message.ResourceUpdated, out []ker
 	return out
 }
 
-// keep stores the newest update of each URI. If too many parts of a resource have changed, only an update of the resource itself is
-// kept. keep reports whether the update has replaced others.
+// keep stores the newest update of each URI. If too many parts of a resource have changed, only an update of the resource
+// itself is kept. The result coalesced reports whether the update has replaced others.
 func (u *subscriptions) keep(r clientsubs.Resource, m message.ResourceUpdated) (coalesced bool) {
 	sub := u.active[r]
 	m = boundedUpdate(m, m.URI)

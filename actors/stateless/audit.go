@@ -17,7 +17,8 @@ func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []ker
 	return s.refusedItem(m, f, nil, out)
 }
 
-// refusedItem is like refused, for a request that names an item. denied says what the policy denied; nil = nothing.
+// refusedItem is like refused, for a request that names an item. The parameter denied says what the policy denied; nil =
+// nothing.
 func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	client := s.memo.clientName(x.Params.MetaClientInfo.Of(x.Frame.Raw))

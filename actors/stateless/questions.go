@@ -79,8 +79,8 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 }
 
 // resume attaches a retry to its parked call and passes its answers on. A repeated retry gets the same outcome, whether the call
-// has ended or not, and a server request is answered only once. gone is the error if the called item is no longer listed, else nil.
-// The call continues nevertheless, unless the principal's rights have changed.
+// has ended or not, and a server request is answered only once. The parameter gone is the error if the called item is no
+// longer listed, else nil. The call continues nevertheless, unless the principal's rights have changed.
 func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)

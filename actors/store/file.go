@@ -126,7 +126,7 @@ func create(path string, v *vault, wait time.Duration) (contents, error) {
 }
 
 // write writes the batch and removes surplus and expired entries. If the file no longer exists, write creates it with
-// the key. refused contains the keys of the tokens beyond the limit.
+// the key. The result refused contains the keys of the tokens beyond the limit.
 func write(path string, v *vault, key message.SealingKey, b batch, wait time.Duration) (refused map[string]bool, err error) {
 	if b.empty() {
 		return nil, nil
@@ -283,8 +283,9 @@ func (c *contents) read(tx *bbolt.Tx, v *vault) error {
 	return err
 }
 
-// setAside renames an unusable file and returns its new name. It does not overwrite existing files. was describes the
-// unusable file. If path is a different file by now, another gateway has already replaced it, and setAside does nothing.
+// setAside renames an unusable file and returns its new name. It does not overwrite existing files. The parameter was
+// describes the unusable file. If path is a different file by now, another gateway has already replaced it, and setAside
+// does nothing.
 func setAside(path string, was fs.FileInfo) (string, error) {
 	for n := 1; n <= maxAside; n++ {
 		aside := fmt.Sprintf("%s.unusable-%d", path, n)

@@ -47,7 +47,8 @@ func readToken(tx *bbolt.Tx, v *vault, key string) (message.Token, error) {
 	return openToken(v, []byte(key), sealed)
 }
 
-// putTokens writes logins. refused contains the keys beyond the limit; stored logins are never removed for new ones.
+// putTokens writes logins. The result refused contains the keys beyond the limit; stored logins are never removed for new
+// ones.
 func putTokens(tx *bbolt.Tx, v *vault, tokens map[string]pendingToken) (refused map[string]bool, err error) {
 	if len(tokens) == 0 {
 		return nil, nil

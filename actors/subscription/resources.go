@@ -48,7 +48,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
 }
 
-// subscribeTo subscribes to a resource or task. public is the client's URI or id for it.
+// subscribeTo subscribes to a resource or task. The parameter public is the client's URI or id for it.
 func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
 	server, r := found.Server, clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	if s.subs.active[r] != nil {
@@ -65,8 +65,8 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{From: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
 }
 
-// subscription returns a subscription on the connections that the client's calls use. public is the client's URI or id of
-// the resource or task.
+// subscription returns a subscription on the connections that the client's calls use. The parameter public is the client's
+// URI or id of the resource or task.
 func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
 	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Intern(server.Name, clientsubs.OwnerOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
 }
