@@ -98,7 +98,8 @@ type auditReload struct {
 	applying bool
 }
 
-// apply applies next if it differs. While other settings are being applied, it does nothing: auditApplied calls it again.
+// apply applies the settings next if they differ. While other settings are being applied, it does nothing: auditApplied
+// calls it again.
 func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.Effect {
 	if a.applying || next == a.settings {
 		return out

@@ -45,7 +45,8 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// coldList starts a gateway, lists the tools until done returns true, and stops the gateway. The stop is not measured.
+// coldList starts a gateway, lists the tools until the function done returns true, and stops the gateway. The stop is not
+// measured.
 func coldList(b *testing.B, cfg config.Config, o Options, server *actortest.Server, done func(string) bool) {
 	o.Open = func(config.Server, int) (func(upstream.Sink) upstream.Link, string) { return server.Open, "stdio" }
 	g, err := Start(&cfg, o)

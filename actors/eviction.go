@@ -63,8 +63,9 @@ func (e *eviction) enqueue(next openRequest, out []kernel.Effect) ([]kernel.Effe
 	return out, true
 }
 
-// displaced returns the index of the waiting request to refuse in favor of a request of who: the newest request of the owner
-// with the most waiting requests, if that owner has at least two more than who. It returns -1 if there is none.
+// displaced returns the index of the waiting request to refuse in favor of a request of the owner who: the newest request
+// of the owner with the most waiting requests, if those are at least two more than the requests of the owner who. It
+// returns -1 if there is none.
 func (e *eviction) displaced(who owner) int {
 	count, most := map[owner]int{}, who
 	for i := range e.waiting {

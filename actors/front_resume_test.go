@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// slowServer returns a server whose tool sends a log message or progress for each word on say, and completes when say is
-// closed.
+// slowServer returns a server whose tool sends a log message or progress for each word on the channel say, and completes
+// when the channel is closed.
 func slowServer(t *testing.T) (s *actortest.Server, say chan string) {
 	t.Helper()
 	say = make(chan string)

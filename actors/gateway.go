@@ -205,8 +205,8 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	}
 }
 
-// Stop refuses new work, lets running calls finish for up to drain, and then stops every actor and child process. It stops
-// waiting when ctx ends. The error names what is still running.
+// Stop refuses new work, gives running calls up to the duration drain to finish, and then stops every actor and child
+// process. It stops waiting when ctx ends. The error names what is still running.
 func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	done := make(chan struct{})
 	g.self.Tell(message.DrainAll{Done: done})

@@ -49,7 +49,7 @@ type slotExpired struct {
 // requestsGathered arrives when gatherTime has passed.
 type requestsGathered struct{}
 
-// step handles the messages about start slots. limit is the number of slots, 0 = unlimited.
+// step handles the messages about start slots. The limit is the number of slots, 0 = unlimited.
 func (t *startSlots) step(msg any, servers *servers, limit int, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.RequestStartSlot:

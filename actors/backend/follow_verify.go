@@ -14,8 +14,8 @@ import (
 // client without tasks would take for success. FastMCP 2 does not wait for the end of the task and answers with error
 // -32602. Both responses are checked against the task's status.
 
-// taskAnswered handles a response about a call's task. If done, the response is not for the client. Otherwise the
-// returned frame is.
+// taskAnswered handles a response about a call's task. If the result done is true, the response is not for the client.
+// Otherwise the returned frame is.
 func (s *state) taskAnswered(p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if odd := p.followed.unverified; odd != nil {
 		p.followed.unverified = nil
@@ -46,9 +46,9 @@ func needsVerification(r *message.Request, f *protocol.Frame) bool {
 	return r.Frame.Method == protocol.MethodToolsCall
 }
 
-// verifyTask decides what to do with odd, a response to tasks/result that needed verification. The task's status is in f.
-// If the task is still running, its result is requested again later. If the task has failed or was canceled and odd is
-// a result, the call's result becomes an error (isError) with the reason. Otherwise odd is passed on.
+// verifyTask decides what to do with a response to tasks/result that needed verification: the frame odd. The task's status
+// is in f. If the task is still running, its result is requested again later. If the task has failed or was canceled and
+// the frame is a result, the call's result becomes an error (isError) with the reason. Otherwise the frame is passed on.
 func (s *state) verifyTask(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false

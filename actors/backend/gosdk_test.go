@@ -83,8 +83,8 @@ func goSDKServer() *mcp.Server {
 	return server
 }
 
-// eventually waits until done returns true, at most two minutes. Processes and sockets cannot use the fake clock of
-// testing/synctest.
+// eventually waits until the function done returns true, at most two minutes. Processes and sockets cannot use the fake
+// clock of testing/synctest.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -120,7 +120,7 @@ func (r *facingSDK) look() {
 	}
 }
 
-// call sends a tool call, answers all questions with answer, and returns the outcome.
+// call sends a tool call, answers all questions with the given answer, and returns the outcome.
 func (r *facingSDK) call(t *testing.T, seq uint64, tool, arguments, answer string) string {
 	t.Helper()
 	q := request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))

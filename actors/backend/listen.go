@@ -141,8 +141,8 @@ func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect 
 	return s.openStream(out)
 }
 
-// answerQuery answers a query of the pool. If yes is false, the server has not acknowledged the URI. The server gives
-// no reason, so the error names the two possible ones.
+// answerQuery answers a query of the pool. If the parameter yes is false, the server has not acknowledged the URI. The
+// server gives no reason, so the error names the two possible ones.
 func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
 	q := message.QueryResult{Backend: s.self, Key: key}
 	if !yes {
@@ -213,8 +213,8 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 	return s.streamDecided(now, out)
 }
 
-// catchUp fetches the stream's lists again, since they may have changed while no stream was open. If missed, it also
-// reports the subscribed resources as changed.
+// catchUp fetches the stream's lists again, since they may have changed while no stream was open. If the parameter missed
+// is true, it also reports the subscribed resources as changed.
 func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if st.kinds[kind] {

@@ -137,9 +137,9 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 	return s.dropTask(now, q, fmt.Sprintf("the server reported an unknown status of the call's task: %q", status.Cut(phase, 32)), out)
 }
 
-// heartbeat reports progress to the client, one step beyond reached, with the server's status message. If quiet, the
-// message only keeps the call alive and does not reach the client, because the server reports progress itself.
-// heartbeat returns the new value of reached.
+// heartbeat reports progress to the client, the next integer above the value reached, with the server's status message. If
+// the parameter quiet is true, the message only keeps the call alive and does not reach the client, because the server
+// reports progress itself. heartbeat returns the new value of reached.
 func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []kernel.Effect) (float64, []kernel.Effect) {
 	step := math.Floor(reached) + 1
 	behind := quiet || step <= reached // beyond 2^53

@@ -85,7 +85,8 @@ type asker struct {
 	certain bool     // the server named the call; otherwise it is a guess
 }
 
-// refusal returns the error for a question that no client can be asked; why is "" if the call's client can be asked.
+// refusal returns the error for a question that no client can be asked. The result why is "" if the call's client can be
+// asked.
 func (by asker) refusal() (code int, why string) {
 	switch {
 	case by.p == nil && by.certain:

@@ -64,8 +64,8 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 	return s.answeredLegacy(now, id, p, f, out)
 }
 
-// answeredTask handles a response that is about a followed task or creates one. If done, the response is not for
-// the client; otherwise the returned frame is.
+// answeredTask handles a response that is about a followed task or creates one. If the result done is true, the response is
+// not for the client; otherwise the returned frame is.
 func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	switch {
 	case p.followed != nil:

@@ -95,8 +95,8 @@ func (s *state) askClient(q *round, f *protocol.Frame, questions []inputRequest,
 	return out
 }
 
-// inputRequests collects the questions for the client. If they are invalid, why says what is wrong. For a client without
-// roots, the configured roots are the answer.
+// inputRequests collects the questions for the client. If they are invalid, the result why says what is wrong. For a client
+// without roots, the configured roots are the answer.
 func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInfo) (questions []inputRequest, why string) {
 	if !r.InputRequests.Present() {
 		return nil, ""

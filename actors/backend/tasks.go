@@ -53,8 +53,8 @@ func (s *state) taskGone(r *message.Request) bool {
 // namesTask reports whether questions that the server asks during the request name a task.
 func (p *pending) namesTask() bool { return p.followed != nil || p.request.AboutTask() }
 
-// waitsFor returns the id of the newest request that waits for the end of a task, or 0. raw is the task's id as
-// JSON.
+// waitsFor returns the id of the newest request that waits for the end of a task, or 0. The parameter raw is the task's id
+// as JSON.
 func (s *state) waitsFor(raw []byte) uint32 {
 	newest := uint32(0)
 	id, ok := rawjson.Unquote(raw)

@@ -21,8 +21,8 @@ type derived struct {
 	lists *listCache
 }
 
-// newDerived returns the cache for a snapshot with the given number of servers. previous is the cache of the preceding
-// snapshot, or nil.
+// newDerived returns the cache for a snapshot with the given number of servers. The parameter previous is the cache of the
+// preceding snapshot, or nil.
 func newDerived(previous *derived, servers int) *derived {
 	d := &derived{most: max(maxDerived, 2*servers)}
 	if d.views.Store(&map[Key]*View{}); previous != nil {

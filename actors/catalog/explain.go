@@ -13,8 +13,8 @@ func Shows(project config.Project, server config.Server, it *policy.Item) bool {
 	return s.holds(of) && !s.hides(shown)
 }
 
-// ShowsURI reports whether a project shows an unlisted URI of a server. uris holds all spellings of the URI. template is
-// the text of the template that the URI matches, or "".
+// ShowsURI reports whether a project shows an unlisted URI of a server. The list uris has all spellings of the URI. The
+// parameter template is the text of the template that the URI matches, or "".
 func ShowsURI(project config.Project, server config.Server, template string, uris []string) bool {
 	s := scopeOf(&project, nil)
 	return s.holds(&Server{Name: server.Name, Rules: server}) && s.judge.AdmitsAll(template, uris, false)

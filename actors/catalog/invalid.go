@@ -193,7 +193,7 @@ func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 	return list
 }
 
-// explainHidden adds to the fault why a tool is hidden if name refers to one: by its own name, with the server's prefix,
+// explainHidden adds to the fault why a tool is hidden if the name refers to one: by its own name, with the server's prefix,
 // or qualified as in SERVER:NAME. In a view limited to a project or rights it adds nothing: the tool may be outside.
 func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	if v.limited() {
@@ -209,7 +209,7 @@ func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	}
 }
 
-// means reports whether name could refer to that tool of the server.
+// means reports whether the name could refer to that tool of the server.
 func (s *Snapshot) means(name string, server *Server, own string) bool {
 	if name == own || name == plainName(&item{server: server, name: own, prefixed: true}, s.naming) {
 		return true

@@ -137,7 +137,7 @@ func (v *View) publics(items []*item) (list []string) {
 	return list
 }
 
-// Replica returns n if name is server:tool@n, or -1 if it names no replica.
+// Replica returns n if the name is server:tool@n, or -1 if it names no replica.
 func (v *View) Replica(name string) int {
 	n := &v.names[0]
 	if !strings.Contains(name, "@") || n.public[name] != nil {

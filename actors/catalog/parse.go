@@ -61,8 +61,8 @@ func (l *parsedList) same(source [][]byte, rules toolRules) bool {
 }
 
 // parseList parses a server's list. Items that cannot be listed are dropped with a warning; of two items with the same
-// name the first is kept. old is the server's previous list, or nil. Its valid definitions are not checked again if they are
-// unchanged.
+// name the first is kept. The parameter old is the server's previous list, or nil. Its valid definitions are not checked
+// again if they are unchanged.
 func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *parsedList) *parsedList {
 	l := &parsedList{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
 	checks := toolChecks{list: l, server: server, known: known(kind, old), budget: maxCompiled}

@@ -219,8 +219,8 @@ func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 	return it != nil && v.entry(it) != nil
 }
 
-// admits reports whether clients of the view may request an unlisted URI of a server in view. template is the text of
-// the template it matches, or "".
+// admits reports whether clients of the view may request an unlisted URI of a server in view. The parameter template is the
+// text of the template that the URI matches, or "".
 func (v *View) admits(server *Server, template, original string) bool {
 	switch {
 	case v.scope == nil:

@@ -62,7 +62,8 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 }
 
 // buildServer builds the view of one server with its own names, URIs, bytes and order. If the view given as within is
-// limited to a project or to rights, the new view shows only items that within shows, and also changes when within does.
+// limited to a project or to rights, the new view shows only items that this view shows, and also changes when this view
+// does.
 func (s *Snapshot) buildServer(o *offer, within *View) *View {
 	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName][]*item{}}
 	if within.limited() {

@@ -248,13 +248,13 @@ func (c *Calls[H, K, R]) cancel(b *Held, reason string, timedOut bool) kernel.Ef
 	return kernel.Tell(b.Upstream.Pool, message.Cancel{Call: c.Ref(b.Seq), Reason: reason, TimedOut: timedOut})
 }
 
-// End cancels a call at its server and answers its client with fault.
+// End cancels a call at its server and answers its client with the fault.
 func (c *Calls[H, K, R]) End(now time.Time, h H, reason string, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
 	return c.Apply(now, b.Seq, call.Broken{Fault: fault}, append(out, c.cancel(b, reason, false)))
 }
 
-// EndAll ends every call for which match returns true.
+// EndAll ends every call for which the function match returns true.
 func (c *Calls[H, K, R]) EndAll(now time.Time, match func(H) bool, reason string, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	for _, seq := range c.Numbers() {
 		if h, ok := c.held[seq]; ok && match(h) {

@@ -20,8 +20,8 @@ type CallOutcome struct {
 	entry    *catalog.Entry
 }
 
-// Count adds the outcome to its server's metrics. session is the short name of the call's holder, and holder the one in
-// the name of the call.
+// Count adds the outcome to its server's metrics. The parameter session is the short name of the call's holder, and holder
+// is the one in the name of the call.
 func (c *CallOutcome) Count(m *status.ServerMetrics, session, holder string) {
 	c.ended.Session, c.ended.Holder = session, holder
 	if _, counts := status.CountsItem(c.ended.Method); counts && c.entry != nil {

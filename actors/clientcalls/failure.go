@@ -24,8 +24,8 @@ func failureIn(frame *protocol.Frame) *status.Failure {
 	return &status.Failure{Code: status.Cut(string(code[:min(len(code), 24)]), 24), Text: text}
 }
 
-// beginning returns the decoded beginning of a JSON string, cut to limit bytes as status.Cut does. Its cost does not depend on the
-// length of the string. For any other value, it returns "".
+// beginning returns the decoded beginning of a JSON string, cut to the limit in bytes as status.Cut does. Its cost does not
+// depend on the length of the string. For any other value, it returns "".
 func beginning(raw []byte, limit int) string {
 	most := 6*limit + 2 // an escaped byte takes at most six bytes
 	if len(raw) <= most {
@@ -45,7 +45,7 @@ type CallRefused struct {
 	ended status.Ended // its Session is set by Store
 }
 
-// Store adds the request to those that no server got. session is the name of its holder.
+// Store adds the request to those that no server got. The parameter session is the name of its holder.
 func (c CallRefused) Store(m *status.Metrics, session string) {
 	now := time.Now()
 	if c.ended.Session = session; c.ended.Began.IsZero() {

@@ -220,7 +220,7 @@ func (c *Calls[H, K, R]) Lookup(request R, view *catalog.View, x *downstream.Exc
 	return c.lookups.find(request, view, x, fault, c.self, &c.last, out)
 }
 
-// CancelLookup removes the request that waits for a lookup and for which match returns true.
+// CancelLookup removes the request that waits for a lookup and for which the function match returns true.
 func (c *Calls[H, K, R]) CancelLookup(match func(R) bool) (request R, found bool) {
 	return c.lookups.cancel(match)
 }

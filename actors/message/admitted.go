@@ -36,8 +36,8 @@ func NameOf(who *identity.Principal) string {
 	return who.Name
 }
 
-// Narrowed returns the key of the same view, restricted to the projects and rights of who. If who is nil, the key has
-// no restrictions.
+// Narrowed returns the key of the same view, restricted to the projects and rights of the principal who. If who is nil, the
+// key has no restrictions.
 func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 	key.Projects, key.Rights, key.Policy = "", "", nil
 	if who == nil {

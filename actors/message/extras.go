@@ -33,8 +33,8 @@ func objectOf(members map[string]json.RawMessage) []byte {
 	return text
 }
 
-// With returns capabilities, a raw JSON object, with the extras added, and with the tasks extension if tasks is set. It does not
-// modify its argument.
+// With returns the capabilities, a raw JSON object, with the extras added, and with the tasks extension if the parameter
+// tasks is true. It does not modify its argument.
 func (e Extras) With(capabilities []byte, tasks bool) []byte {
 	extensions := e.Extensions
 	if tasks {

@@ -75,7 +75,7 @@ func (c *card) size() int {
 	return len(c.Name) + len(c.URI) + len(c.URITemplate) + len(c.Description) + len(c.MIMEType) + len(c.Server) + 64
 }
 
-// line returns the first line of a text, truncated at a character boundary to limit bytes.
+// line returns the first line of a text, truncated at a character boundary if it has more bytes than the limit.
 func line(s string, limit int) string {
 	s = strings.TrimSpace(s)
 	if end := strings.IndexAny(s, "\r\n"); end >= 0 {

@@ -52,7 +52,7 @@ func requiredText(name, description string) argument {
 	return argument{name, property{Description: description, Type: "string"}, true}
 }
 
-// define returns the definition of a read-only tool. output is its output schema; "" omits it.
+// define returns the definition of a read-only tool. The parameter output is its output schema; "" omits it.
 func define(name, description, output string, takes ...argument) definition {
 	d := definition{
 		Annotations: json.RawMessage(`{"readOnlyHint":true}`), Name: name, Description: description, OutputSchema: json.RawMessage(output),

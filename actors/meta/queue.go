@@ -62,7 +62,7 @@ func (t *callQueue) next() message.Dispatch {
 	return d
 }
 
-// take removes and returns all calls for which match returns true.
+// take removes and returns all calls for which the function match returns true.
 func (t *callQueue) take(match func(*queuedCall) bool) (taken []message.Dispatch) {
 	for _, l := range t.clients {
 		l.calls = slices.DeleteFunc(l.calls, func(w queuedCall) bool {

@@ -57,8 +57,8 @@ func (s spelling) near(word string) (list []string) {
 	return list
 }
 
-// closeTo reports whether term equals the word with at most limit edits, where up to ending letters at the end of the
-// word are ignored. An edit is an extra, missing, wrong or transposed letter.
+// closeTo reports whether the term equals the word after a number of edits up to limit, where letters at the end of the
+// word are ignored, up to the number ending. An edit is an extra, missing, wrong or transposed letter.
 func closeTo(term, word string, limit, ending int) bool {
 	if len(term) > maxTerm || len(word) > maxTerm {
 		return false

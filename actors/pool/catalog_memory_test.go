@@ -42,7 +42,8 @@ func (w *world) said(msg any) string {
 	return strings.Join(all, "; ")
 }
 
-// lists makes a replica report its lists: these tools, and no other items. It returns what said returns for each list.
+// lists makes a replica report its lists: these tools, and no other items. It returns the results of the method said for
+// these lists.
 func (w *world) lists(i int, tools ...string) (said string) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		m := message.Listed{Backend: w.backends[i], Kind: kind}

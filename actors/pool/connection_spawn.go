@@ -54,7 +54,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	}))
 }
 
-// broadcastExcept sends msg to the backends of all connections, except those for which not returns true.
+// broadcastExcept sends msg to the backends of all connections, except those for which the function not returns true.
 func (s *state) broadcastExcept(msg any, not func(*connection) bool, out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		if !not(conn) {

@@ -54,7 +54,7 @@ func (s *state) changedFor(of *serverState) {
 	}
 }
 
-// next returns when the next snapshot may be published, and whether early, which means without notifying clients.
+// next returns when the next snapshot may be published, and whether it is then published early: without notifying clients.
 func (p *pace) next(now time.Time, dirty bool) (at time.Time, early bool) {
 	if p.notified.IsZero() {
 		return now, false
@@ -94,7 +94,7 @@ func (p *pace) fired(m alarmFired) {
 // restarted records that the timers were lost in a restart.
 func (p *pace) restarted() { p.late.waiting, p.soon.waiting = false, false }
 
-// published records that a snapshot with that many items was published, and whether clients notice a change.
+// published records that a snapshot with the given number of items was published, and whether clients notice a change.
 func (p *pace) published(now time.Time, early, noticed bool, items int) {
 	p.hurry = false
 	p.built, p.gap = now, max(earlyLeast, time.Duration(items)*earlyAnItem)

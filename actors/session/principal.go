@@ -20,7 +20,7 @@ type principal struct {
 	expiry  time.Time           // when the next streamsExpired arrives; zero = none is due
 }
 
-// isTheirs reports whether who is the session's principal.
+// isTheirs reports whether the principal who is the session's principal.
 func (s *state) isTheirs(who *identity.Principal) bool {
 	return identity.Same(who, s.principal.who)
 }

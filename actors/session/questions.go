@@ -157,7 +157,8 @@ func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// cancelQuestion tells the client that its answer to a server request is no longer wanted. reason is sent as part of a JSON string.
+// cancelQuestion tells the client that its answer to a server request is no longer wanted. The reason is sent as part of a
+// JSON string.
 func (s *state) cancelQuestion(number uint64, reason string, out []kernel.Effect) []kernel.Effect {
 	q, _ := s.questions.take(number)
 	h := s.calls.Held(q.seq)

@@ -50,8 +50,8 @@ func (k *tasks) add(public string, t *task) {
 	put(&k.known, public, t)
 }
 
-// after returns up to n tasks for which serve returns true, oldest first, of those created after the task with that
-// number. It also returns the number after which the next page starts; 0 = there is no next page.
+// after returns up to n tasks for which the function serve returns true, oldest first, of those created after the task with
+// that number. It also returns the number after which the next page starts; 0 = there is no next page.
 func (k *tasks) after(number uint64, n int, serve func(*task) bool) (page []*task, next uint64) {
 	page = slices.SortedFunc(maps.Values(k.known), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
 	page = slices.DeleteFunc(page, func(t *task) bool { return t.number <= number || !serve(t) })

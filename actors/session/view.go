@@ -63,8 +63,8 @@ func (s *state) published(now time.Time, m message.Published, out []kernel.Effec
 	return s.viewChanged(now, m.Early, out)
 }
 
-// viewChanged handles a change of the view. A session whose view is gone for good ends, or refuses its initialize. With
-// early set, the client is not notified yet.
+// viewChanged handles a change of the view. A session whose view is gone for good ends, or refuses its initialize. If the
+// parameter early is true, the client is not notified yet.
 func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.catalog.gone, s.mayComeBack():

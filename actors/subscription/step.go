@@ -140,8 +140,8 @@ func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Eff
 	return s.updateView(m.Snapshot, m.Early, out)
 }
 
-// updateView switches to the client's view of a snapshot, and notifies the client of changes. With early set, it is not
-// notified yet.
+// updateView switches to the client's view of a snapshot, and notifies the client of changes. If the parameter early is
+// true, the client is not notified yet.
 func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.listener.key)
 	lacks := s.listener.key.Project != "" && !(snapshot.HasProject(s.listener.key) && s.listener.who.May(s.listener.key.Project))

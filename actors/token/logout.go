@@ -108,8 +108,8 @@ func (v *logouts) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
 	return v.settle(l, out)
 }
 
-// forgotten handles the store's answer. The login was removed from the state file or, if failed is not "", may still be
-// there.
+// forgotten handles the store's answer. The login was removed from the state file or, if the parameter failed is not "",
+// may still be there.
 func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) []kernel.Effect {
 	l := v.received(number)
 	if l == nil {

@@ -101,8 +101,8 @@ func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel
 	return out
 }
 
-// storeToken makes the store write value, or remove the login if value is nil, and report the result. It returns the number
-// of the request.
+// storeToken makes the store write the value, or remove the login if the value is nil, and report the result. It returns
+// the number of the request.
 func (s *state) storeToken(value message.Token, out []kernel.Effect) (uint64, []kernel.Effect) {
 	number := s.requests.next()
 	remember := message.RememberToken{Key: s.key, Value: value, From: s.self, Number: number}
@@ -205,7 +205,7 @@ func (s *state) log(level slog.Level, text string, err error) kernel.Effect {
 	return kernel.Log(level, text, args...)
 }
 
-// hasMore reports whether want contains scopes that have lacks.
+// hasMore reports whether the list want contains scopes that are not in the list have.
 func hasMore(have, want []string) bool {
 	return slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
 }
