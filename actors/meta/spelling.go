@@ -57,8 +57,8 @@ func (s spelling) near(word string) (list []string) {
 	return list
 }
 
-// closeTo reports whether the term equals the word after a number of edits up to limit, where letters at the end of the
-// word are ignored, up to the number ending. An edit is an extra, missing, wrong or transposed letter.
+// closeTo reports whether few edits, at most the given limit, turn the word into the term. Letters at the end of the word
+// may be ignored, at most as many as the parameter ending says. An edit is an extra, missing, wrong or transposed letter.
 func closeTo(term, word string, limit, ending int) bool {
 	if len(term) > maxTerm || len(word) > maxTerm {
 		return false
