@@ -48,8 +48,9 @@ func changedKinds(m protocol.Method) []protocol.ItemKind {
 	return nil
 }
 
-// logLine forwards a log message to its call: the one whose response carried it, or else the one that speaker returns.
-// Other messages go to the pool.
+// logLine forwards a log message to the task that it names, or else to its call: the one whose response carried it, or
+// without a response the one that the method speaker returns. Messages without a call go to the pool. Messages of canceled
+// calls are dropped, and so are those for modern clients that did not request log messages.
 func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	out = logged(&e.Frame, out)
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {

@@ -122,8 +122,8 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 }
 
 // asker returns the call that a question belongs to: the one that waits for the end of the named task, or whose HTTP
-// response carried the question. Both are certain. Otherwise it is the call that speaker returns, unless calls of other
-// principals are in progress.
+// response carried the question. Both are certain. Otherwise it is the call that the method speaker returns, unless calls
+// of other principals are in progress.
 func (s *state) asker(now time.Time, e *upstream.Received) asker {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {

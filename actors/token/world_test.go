@@ -71,8 +71,8 @@ func (s *shelf) set(change func()) {
 	change()
 }
 
-// until waits until ok returns true. It is needed if the message to the store or the owner has no answer to wait for: for
-// example, a refused request is answered before the store has removed the token.
+// until waits until the function ok returns true. It is needed if the message to the store or the owner has no answer to
+// wait for: for example, a refused request is answered before the store has removed the token.
 func (s *shelf) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline, tick := time.After(2*time.Minute), time.NewTicker(time.Millisecond)
