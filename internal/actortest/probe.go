@@ -82,7 +82,7 @@ func Stop(t *testing.T, system *kernel.System) {
 	}
 }
 
-// Child starts an actor that needs a parent, below an actor without other functions.
+// Child starts an actor that needs a parent. It creates the parent, an actor that does nothing else.
 func Child(system *kernel.System, spawn func(kernel.Self) kernel.Reference) kernel.Reference {
 	born := make(chan kernel.Reference, 1)
 	kernel.Spawn(system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic { return parent{spawn, born} })

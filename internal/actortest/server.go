@@ -22,7 +22,7 @@ type Server struct {
 	Prompts          []string                                        // names; nil = does not declare prompts
 	Templates        []string                                        // URI templates
 	PageSize         int                                             // tools per page; 0 = all on one page
-	BeforePage       func(page int)                                  // called before page n of tools/list is sent, counted from 1
+	BeforePage       func(page int)                                  // called before each page of tools/list is sent; page counts from 1
 	Instructions     string                                          // in the result of initialize
 	Version          string                                          // in the result of initialize; "" = the latest legacy version
 	Refuse           error                                           // if set, every connection closes with this error; see SetRefuse

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	denialWindow = time.Minute // equal denials within a window produce one line at its start, and one with their count at its end
+	denialWindow = time.Minute // of equal denials in a window, the first is written at once, and the count of the others at the end
 	maxDenials   = 256         // distinct denials of unknown clients per window; further ones are counted together
 	maxNamed     = 1024        // distinct denials of principals per window, counted separately: a flood of unknown clients must not hide them
 )
@@ -61,7 +61,8 @@ func (d *denials) hasRoom(principal bool) bool {
 	return true
 }
 
-// closeWindow closes the window and returns its counts, if it has ended or must is true.
+// If the window has ended, or if must is true, closeWindow closes it and returns its counts. Otherwise it returns
+// nil.
 func (d *denials) closeWindow(now time.Time, must bool) []Record {
 	if d.until.IsZero() || now.Before(d.until) && now.After(d.until.Add(-2*denialWindow)) && !must { // a clock set back also ends the window
 		return nil

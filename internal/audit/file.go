@@ -217,7 +217,7 @@ func begin(f *os.File, o opened, wrap func(file) file) opened {
 }
 
 func repairRecord(torn int) Record {
-	return Record{Event: EventRepair, Count: uint64(torn), Detail: "removed an incomplete line of count bytes"}
+	return Record{Event: EventRepair, Count: uint64(torn), Detail: "removed an incomplete line; count is its length in bytes"}
 }
 
 // resume finds the end of a log's file, excluding an incomplete last line.
@@ -244,7 +244,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	o.chain.n, o.chain.prev, o.chain.first, o.chain.pending = line.N, sha256.Sum256(last), false, unsigned(tail[:len(tail)-torn])
 	again := Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "after a restart"}
 	if again.Count > 0 {
-		again.Detail += "; count lines were unsigned"
+		again.Detail += "; count is the number of lines that were unsigned"
 	}
 	o.first = append(o.first, again)
 	if torn > 0 {

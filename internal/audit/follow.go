@@ -13,8 +13,9 @@ import (
 // followInterval is the interval between polls of a followed file.
 const followInterval = 250 * time.Millisecond
 
-// Follow calls each for every line after the position from that the filter admits, including lines written while Follow
-// runs. It continues across rotations. It returns when ctx ends, each returns an error, or a file cannot be read.
+// Follow calls each for every line that f admits and that comes after the position from. This includes lines written
+// while Follow runs. It continues across rotations. It returns when ctx ends, each returns an error, or a file cannot
+// be read.
 func Follow(ctx context.Context, path string, from Position, f Filter, each func(Entry) error) error {
 	r := follower{path: path, filter: f, each: each}
 	defer r.close()
@@ -53,7 +54,7 @@ type follower struct {
 	path   string
 	filter Filter
 	each   func(Entry) error
-	file   *os.File // nil = not yet created
+	file   *os.File // nil = not open, or not yet created
 	info   fs.FileInfo
 	rest   []byte // start of an incomplete line
 }
@@ -143,7 +144,8 @@ func (r *follower) readOn() error {
 	}
 }
 
-// lines passes whole lines to each and keeps an incomplete one.
+// lines passes the whole lines that the filter admits to each. It keeps an incomplete line, unless it is longer than
+// maxLine.
 func (r *follower) lines() error {
 	for {
 		raw, after, whole := bytes.Cut(r.rest, []byte("\n"))

@@ -124,8 +124,9 @@ func appendMillis(b []byte, d time.Duration) []byte {
 	return append(b, byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
 }
 
-// appendText appends text as a JSON string, truncated to most bytes, and escapes everything that is not printable. A newline in a name therefore
-// cannot start a line, an escape sequence cannot affect a terminal, and a direction mark cannot disguise a name.
+// appendText appends text as a JSON string. It cuts text to a length of most bytes, and escapes everything that is
+// not printable. A newline in a name therefore cannot start a line, an escape sequence cannot affect a terminal, and
+// a direction mark cannot disguise a name.
 func appendText(b []byte, text string, most int) []byte {
 	cut := len(text) > most
 	if cut {

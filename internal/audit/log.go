@@ -223,8 +223,8 @@ func (l *Log) CheckMark(m Mark) {
 	}
 }
 
-// Notify registers f, which is called with the last signed line on disk: now, if there is one, and later about once a
-// second at most while it changes. f must not block.
+// Notify registers f, which is called with the last signed line on disk: now, if there is one, and later at most
+// about once a second, when it has changed. f must not block.
 func (l *Log) Notify(f func(Mark)) {
 	l.mu.Lock()
 	l.notify = f

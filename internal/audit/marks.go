@@ -2,7 +2,7 @@ package audit
 
 import "time"
 
-// publishMark publishes the last signed line once it is on disk.
+// publishMark publishes the last signed line once it is on disk or, with SyncNever, once it is written.
 func (w *writer) publishMark(now time.Time) {
 	if w.mark.N <= w.publishedMark || w.failing || w.unsynced && w.s.Sync != SyncNever {
 		return

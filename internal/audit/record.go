@@ -19,7 +19,7 @@ const (
 // Events that the log writes itself.
 const (
 	EventFile       = "file"       // first line of each file; signed
-	EventCheckpoint = "checkpoint" // its signature covers all previous lines; signed
+	EventCheckpoint = "checkpoint" // signed; through the hashes, the signature covers all previous lines
 	EventOpen       = "open"       // an existing file was opened again, usually after a restart
 	EventRepair     = "repair"     // an incomplete line was removed
 	EventDropped    = "dropped"    // count records were dropped

@@ -110,8 +110,8 @@ func newestInFile(path string, f *Filter, n int, found *[]Entry) (enough bool, e
 	return enough, end, err
 }
 
-// newestInReader is like newestInFile for the first at bytes of an open file. end is the offset after its last whole
-// line.
+// newestInReader is like newestInFile, but reads an open file, and only up to the offset at. end is the offset after
+// the last whole line.
 func newestInReader(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (enough bool, end int64, err error) {
 	var rest []byte // end of a line whose start is still unread
 	whole := false  // the last newline has been found

@@ -211,7 +211,7 @@ func (v *verifier) checkOrder(line *Line) error {
 	return nil
 }
 
-// checkMark compares the line with the known line of the same number.
+// checkMark compares the line with Trust.Mark if both have the same number.
 func (v *verifier) checkMark(line *Line) error {
 	m := v.trust.Mark
 	if m == nil || line.N != m.N {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxUnsigned     = 1000        // lines without a signature
+	maxUnsigned     = 1000        // maximum number of lines without a signature
 	checkpointDue   = time.Minute // maximum age of an unsigned line
 	chunk           = 1 << 20     // bytes per write
 	maxSpare        = 4 << 20     // a larger buffer is released after use
@@ -239,7 +239,8 @@ func (w *writer) append(r *Record) {
 	}
 }
 
-// out writes the buffer. On an error, none of the buffer remains in the file, and the chain is reset to before.
+// out writes the buffer. If that fails, it truncates the file to its previous size, and resets the chain to before.
+// If truncating fails as well, it closes the file, and complete lines of the buffer may remain.
 func (w *writer) out(before chain) error {
 	if len(w.buf) == 0 {
 		return nil

@@ -290,7 +290,8 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	return g.allow(s, r, now, e.who, e.use, client)
 }
 
-// AdmitBatch counts each further message of a batch as a request: otherwise one request could carry a thousand.
+// AdmitBatch counts each further message of a batch as a request, because one HTTP request could otherwise contain a
+// thousand messages.
 func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal {
 	s, now := g.state.Load(), time.Now()
 	if s.Rates == nil {
@@ -348,7 +349,7 @@ func (g *Gate) denyNetwork(r *downstream.Request, now time.Time, d Denial, why *
 	return g.deny(r, d, why, g.failures.add(now, d.Peer, g.logLimit.allow).log)
 }
 
-// denyUse refuses a request of a known principal. It logs at most one refusal a second for each.
+// denyUse refuses a request of a known principal. It logs at most one refusal a second for each principal.
 func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denial, why *downstream.Refusal) downstream.Admitted {
 	return g.deny(r, d, why, use.lastLogged.Swap(now.Unix()) != now.Unix() && g.logLimit.allow(now))
 }

@@ -76,7 +76,8 @@ func (i *Issuer) poll(device, client string) (answer map[string]any, status int,
 	return i.issue(&issued{client: client, resource: c.resource, scope: c.scope, family: &family{}}), 0, ""
 }
 
-// refresh issues a new token pair. A refresh token that is used twice may be stolen, so it ends the whole login.
+// refresh issues a new token pair. A refresh token that is used twice may be stolen, so it ends the whole login,
+// unless KeepRefresh is set.
 func (i *Issuer) refresh(token, client string) (answer map[string]any, status int, refused string) {
 	g := i.fresh[token]
 	if g == nil || g.client != client || g.family.revoked {

@@ -19,8 +19,8 @@ const DefaultAddress = "127.0.0.1:8730"
 var ErrSocketPath = errors.New("is the path of an admin socket; use the gateway's URL or port")
 
 // EndpointOf is like ParseAddress, but returns the endpoint of a project ("" for all servers). The project is part of
-// the path, so that a gateway without it responds 404. If project is not "", an address that already names a project or
-// a server is an error.
+// the path, so that a gateway without it responds 404. If project is not "", EndpointOf returns an error unless the
+// path of addr ends in /mcp and names neither a project nor a server.
 func EndpointOf(addr, project string) (*url.URL, error) {
 	u, err := ParseAddress(addr)
 	if err != nil || project == "" {

@@ -23,10 +23,10 @@ const (
 
 // Bridge connects a client on in and out, with one message per line, to the running gateway at address (see
 // EndpointOf). If the gateway restarts, Bridge repeats the client's initialize, restores the log level and
-// subscriptions, and notifies the client that every list may have changed. Requests that had been sent are answered
-// with BACKEND_DISCONNECTED; others wait up to 20 s for the restarted gateway. key is the API key, or "". Messages pass
-// unchanged in both directions, except that a request of the gateway gets a new id if the client still has one with the
-// same id.
+// subscriptions, and notifies the client that every list may have changed. Requests that the old gateway may have
+// executed are answered with BACKEND_DISCONNECTED; others wait up to 20 s for the restarted gateway. key is the API
+// key, or "". Messages pass unchanged in both directions, except that a request of the gateway gets a new id if the
+// client still has one with the same id.
 //
 // The client's first request selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session.
 // Its subscriptions/listen streams are reopened after a restart.
@@ -173,8 +173,9 @@ func (b *bridge) step(ctx context.Context) (over bool, err error) {
 	return b.execute()
 }
 
-// choose selects the logic by the client's first request. A client whose server/discover failed may still send
-// initialize.
+// choose selects the logic for f, if it is a request. Until initialize is sent, a request of MCP 2026-07-28 selects
+// modernState. While no message is outstanding, initialize selects bridgeState again, for a client whose
+// server/discover failed.
 func (b *bridge) choose(f *protocol.Frame) {
 	if f.Raw == nil || f.Kind != protocol.KindRequest {
 		return
@@ -305,7 +306,7 @@ func (b *bridge) hand(l bridgeLine) {
 	}
 }
 
-// writeLines writes until write is closed or writing fails, which it reports on stuck.
+// writeLines writes frames to the client until b.write is closed or writing fails. It reports a failure on b.stuck.
 func (b *bridge) writeLines(out io.Writer) {
 	var line []byte
 	for frame := range b.write {

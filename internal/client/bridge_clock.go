@@ -56,8 +56,8 @@ func (s *bridgeState) leave() {
 	s.do(bridgeEnd{})
 }
 
-// expire refuses requests that have waited too long for a gateway, and drops notifications that have. If initialize has
-// waited too long, that applies to all waiting messages.
+// expire refuses requests and drops notifications that have waited too long for a gateway. If initialize has waited
+// too long, expire refuses it and does the same with all waiting messages. It does nothing during a session.
 func (s *bridgeState) expire() {
 	if s.phase == bridgeReady {
 		return

@@ -68,7 +68,7 @@ func (s *bridgeState) received(gen, ticket uint64, f protocol.Frame) {
 	default:
 		id := string(f.IDBytes())
 		if i := s.away[ticket]; i == nil || string(i.frame.IDBytes()) != id {
-			ticket = s.byID[id] // on a different stream than its request
+			ticket = s.byID[id] // the response arrived on another stream than the request's
 		}
 		if i := s.settle(ticket); i != nil {
 			s.answered(gen, i, f)

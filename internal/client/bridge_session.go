@@ -54,7 +54,7 @@ func (s *bridgeState) lost(why error) {
 	s.dropOwn()
 }
 
-// dropOwn removes the bridge's own requests of a lost session. All but a ping are repeated for the next one.
+// dropOwn removes the bridge's own requests of a lost session. All but a ping are repeated for the next session.
 func (s *bridgeState) dropOwn() {
 	s.drop(func(i bridgeItem) bool { return i.kind == bridgeAgain })
 	for _, ticket := range sorted(s.away) {
@@ -157,8 +157,8 @@ func uriOf(f protocol.Frame) string {
 	return string(rawjson.Member(f.Raw, f.Params, "uri").Of(f.Raw))
 }
 
-// restored handles the result of restoring a subscription. On success it notifies the client, which may have missed an update. A failed one is
-// retried for a while, because the gateway's servers may still be starting.
+// restored handles the result of restoring a subscription. On success it notifies the client, which may have missed
+// an update. A failed subscription is retried for a while, because the gateway's servers may still be starting.
 func (s *bridgeState) restored(i *bridgeItem, granted bool) {
 	if i.frame.Method != protocol.MethodResourcesSubscribe {
 		return

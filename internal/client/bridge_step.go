@@ -77,7 +77,7 @@ type bridgeState struct {
 	patience  time.Time                 // deadline for its response
 	greeted   bool                      // its result has been received
 	version   string                    // negotiated version
-	announced protocol.Frame            // the client's notifications/initialized; Raw is nil until then
+	announced protocol.Frame            // the client's notifications/initialized; Raw is nil until the client has sent it
 	subs      map[string]protocol.Frame // the client's subscribe requests, by raw uri
 	level     protocol.Frame            // its last successful logging/setLevel
 	later     []bridgeItem              // requests to retry at until, in order
@@ -90,7 +90,7 @@ type bridgeState struct {
 	byID   map[string]uint64      // tickets of the client's sent requests, by raw id
 	gen    uint64                 // newest link
 	links  map[uint64]int         // number of sent messages per open link
-	asks   map[string]*bridgeAsk  // requests of the server, by the id that the client knows
+	asks   map[string]*bridgeAsk  // requests of the gateway, by the id that the client knows
 	askers uint64                 // number of ids that the bridge has replaced in such requests
 }
 
@@ -243,8 +243,8 @@ func (s *bridgeState) drop(gone func(bridgeItem) bool) {
 	})
 }
 
-// pump ends every step. It sends waiting messages one after the other. HTTP does not preserve order, so a request must have been written, and
-// other messages accepted, before the next one is sent.
+// pump is called at the end of a step. It sends waiting messages one after the other. HTTP does not preserve order,
+// so a request must have been written, and other messages accepted, before the next one is sent.
 func (s *bridgeState) pump() {
 	for s.phase == bridgeReady && s.gate == 0 && len(s.queue) > 0 {
 		i := s.queue[0]

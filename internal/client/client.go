@@ -35,8 +35,8 @@ type Options struct {
 	// Answer answers requests of the server other than pings. Capabilities must declare what it can answer. If Answer
 	// is nil, these requests are refused.
 	Answer Answerer
-	// OnLost is called by the link's goroutines if the notification stream breaks (the link reopens it), the gateway no longer knows the
-	// session, or the connection ends. It may be nil.
+	// OnLost is called by the link's goroutines if the notification stream is refused or breaks (the link usually
+	// reopens it), the gateway no longer knows the session, or the connection ends. It may be nil.
 	OnLost func(err error)
 }
 
@@ -58,7 +58,7 @@ type Client struct {
 	closed    chan struct{} // closed when the link has ended
 }
 
-// pending is a sent request or notification. done receives exactly one outcome.
+// pending is a sent request or notification. done receives at most one outcome.
 type pending struct {
 	done  chan outcome // capacity 1
 	note  bool         // a notification or response, which is done when it is accepted

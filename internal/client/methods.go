@@ -53,8 +53,9 @@ func page(result []byte, kind protocol.ItemKind, items *[]protocol.Item) (next [
 	return cursor, err
 }
 
-// Call calls a tool with raw JSON arguments, or nil, and returns its raw result, which may have isError. onProgress may be nil. A goroutine of
-// the call calls it in order, and never after Call has returned, unless ctx ended while it ran. If it is slow, it gets only the newest steps.
+// Call calls a tool with raw JSON arguments, or nil, and returns its raw result, which may have isError. onProgress
+// may be nil. It is called in order by a separate goroutine, and not after Call has returned, except that a running
+// call of it may outlast Call if ctx ends. A slow onProgress gets only the newest steps.
 func (c *Client) Call(ctx context.Context, name string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
 	return c.named(ctx, protocol.MethodToolsCall, "name", name, args, onProgress)
 }

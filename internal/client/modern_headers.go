@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxLookedUp    = 10_000 // tools with arguments to repeat in headers
+	maxLookedUp    = 10_000 // maximum number of tools whose header arguments are remembered
 	maxLookupPages = 1000
 )
 

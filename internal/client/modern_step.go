@@ -142,7 +142,7 @@ func (s *modernState) drop(gone func(modernItem) bool) {
 	})
 }
 
-// pump ends every step. It sends waiting messages unless the gateway is unreachable.
+// pump is called at the end of a step. It sends waiting messages unless the gateway is unreachable.
 func (s *modernState) pump() {
 	for s.phase != bridgeDown && len(s.queue) > 0 && len(s.away) < modernMaxAway {
 		i := s.queue[0]

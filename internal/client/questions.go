@@ -66,7 +66,7 @@ func answerFrame(id []byte, result json.RawMessage, err error) []byte {
 	return protocol.AppendError(nil, id, codeInternal, err.Error(), nil)
 }
 
-// reply sends a response without waiting. It uses a new goroutine, because the link's own must not block.
+// reply sends a response without waiting. It uses a new goroutine, because the link's goroutines must not block.
 func (c *Client) reply(frame []byte) {
 	ticket, err := c.enter(&pending{done: make(chan outcome, 1), note: true})
 	if err == nil {

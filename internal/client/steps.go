@@ -2,7 +2,7 @@ package client
 
 import "context"
 
-// maxSteps is the number of queued progress steps of a call. Beyond it, the oldest are dropped.
+// maxSteps is the maximum number of queued progress steps of a call. Beyond it, the oldest are dropped.
 const maxSteps = 64
 
 // steps reports the progress of one call in order. It has its own goroutine, because the callback may be slow or blocked by a terminal, and

@@ -34,8 +34,9 @@ type WatchEvent struct {
 	Err    error
 }
 
-// Watcher follows one resource. It reports the contents at the start and after each update. Updates that arrive during a read count as one. It
-// reconnects as long as necessary, and then reports the contents if they have changed. Watch may be called once.
+// Watcher follows one resource. It reports the contents at the start and after each update. Updates that arrive
+// during a read count as one. It reconnects as often as necessary, and then reports the contents if they have
+// changed. Watch may be called once.
 type Watcher struct {
 	URI  string
 	Dial func(ctx context.Context, o Options) (*Client, error)
@@ -141,9 +142,9 @@ func (c *Client) ping(ctx context.Context) error {
 	return c.Ping(ctx)
 }
 
-// read reads the resource and reports its contents; with again, only if they have changed. An error response is
-// reported, too; but if no read has succeeded yet, or the API key was rejected, read returns it. All other errors are
-// returned.
+// read reads the resource and reports its contents. If again is true, it reports them only if they have changed. An
+// error response is reported, too; but if no read has succeeded yet, or the API key was rejected, read returns it.
+// All other errors are returned.
 func (w *Watcher) read(ctx context.Context, c *Client, again bool) error {
 	result, err := c.Read(ctx, w.URI)
 	if _, answered := errors.AsType[*RPCError](err); answered && w.last != nil && !unauthenticated(err) {

@@ -41,8 +41,8 @@ func (c *Call) Bind(v any) error {
 	return decode.Strict(c.Arguments, "arguments", v)
 }
 
-// Progress reports the call's progress if the client requested it. done must increase from call to call;
-// total 0 = unknown. message is omitted for clients whose version lacks it. MCP 2025-11-25, basic/utilities/progress.
+// Progress reports the call's progress if the client requested it. done must increase with each report; total 0 =
+// unknown. message is omitted for clients whose version lacks it. MCP 2025-11-25, basic/utilities/progress.
 func (c *Call) Progress(done, total float64, message string) {
 	token := c.x.Params.ProgressToken.Of(c.x.Frame.Raw)
 	if token == nil || c.Context.Err() != nil {

@@ -2,7 +2,7 @@ package demo
 
 import "encoding/json"
 
-// addConformanceModern adds the tools for other scenarios of 2026-07-28.
+// addConformanceModern adds the tools for the remaining scenarios of 2026-07-28.
 func addConformanceModern(s *Server) {
 	s.AddTool(Tool{
 		Name: "test_x_mcp_header", Description: "Has arguments that are repeated in headers",

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// addConformanceTasks adds the tools of the scenarios tasks-*. Clients without tasks get ordinary results.
+// addConformanceTasks adds the tools of the scenarios tasks-*. Clients without tasks get ordinary results, except
+// that modern ones get an error from tools that require tasks.
 func addConformanceTasks(s *Server) {
 	s.Tasks = true
 	s.AddTool(Tool{

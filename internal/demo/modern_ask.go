@@ -51,7 +51,7 @@ func (c *Call) resume() error {
 	return nil
 }
 
-// digest binds a requestState to its request.
+// digest returns the digest that binds a requestState to its request.
 func (c *Call) digest() [32]byte {
 	p := &c.x.Params
 	target := p.Name

@@ -133,7 +133,7 @@ func visit(c *Call) (any, error) {
 	return Text("The shrine has seen you."), nil
 }
 
-// council asks three questions at once. It uses the available answers if one is missing.
+// council asks three questions at once. In place of a missing answer, its result states the reason.
 func council(c *Call) (any, error) {
 	c.Progress(1, oracleSteps, "the council gathers")
 	replies, err := c.askAll(
@@ -166,7 +166,7 @@ func council(c *Call) (any, error) {
 	return Text("The user says: %s\nThe model says: %s\nThe client's roots: %s", opinion, model, roots), nil
 }
 
-// riddleRounds is the number of guesses.
+// riddleRounds is the maximum number of guesses.
 const riddleRounds = 3
 
 // poseRiddle asks in several rounds, in which each question depends on the previous answer.

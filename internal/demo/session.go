@@ -31,7 +31,7 @@ type session struct {
 	ready      bool           // notifications/initialized was received
 	level      protocol.Level // minimum level of log messages
 	subscribed map[string]bool
-	streams    []*downstream.EventStream // the first that accepts a message that belongs to no request carries it
+	streams    []*downstream.EventStream // a message that belongs to no request is sent on the first one that accepts it
 	missed     []missed                  // messages kept until the client is ready and has a stream; one per key
 	calls      map[string]context.CancelCauseFunc
 	questions  map[uint64]chan answer

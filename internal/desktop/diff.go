@@ -107,7 +107,7 @@ func commonLengths(a, b []string) [][]int32 {
 	return table
 }
 
-// cut keeps the end of a long line, where the entry is added.
+// cut shortens a long line to its end, because a new entry is inserted there.
 func cut(line string) string {
 	if r := []rune(line); len(r) > lineRunes {
 		return "…" + string(r[len(r)-lineRunes:])

@@ -10,7 +10,7 @@
 // The files are JSON, with comments and trailing commas if the client allows them. An edit replaces text at positions from the syntax tree. Its
 // result is verified: parsed, it must equal the old file with just that change. Everything else stays unchanged, byte for byte.
 //
-// A file that does not parse is never changed. Errors, notes and diffs never contain values of env and headers, or text of other parts of the
-// file. Size, depth and number of values are limited before parsing. The package has no state and writes no files. Its functions may be called
-// concurrently.
+// A file that does not parse is never changed. Errors, notes and diffs never contain values of env and headers
+// (except the name of an unsupported variable), or text of other parts of the file. Size, depth and number of values
+// are limited before parsing. The package has no state and writes no files. Its functions may be called concurrently.
 package desktop

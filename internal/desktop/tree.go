@@ -22,9 +22,9 @@ const (
 // ErrByHand is wrapped by errors about a file that is not clear enough to edit.
 var ErrByHand = errors.New("edit the file by hand")
 
-// SyntaxError is the position of a syntax error. Its message never quotes the file.
+// SyntaxError is the position of a syntax error. Its message quotes at most one character of the file.
 type SyntaxError struct {
-	Line, Column int // from 1; 0 for the file as a whole
+	Line, Column int // from 1; 0 if unknown
 	Message      string
 }
 
@@ -53,7 +53,7 @@ func parse(text string) (hujson.Value, error) {
 		return root, e
 	}
 	if _, ok := root.Value.(*hujson.Object); !ok {
-		return root, &SyntaxError{Message: "not an object"}
+		return root, fmt.Errorf("the file does not contain a JSON object: %w", ErrByHand)
 	}
 	return root, nil
 }
@@ -70,7 +70,7 @@ func orEmpty(text string) string {
 // exactly the brackets for which the parser recurses.
 func measure(text string) error {
 	if len(text) > MaxFileBytes {
-		return &SyntaxError{Message: fmt.Sprintf("more than %d MiB", MaxFileBytes>>20)}
+		return fmt.Errorf("the file is larger than %d MiB: %w", MaxFileBytes>>20, ErrByHand)
 	}
 	depth, marks := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -88,7 +88,7 @@ func measure(text string) error {
 			marks++
 		}
 		if depth > maxDepth || marks > maxMarks {
-			return &SyntaxError{Message: "too many brackets or values"}
+			return fmt.Errorf("the file has too many brackets or values: %w", ErrByHand)
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func member(v hujson.Value, key string) (*hujson.ObjectMember, error) {
 	return found, nil
 }
 
-// decode decodes a value into to. A number in an interface is a json.Number.
+// decode stores v in the value that to points to. A number in an interface becomes a json.Number.
 func decode(v hujson.Value, to any) error {
 	v = v.Clone()
 	v.Standardize()

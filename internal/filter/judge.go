@@ -206,7 +206,7 @@ func unhex(c byte) int {
 
 // hasDots reports whether uri contains . or .. between delimiters of path or query, or a control character.
 func hasDots(uri string) bool {
-	run, bare := 0, true // dots since the last delimiter, and nothing else
+	run, bare := 0, true // number of dots since the last delimiter; whether there is nothing but dots
 	for i := range len(uri) {
 		switch c := uri[i]; {
 		case c < ' ' || c == 0x7f:

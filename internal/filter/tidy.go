@@ -2,8 +2,9 @@ package filter
 
 import "strings"
 
-// tidyURI normalizes a URI, or a pattern, for comparison. It replaces each run of slashes and backslashes with /, converts scheme and authority to
-// lower case and removes their irrelevant parts. With dots, it resolves dot segments. In a public URI, it also normalizes the server's URI inside.
+// tidyURI normalizes a URI, or a pattern, for comparison. It replaces each run of slashes and backslashes with /,
+// converts scheme and authority to lower case and removes their irrelevant parts. If dots is true, it resolves dot
+// segments. In a public URI, it also normalizes the server's URI inside.
 func tidyURI(uri string, dots bool) string {
 	tidy := tidied(uri, dots, maxNested)
 	if !dots || !strings.ContainsAny(uri, ". ") {

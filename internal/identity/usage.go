@@ -78,8 +78,8 @@ func (u *Usage) At(now time.Time) UsageCounts {
 	return c
 }
 
-// counter counts events: in the current period of its clock, in the one before, and in all earlier ones. The parts are separate so that
-// an event costs one atomic addition.
+// counter counts events in the current period, in the previous one, and in all periods before the current one. The
+// parts are separate so that an event costs one atomic addition.
 type counter struct {
 	current, previous atomic.Uint64 // number of the period (upper 32 bits) and its events (lower 32 bits)
 	earlier           atomic.Uint64

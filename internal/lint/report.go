@@ -58,7 +58,7 @@ type ServerReport struct {
 // Finding is a problem of one tool, or of a server if Tool is "".
 type Finding struct {
 	Rule    string `json:"rule"`
-	Tool    string `json:"tool"`              // its own name; "" if it has none
+	Tool    string `json:"tool"`              // its own name; "" if it has none, or for a server
 	Pointer string `json:"pointer,omitempty"` // JSON pointer into the tool's definition
 	Message string `json:"message"`
 }

@@ -27,7 +27,8 @@ type Refused struct {
 // Error returns the message.
 func (r *Refused) Error() string { return r.Message }
 
-// api returns the handler for a verb of the API, which the commands of goblin-actor use; nil = unknown verb. The connection identifies the user.
+// api returns the handler for a verb of the API, which the commands of goblin-actor use, or nil for an unknown verb.
+// The principal is taken from the request's context.
 func (p *Pages) api(verb string) http.Handler {
 	switch verb {
 	case "begin", "finish", "logout":

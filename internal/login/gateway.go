@@ -17,8 +17,8 @@ var (
 	ErrNoServer error = &hintedError{"no server of this name supports logins", "name a server under mcpServers with a url, without a configured Authorization header, and without auth.type: none"}
 )
 
-// ErrRedirect is returned for a login whose redirect URI is not on the machine where the login is started.
-var ErrRedirect error = &hintedError{"the redirect URI must be on the machine where the login is started", "set redirect to a URI like http://127.0.0.1:12345/callback"}
+// ErrRedirect is returned for a login whose redirect URI is not an http URI of localhost or a loopback address.
+var ErrRedirect error = &hintedError{"the redirect URI must be an http:// URI of localhost or a loopback address", "set redirect to a URI like http://127.0.0.1:12345/callback"}
 
 // ErrRevocationPending is returned by Logout if ctx ends before the authorization server has answered. The revocation continues in the background.
 var ErrRevocationPending error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "check the gateway's log: it waits a few more seconds for the answer, and logs a warning if the revocation fails"}
@@ -35,7 +35,7 @@ type Key struct{ Entry, Lane string }
 // Request describes the login that a user requests.
 type Request struct {
 	Server   string `json:"server"`             // name of the server
-	Catalog  bool   `json:"catalog,omitempty"`  // with as: principal, the login that lists the catalog instead of the user's own
+	Catalog  bool   `json:"catalog,omitempty"`  // with as: principal: the login for listing the catalog, not the user's own
 	Redirect string `json:"redirect,omitempty"` // redirect URI; unused with Device
 	Device   bool   `json:"device,omitempty"`   // the user's browser is on another device
 
@@ -65,7 +65,7 @@ type Started struct {
 	URL      string    `json:"url"`                // page to open in a browser
 	Complete string    `json:"complete,omitempty"` // for a device login: URL that includes the code
 	State    string    `json:"state"`
-	UserCode string    `json:"userCode,omitempty"` // code to enter there
+	UserCode string    `json:"userCode,omitempty"` // code to enter on the page at URL
 	Expires  time.Time `json:"expires,omitzero"`
 }
 

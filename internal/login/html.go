@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// policy is the pages' Content-Security-Policy: no scripts, no images, no external content. Forms may only be sent
-// here, and to where the response redirects.
+// policy is the pages' Content-Security-Policy: no scripts, no images, no external content. A form may only be sent
+// to this origin; the response may redirect to any https URL, or to http URLs of 127.0.0.1 and localhost.
 const policy = "default-src 'none'; style-src 'sha256-" + styleHash + "'; form-action 'self' https: http://127.0.0.1:* http://localhost:*; frame-ancestors 'none'; base-uri 'none'"
 
 const (

@@ -45,7 +45,7 @@ func New(base func() string) *Pages {
 	return &Pages{gateway: startingGateway{}, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
 }
 
-// SetGateway sets the gateway that logs in. Pages exist before the gateway, which needs their URLs.
+// SetGateway sets the gateway that performs the logins. Pages exist before the gateway, which needs their URLs.
 func (p *Pages) SetGateway(g Gateway) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

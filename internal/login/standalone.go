@@ -10,8 +10,9 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// Standalone returns pages with a local listener of their own, for a gateway without one: it serves a client on stdin, whose user has
-// a browser on this machine. The listener starts when the first URL is requested. stop stops it.
+// Standalone returns pages with a local listener of their own, for a gateway without one. Such a gateway serves a
+// client on stdin, whose user has a browser on this machine. The listener starts when the first URL is requested.
+// stop stops it.
 func Standalone() (p *Pages, stop func()) {
 	s := &standalone{}
 	p = New(s.address)

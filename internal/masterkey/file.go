@@ -63,7 +63,7 @@ func enter(ring Keyring, written string) (entry string, err error) {
 	_, _ = rand.Read(name)
 	entry = "master-" + hex.EncodeToString(name)
 	if err := ring.Set(entry, written); err != nil {
-		return "", fmt.Errorf("%w: store it in the user's keyring: %w", ErrUnreachable, err)
+		return "", fmt.Errorf("%w: it cannot be stored in the user's keyring: %w", ErrUnreachable, err)
 	}
 	return entry, nil
 }
@@ -79,7 +79,7 @@ func moved(m *Master, o Options) (*Master, error) {
 		err = os.Rename(temporary, m.file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: store it in the user's keyring: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: it cannot be stored in the user's keyring: %w", ErrUnreachable, err)
 	}
 	o.Log.Info("moved the master key of the state file to the user's keyring")
 	return &Master{secret: m.secret}, nil
@@ -174,7 +174,7 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("more than %d bytes", limit)
+		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
 	}
 	return raw, err
 }

@@ -29,7 +29,8 @@ var (
 	ErrMalformed = errors.New("malformed response")
 )
 
-// RefusedError explains why the gateway stopped, and what the user can do. It wraps one of the errors above.
+// RefusedError explains why the gateway did not complete an operation, and what the user can do. It wraps one of the
+// errors above.
 type RefusedError struct {
 	Err    error
 	Detail string

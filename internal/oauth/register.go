@@ -85,7 +85,7 @@ func (a *Agent) registerNow(ctx context.Context, site *AuthServer, redirectURI s
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	}
 	meta.RedirectURIs = []string{redirectURI}
-	if redirectURI == "" { // a device login needs none, but many servers reject a client without
+	if redirectURI == "" { // a device login needs none, but many servers reject a client without one
 		meta.GrantTypes, meta.RedirectURIs = append(meta.GrantTypes, deviceGrant), []string{noRedirect}
 	}
 	answer, err := oauthex.RegisterClient(ctx, site.Register, meta, a.Client.HTTP)

@@ -8,7 +8,7 @@
 // Invariants:
 //   - with a policy that does not only report, an item that no effective role permits is invisible;
 //   - decisions use an item's public name, or its server and own name, never the client's spelling;
-//   - a URI that its server may resolve to another one (dot segments, encoded slashes) matches no allow.
+//   - no allow pattern matches a URI that its server may resolve to another one (dot segments, encoded slashes).
 //
 // Example:
 //

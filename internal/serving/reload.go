@@ -199,7 +199,7 @@ func (r *Reloader) follow(ctx context.Context) {
 		files = files.renewed(r.cfg, listens, r.log)
 		if files.again {
 			awaitSettled(ctx, files.files)
-			if files.again = false; r.reload(ctx) != nil { // a failed reload does not read the keys
+			if files.again = false; r.reload(ctx) != nil { // a reload that rejects the file does not read the keys
 				r.reloadCredentials()
 			}
 			continue

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Users returns the principals that may use the gateway, without what is in the gateway's Snapshot.
+// Users returns the principals that may use the gateway. It leaves out what the gateway's Snapshot adds.
 func (e *Security) Users() []status.User {
 	now := time.Now()
 	known := e.gate.Users()

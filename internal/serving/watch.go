@@ -47,8 +47,9 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 	return w
 }
 
-// renewed returns w, or a new watch if w does not watch the files of cfg, or if a symbolic link in the path of one was replaced. Replacing a
-// link is a way to exchange whole directories at once. In this case, again is set, since the files may have changed meanwhile.
+// renewed returns w, or a new watch if w does not watch the files of cfg, or if a symbolic link in the path of one of
+// these files was replaced. Replacing a link is a way to exchange whole directories at once. In this case, again is
+// set, since the files may have changed meanwhile.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
 	var names []string
@@ -66,8 +67,8 @@ func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logge
 	return next
 }
 
-// watchConfig sends on the channel when one of the files was changed or replaced, and on SIGHUP. With modes, it also sends when
-// the permissions of a file changed. Without files, it never sends.
+// watchConfig sends on the channel when one of the files was changed or replaced, and on SIGHUP. If modes is true, it
+// also sends when the permissions of a file changed. Without files, it never sends.
 func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{}, func()) {
 	changed := make(chan struct{}, 1)
 	if len(files) == 0 {

@@ -27,7 +27,7 @@ type producer struct {
 	delta      bool // each export contains only what was added since the previous one (OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE)
 
 	mu    sync.Mutex
-	began time.Time // of the exported interval
+	began time.Time // start of the exported interval
 	last  [status.OperationMetrics]map[status.DurationKey]status.DurationSeries
 }
 

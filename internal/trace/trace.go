@@ -52,7 +52,7 @@ func (c Context) Present() bool { return c.Trace != [16]byte{} }
 type Call struct {
 	Connection
 	Began     time.Time // when the call was first given to a connection; zero = it never was
-	Attempts  int       // how often the call was given to a connection
+	Attempts  int       // how many times the call was given to a connection
 	RequestID uint32    // the gateway's id of the request at the server
 }
 

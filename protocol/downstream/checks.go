@@ -22,9 +22,9 @@ type knownHeader struct {
 
 // scan parses a raw header block into h. It refuses more than maxHeaderLines lines, and headers that two HTTP parsers
 // could interpret differently (RFC 9112, sections 2.2, 5.1, 5.2, 6.3): bare CR or LF, folded lines, invalid names, a
-// Transfer-Encoding other than chunked or together with Content-Length, and repeats of the headers that single reports.
-// fasthttp tolerates several of these. scan returns refusedNothing if the block is valid. An empty block is valid
-// (HTTP/1.0).
+// Transfer-Encoding other than chunked or together with Content-Length, and repeated headers: those that start with
+// Mcp-, and those for which single returns a field. fasthttp tolerates several of these. scan returns refusedNothing
+// if the block is valid. An empty block is valid (HTTP/1.0).
 func (h *knownHeader) scan(raw []byte) refused {
 	*h = knownHeader{}
 	block, lines := raw, 0
