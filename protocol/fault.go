@@ -27,7 +27,7 @@ const (
 	Timeout             FaultName = "TIMEOUT"               // idle or absolute limit exceeded; the server was sent a cancellation
 	ShuttingDown        FaultName = "SHUTTING_DOWN"
 	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL is where to log in
-	Cancelled           FaultName = "CANCELLED"            // cancelled by the client; its HTTP request still needs a response
+	Cancelled           FaultName = "CANCELLED"            // canceled by the client; its HTTP request still needs a response
 	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // a modern client lacks the capabilities in Required
 	Overloaded          FaultName = "OVERLOADED"           // a limit is reached, usually that of requests in flight for this client
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
@@ -299,7 +299,8 @@ const (
 
 func clip(s string) string { return clipTo(s, maxEcho) }
 
-// clipTo returns s, or its first most bytes and an ellipsis. It cuts between characters.
+// clipTo returns s. If s is longer than most bytes, it cuts s to that length, between characters, and adds an
+// ellipsis.
 func clipTo(s string, most int) string {
 	if len(s) <= most {
 		return s

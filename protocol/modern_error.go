@@ -26,8 +26,8 @@ func IsError(f *Frame) bool {
 	return ok && text != nil && text[0] == '"'
 }
 
-// integer reads a raw JSON number. It reports false unless the number is an integer, in any notation, of at most
-// maxSafeInteger.
+// integer reads a raw JSON number. It reports false unless the number is an integer, in any notation, whose absolute
+// value is at most maxSafeInteger.
 func integer(raw []byte) (int64, bool) {
 	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 {
 		return 0, false

@@ -23,8 +23,9 @@ func IsLegacy(v string) bool {
 	return false
 }
 
-// Negotiate returns the version for the response to initialize: the requested one if it is a supported legacy version,
-// otherwise LatestLegacy. 2026-07-28 has no initialize, so it gets LatestLegacy too. MCP 2025-11-25, basic/lifecycle
+// Negotiate returns the version for the response to initialize: the requested one if it is a supported legacy
+// version, otherwise LatestLegacy. 2026-07-28 has no initialize, so a request for it gets LatestLegacy too. MCP
+// 2025-11-25, basic/lifecycle
 func Negotiate(requested string) string {
 	if IsLegacy(requested) {
 		return requested

@@ -111,7 +111,7 @@ type serverConn struct {
 	name     internedString // Mcp-Name
 	hostOK   internedString // the last Host header that was accepted
 	hostBy   *allowed       // the rules that accepted it
-	watcher  *watching      // notices if the client leaves while the exchange waits; otherwise nil
+	watcher  *watching      // notices if the client leaves while the exchange waits; nil at other times
 
 	busy   atomic.Bool // a request is being handled; Shutdown closes connections that are not busy
 	killed atomic.Bool // the connection is about to end; handlers stop waiting

@@ -176,7 +176,7 @@ func (q *mountRequest) startStream(session string) {
 type source interface {
 	// Read appends waiting messages; last reports the end of the stream. It appends nothing while no message waits.
 	Read(dst []byte) (_ []byte, last bool)
-	// Over reports that the stream has ended before its last message.
+	// Over reports whether the stream has ended before its last message.
 	Over() bool
 	// Leave reports that the client has left.
 	Leave()
@@ -213,8 +213,8 @@ func (q *mountRequest) writeStream(x *Response) {
 	}
 }
 
-// stream writes an event stream until it ends. It returns false if the client has left before. If the stream ends
-// before its last message, the connection is aborted.
+// stream writes an event stream until it ends. It returns false if the client leaves before the end. If the stream
+// ends before its last message, the connection is aborted.
 func (q *mountRequest) stream(from source) (whole bool) {
 	defer func() { _ = q.rc.SetWriteDeadline(time.Time{}) }()
 	idle := time.NewTimer(q.keepAlive)

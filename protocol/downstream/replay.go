@@ -44,9 +44,9 @@ const (
 	ResumeGone
 )
 
-// Replay retains the messages sent on the event streams of one session. A client that has lost its connection gets the
-// rest of a stream with GET and Last-Event-ID (MCP 2025-11-25, basic/transports, resumability and redelivery). A lost
-// POST is not cancelled: its exchange continues, and its messages are retained until the client reconnects.
+// Replay retains the messages sent on the event streams of one session. A client that has lost its connection gets
+// the rest of a stream with GET and Last-Event-ID (MCP 2025-11-25, basic/transports, resumability and redelivery). A
+// lost POST is not canceled: its exchange continues, and its messages are retained until the client reconnects.
 //
 //	replay := downstream.NewReplay(downstream.ReplayOptions{Prime: version >= protocol.Version20251125})
 //	x.Resumable(replay)                                   // each exchange, when it arrives

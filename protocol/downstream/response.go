@@ -296,7 +296,7 @@ const (
 	stepLeave           // the client has left
 )
 
-// look returns the next step. watch reports whether the Handler needs to know if the client leaves in the meantime.
+// look returns the next step. watch reports whether the Handler needs to know when the client leaves.
 func (x *Response) look() (found nextStep, watch bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

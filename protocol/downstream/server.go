@@ -54,9 +54,9 @@ type Server struct {
 type limits struct {
 	header     time.Duration // time for the header and the first 8 KiB of the body
 	bodyRate   int           // bytes per second at which a longer body must arrive, after header
-	idle       time.Duration // between requests of a connection
+	idle       time.Duration // maximum time between requests of a connection
 	decide     time.Duration // time for the Handler to accept or refuse a stream
-	unadmitted int           // connections without an admitted request; 0 means maxUnadmitted
+	unadmitted int           // maximum number of connections without an admitted request; 0 means maxUnadmitted
 }
 
 const (

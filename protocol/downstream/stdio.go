@@ -28,7 +28,7 @@ type stdioServer struct {
 	handler Handler
 	o       Options
 	log     *slog.Logger
-	limit   int // bytes of a line
+	limit   int // maximum bytes of a line
 
 	mu      sync.Mutex
 	queue   outboxQueue

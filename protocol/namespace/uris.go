@@ -12,8 +12,8 @@ const (
 //	file:///a.txt  →  resource://files/file:///a.txt
 //	ui://app/main  →  ui://files/app/main
 //
-// It only adds a prefix, so prefixing and expanding a template commute, except for a template whose expansion starts with ui://
-// although its text does not.
+// It changes only the beginning of the URI, so prefixing and expanding a template commute, except for a template
+// whose expansion starts with ui:// although its text does not.
 func PrefixURI(server, original string) string {
 	if rest, ok := strings.CutPrefix(original, uiScheme); ok {
 		return uiScheme + server + "/" + rest

@@ -11,7 +11,7 @@ import (
 
 const maxEventID = 1 << 10 // maximum length of an event id; a longer one is ignored for resumption
 
-// MaxRetry is the upper limit for a server's retry field. A longer one is reduced to it.
+// MaxRetry is the upper limit for a server's retry field. Longer values are reduced to it.
 const MaxRetry = 60 * time.Second
 
 // EventReader reads server-sent events (HTML Living Standard, section 9.2.6). It returns the data of events that have no name,

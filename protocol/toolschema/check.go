@@ -187,7 +187,8 @@ func unquoted(text []byte) []byte {
 	return text[1 : len(text)-1]
 }
 
-// clipText returns s, or its first most bytes and an ellipsis. It cuts between characters.
+// clipText returns s. If s is longer than most bytes, it cuts s to that length, between characters, and adds an
+// ellipsis.
 func clipText(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -32,8 +32,8 @@ const (
 	formNamesMap                  // an object of lists of names
 )
 
-// formOf returns the form of a keyword that the meta-schemas of JSON Schema 2020-12 and older drafts require
-// (https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema).
+// formOf returns the form that the meta-schemas of JSON Schema 2020-12 and older drafts require for the value of a
+// keyword (https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema).
 func formOf(keyword []byte) form {
 	switch string(keyword) {
 	case "title", "description", "format", "pattern", "$comment", "$id", "$schema", "$anchor", "$dynamicAnchor", "contentEncoding", "contentMediaType":
@@ -180,7 +180,7 @@ func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	return c.schema(at, depth+1)
 }
 
-// namesForm checks a list of distinct strings. It compares only the first 64 and the string after them.
+// namesForm checks a list of distinct strings. It compares only the first 64 strings.
 func namesForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '[' {
 		return c.want("an array of names", at)

@@ -2,7 +2,7 @@
 // reports events to a [Sink]. These packages provide links:
 //
 //	process   to a program, on its stdin and stdout
-//	remote    to a URL: Streamable HTTP, HTTP+SSE of 2024-11-05, or the one of the two that the server supports
+//	remote    to a URL: Streamable HTTP, HTTP+SSE of 2024-11-05, or whichever of the two the server supports
 //	embedded  to a server that is a function in this process
 //	pipe      to a peer in the same process, for tests and simulations
 //

@@ -38,7 +38,7 @@ type Outgoing struct {
 	Method    string                 // method name; in the modern era, a header over HTTP
 	Name      string                 // for the header Mcp-Name (modern era): the name or URI that the server uses; "" = none
 	Headers   []protocol.HeaderField // Mcp-Param-* headers (modern era) and a trace context, encoded; the link does not modify them
-	RunInline func(job Job) bool     // runs job on the goroutine that waits for the response; nil, or a result of false = there is none
+	RunInline func(job Job) bool     // runs job on the goroutine that waits for the response; returns false if there is none; may be nil
 }
 
 // Job is work that a link passes to Outgoing.RunInline. It must be short.

@@ -35,7 +35,7 @@ type Conn struct {
 	mu    sync.Mutex
 	queue []upstream.Outgoing // sent by the gateway and not read yet
 	bytes int                 // size of the queue
-	since time.Time           // when the first message of the queue became the first
+	since time.Time           // when the first message in the queue reached the front
 	ended bool                // Read returns io.EOF once the queue is empty
 	abort bool                // Read returns io.EOF although the queue is not empty
 	over  bool                // Closed is about to be reported; later messages are dropped

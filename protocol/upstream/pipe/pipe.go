@@ -145,7 +145,7 @@ func (p *Peer) Version() string {
 	return p.version
 }
 
-// Listens returns how often Listen was called.
+// Listens returns how many times Listen was called.
 func (p *Peer) Listens() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	exitSoon    = time.Second            // how long to wait for the exit, which usually follows the end of stdout
 	failGrace   = 2 * time.Second        // between SIGTERM and SIGKILL for a process whose connection broke
 	killGrace   = 5 * time.Second        // how long to wait for a killed process to end
-	stderrLines = 20                     // last lines reported in Closed
+	stderrLines = 20                     // number of last stderr lines reported in Closed
 )
 
 // errStdoutClosed means that the process still runs but has closed its stdout.

@@ -86,7 +86,8 @@ func (q *outbox) signal() {
 	}
 }
 
-// close refuses later frames with err. The writer then writes the queue and closes stdin. With abort, the queue is refused as well.
+// close refuses later frames with err. The writer then writes the queue and closes stdin. If abort is true, the
+// queued frames are refused as well.
 func (q *outbox) close(err error, abort bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	maxRenewals     = 2        // maximum repeats of a request after 401; the token may expire during a renewal
 	maxScopeRetries = 3        // maximum repeats after 403, each with a wider scope
 	challengesMax   = 8        // maximum number of WWW-Authenticate headers that are read
-	challengeMax    = 4 << 10  // maximum length of one; longer ones are skipped
+	challengeMax    = 4 << 10  // maximum length of such a header; longer ones are skipped
 	refusalDrain    = 64 << 10 // maximum size of a refusal's body that is read to reuse the connection
 )
 
@@ -120,8 +120,8 @@ func wantsScope(challenges []string) bool {
 	return false
 }
 
-// awaitVerdict releases the response and waits for the Verdict of the credentials. It returns an error if the exchange is canceled
-// in the meantime.
+// awaitVerdict releases the response and waits for the Verdict of the credentials. It returns an error if the
+// exchange is canceled first.
 func (t *authTransport) awaitVerdict(c *exchange, r *httpRequest, a *httpAnswer, challenges []string) (upstream.Verdict, error) {
 	_, err := io.CopyN(io.Discard, a.body, refusalDrain)
 	_ = c.setStop(nil)

@@ -318,8 +318,8 @@ func looksSSE(body []byte) bool {
 	return false
 }
 
-// retryAfter parses a Retry-After header, which contains seconds or a date. It returns at most 24 h, and 0 for none and
-// for a past date.
+// retryAfter parses a Retry-After header, which contains seconds or a date. It returns at most 24 h. It returns 0 if
+// value is empty, invalid, or a past date.
 func retryAfter(value string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {

@@ -29,8 +29,8 @@ var errMalformedHead = errors.New("malformed HTTP response")
 
 // roundTripper performs HTTP exchanges. Its methods may be called concurrently, each with its own exchange and answer.
 type roundTripper interface {
-	// send writes the request and reads the header of the response into a. It calls c.wrote once the first byte is written,
-	// and sets what Cancel closes. After an error, done need not be called.
+	// send writes the request and reads the header of the response into a. It calls c.wrote once the first byte is
+	// written, and sets what Cancel closes. After an error other than errSlow, done need not be called.
 	send(c *exchange, r *httpRequest, a *httpAnswer) error
 	// receive continues after send has returned errSlow. It takes the same arguments.
 	receive(c *exchange, r *httpRequest, a *httpAnswer) error
