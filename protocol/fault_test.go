@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Contract: the table of the gateway's errors, with code for legacy and modern clients and HTTP status.
+// Contract: the gateway's errors, with their codes for legacy and modern clients and their HTTP statuses.
 func TestFaultCodes(t *testing.T) {
 	cases := []struct {
 		name           FaultName

@@ -40,7 +40,7 @@ func (f *faulty) Sync() error {
 	return f.file.Sync()
 }
 
-// openFaulty opens a log whose file has the faults of with.
+// openFaulty opens a log whose file has the given faults.
 func openFaulty(t *testing.T, s Settings, with faulty) *Log {
 	t.Helper()
 	l := New(options(t))

@@ -105,7 +105,8 @@ func TestFilterComparesEachField(t *testing.T) {
 	}
 }
 
-// Denials are equal if peer, principal and outcome are equal. A difference in any one of them makes them distinct.
+// Denials are equal if peer (for IPv6, its /64), principal and outcome are equal. A difference in any one of them
+// makes them distinct.
 func TestDenialsDifferInEachField(t *testing.T) {
 	base := Record{Event: EventDenied, Time: now, Peer: "10.0.0.1", Who: "key:a", Outcome: "UNAUTHENTICATED"}
 	other := func(change func(*Record)) Record { r := base; change(&r); return r }
@@ -129,7 +130,7 @@ func TestDenialsDifferInEachField(t *testing.T) {
 	}
 }
 
-// A window of denials closes exactly at its end, when forced, and when the clock was set back by more than a window.
+// A window of denials closes exactly at its end, when forced, and when the clock was set back by at least a window.
 func TestDenialWindow(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
@@ -339,7 +340,7 @@ func TestRefusingThreshold(t *testing.T) {
 	}
 }
 
-// A record whose replies wait for the disk counts like any other.
+// A record whose callback waits for the disk counts like any other.
 func TestRefusingThresholdUnderSyncEach(t *testing.T) {
 	l := New(options(t))
 	l.flags.Store(uint32(On|Each) | required)

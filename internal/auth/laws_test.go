@@ -73,8 +73,8 @@ func TestAddAtTheEndOfTheFile(t *testing.T) {
 	}
 }
 
-// Evicted networks count for the summary only if some of their failures were not logged. The line for other networks has the number
-// of networks beyond the first ones, and of their failures.
+// Evicted networks count for the summary only if some of their failures were not logged. The line for other networks
+// states how many networks exceed summaryNetworks, and how many failures they had.
 func TestNetworksInTheSummary(t *testing.T) {
 	yes, no := func(time.Time) bool { return true }, func(time.Time) bool { return false }
 	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }

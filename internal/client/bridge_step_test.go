@@ -45,7 +45,7 @@ func (b *bridgeTalk) after(d time.Duration) {
 	b.tick()
 }
 
-// want compares the effects since the last call. Each must start with its line.
+// want compares the effects since the last call. Each effect must start with the corresponding line.
 func (b *bridgeTalk) want(lines ...string) {
 	b.t.Helper()
 	var got []string

@@ -92,7 +92,7 @@ func (b *notebook) tools() {
 		Handle:      b.remove,
 	})
 	b.server.AddTool(Tool{
-		Name: "search_notes", Title: "Search the notes", Description: "Find the notes that contain some words, in title or text.",
+		Name: "search_notes", Title: "Search the notes", Description: "Find the notes that contain all words of the query, in title or text.",
 		Input:       json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"description":"maximum number of results; default 10"}},"required":["query"],"additionalProperties":false}`),
 		Output:      json.RawMessage(`{"type":"object","properties":{"slugs":{"type":"array","items":{"type":"string"}}},"required":["slugs"]}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true,"openWorldHint":false}`),

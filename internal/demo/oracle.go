@@ -52,7 +52,7 @@ func NewOracle() *Server {
 		Name: "prophecy", Title: "A prophecy", Description: "Ask the user for a name, then for a prophecy about it.", Handle: prophecy,
 	})
 	s.SetResource(Resource{
-		URI: "oracle://whisper", Name: "whisper", Title: "A whisper", Description: "What the client's model says when it is read.",
+		URI: "oracle://whisper", Name: "whisper", Title: "A whisper", Description: "What the client's model says when this resource is read.",
 		MIMEType: "text/plain", Handle: whisper,
 	})
 	return s

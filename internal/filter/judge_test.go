@@ -7,7 +7,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// FuzzDeniedBySpelling checks that a denied URI is denied in every percent-encoding.
+// FuzzDeniedBySpelling checks that a denied URI is also denied in other spellings: percent-encoded, or with repeated
+// slashes or dot segments.
 func FuzzDeniedBySpelling(f *testing.F) {
 	f.Add("file:///srv/secret/key", []byte{1, 2, 3})
 	f.Add("file:///srv/secret/%41/x", []byte{255})

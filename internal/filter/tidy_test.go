@@ -36,7 +36,8 @@ func TestDeniedBySpellingOfHost(t *testing.T) {
 	}
 }
 
-// TestAllowedHost checks that allow applies to the same spellings, and that a user before @ is not taken for a host.
+// TestAllowedHost checks that allow matches the URI in a public URI, and that a user before @ is not taken for a
+// host.
 func TestAllowedHost(t *testing.T) {
 	j := New(&config.Filter{Allow: []string{"resource://web/https://ok.example*", "resource://web/https://ok.example/*"}})
 	for uri, want := range map[string]bool{

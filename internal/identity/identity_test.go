@@ -27,7 +27,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// Alike compares every field of a principal except its policy.
+// Alike compares the fields of a principal, but not its policy and usage.
 func TestAlikeComparesEachField(t *testing.T) {
 	at := time.Unix(1000, 0)
 	base := Principal{ID: "key:a", Name: "a", Via: ViaKey, Rights: "r", Projects: []string{"p"}, Expires: at, Admin: AdminView, Holder: Held("key:a", 1)}

@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// fakeGateway is a gateway that accepts every login, or fails with fails.
+// fakeGateway is a gateway that accepts every login, or returns the error fails if it is set.
 type fakeGateway struct {
 	mu       sync.Mutex
 	begun    []Request

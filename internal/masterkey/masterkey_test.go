@@ -59,7 +59,8 @@ func mustLoad(t *testing.T, o Options) *Master {
 	return m
 }
 
-// TestKeysAreAlwaysTheSame checks derived keys against RFC 5869, so that sealed data stays readable.
+// TestKeysAreAlwaysTheSame checks a derived key (RFC 5869) against a fixed value, so that sealed data stays readable,
+// that two purposes have different keys, and that a printed key shows no secret.
 func TestKeysAreAlwaysTheSame(t *testing.T) {
 	m := Of([]byte("0123456789abcdef0123456789abcdef"))
 	state, tasks := m.Key(State), m.Key(Tasks)

@@ -227,7 +227,7 @@ func TestClientCredentials(t *testing.T) {
 	}
 }
 
-// Transient errors (HTTP 500, a cut connection) do not end a login. A redirect is refused, because it would forward a secret.
+// HTTP 500 and 429 are temporary, and only invalid_grant ends a login.
 func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{})
 	server := issuer.Protect(t, nil)

@@ -53,7 +53,7 @@ func TestAllow(t *testing.T) {
 		{"https://mcp.example/mcp", "mcp.example", "169.254.169.254", false},
 		{"https://10.9.9.9/mcp", "10.9.9.9", "10.9.9.9", true},
 		{"https://10.9.9.9/mcp", "10.9.9.8", "10.9.9.8", false},
-		// The authorization server of a server on loopback may be on loopback, too, but nowhere else.
+		// The authorization server of a server on loopback may be on loopback, too, but at no private address.
 		{"http://localhost:1/mcp", "127.0.0.1", "127.0.0.1", true},
 		{"http://127.0.0.1:1/mcp", "localhost", "::1", true},
 		{"http://127.0.0.1:1/mcp", "rebind.example", "127.0.0.1", false},

@@ -25,7 +25,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// gateway is a gateway on loopback with the server one, and its telemetry.
+// gateway is a gateway on loopback with the server "one", and its telemetry.
 type gateway struct {
 	t         *testing.T
 	at        string

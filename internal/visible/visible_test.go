@@ -35,7 +35,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Between letters, every control, format, separator and tag character is escaped, and no visible character is.
+// Between letters, every control character beyond ASCII, format character, line or paragraph separator and tag
+// character is escaped, and no visible character is.
 func TestEveryFormatCharacterIsEscaped(t *testing.T) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
 		invisible := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r >= 0xe0000 && r <= 0xe007f

@@ -26,7 +26,8 @@ func (l *fullListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// A server that runs out of file descriptors keeps its connections, and accepts new ones once it can again.
+// A server that runs out of file descriptors keeps running, logs the error once, and accepts connections once it can
+// again.
 func TestServerWithoutDescriptors(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

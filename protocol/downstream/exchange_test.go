@@ -303,7 +303,8 @@ func TestExchangeOverfull(t *testing.T) {
 	<-gone
 }
 
-// Each session has its own share of the budget. Clients without a session share by address, whatever their session header says.
+// Each legacy session has its own share of the budget. Clients without a session, and modern clients whatever their
+// session header says, share by address.
 func TestBudgetSharesAreThoseOfClients(t *testing.T) {
 	for _, c := range []struct{ session, version, want string }{
 		{"a", "2025-11-25", "a"},

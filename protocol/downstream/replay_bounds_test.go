@@ -82,7 +82,7 @@ func TestReplayCannotKeep(t *testing.T) {
 	}
 }
 
-// A call that ends without an answer while its client is disconnected is forgotten.
+// A call that ends without an answer while its client is disconnected is forgotten once its events are dropped.
 func TestReplayCallWithoutAnswer(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{})
 	_, address := serve(t, f, Options{}, testLimits)

@@ -39,7 +39,7 @@ func (t *track) deliverForTest(words ...string) {
 	t.appendEvents(nil, &q, streamBatch)
 }
 
-// The session of a POST of HTTP+SSE is the first sessionId of its query.
+// queryValue finds a session only in a query that has the parameter sessionId.
 func FuzzQueryValue(f *testing.F) {
 	for _, query := range []string{"", "sessionId", "sessionId=", "sessionId=a", "a=b&sessionId=a%20b+c", "sessionId=%", "&&=&sessionId==", "xsessionId=1&sessionId=2"} {
 		f.Add(query)

@@ -87,7 +87,7 @@ func getAfter(id string) string {
 	return strings.Replace(getText, "\r\n\r\n", "\r\nLast-Event-ID: "+id+"\r\n\r\n", 1)
 }
 
-// datas returns the data of the events that have some.
+// datas returns the data of each event that has any.
 func datas(list []sse) []string {
 	var frames []string
 	for _, e := range list {
@@ -105,7 +105,7 @@ func wantDatas(t *testing.T, list []sse, want ...string) {
 	}
 }
 
-// startCall posts a call, sends one notification for it, and reads that in the client.
+// startCall posts a call, sends one notification for it, and reads the notification in the client.
 func (f *resumeHandler) startCall(t *testing.T, address string, id int) (*rawClient, *Exchange, []sse) {
 	t.Helper()
 	c := dial(t, address)

@@ -34,7 +34,7 @@ func TestProcessParentDeath(t *testing.T) {
 	testGone(t, "child of a killed parent", child)
 }
 
-// The thread that forked the child is kept, because the kernel would kill the child when it ends.
+// The thread that forked the child is kept, because the kernel would kill the child when that thread ends.
 func TestProcessOutlivesThreads(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "echo"))
 	linktest.Wait[upstream.Opened](r, 1)

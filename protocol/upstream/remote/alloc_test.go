@@ -53,7 +53,7 @@ func allocations(t *testing.T, o Options) {
 	})
 	frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%s"}}}`, strings.Repeat("x", 110))
 	ticket := uint64(0)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties pools
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the garbage collector empties pools
 	got := testing.AllocsPerRun(500, func() {
 		ticket++
 		l.Send(upstream.Outgoing{Ticket: ticket, Frame: frame, Request: true, Method: "tools/call"})

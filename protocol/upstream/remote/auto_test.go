@@ -221,7 +221,8 @@ func TestAutoProbesLaterErasAgain(t *testing.T) {
 	}
 }
 
-// An HTTP+SSE server that fails or requires a login keeps its transport, and its error is reported.
+// A server that is remembered for HTTP+SSE stays remembered if it fails or requires a login, and its error is
+// reported.
 func TestAutoRemembers(t *testing.T) {
 	for _, status := range []int{401, 503} {
 		known := new(Dialect)

@@ -43,7 +43,8 @@ func TestLinkErrorText(t *testing.T) {
 	}
 }
 
-// A server that disconnects during an exchange is reported with the same message over every kind of connection.
+// If a server disconnects during an exchange, the error has a readable message without addresses over every kind of
+// connection.
 func TestLinkErrorTextOfLostCalls(t *testing.T) {
 	for _, over := range []string{"", "http/1.1", "h2"} {
 		url := twiceListen(t, over, func(conn net.Conn) {

@@ -54,8 +54,8 @@ func (s *testReplica) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// testBalancer routes requests to the replica in the cookie, or in turn without one, and sets the cookie like AWS ALB, nginx,
-// HAProxy and Traefik.
+// testBalancer routes requests to the replica that the cookie names, or in turn if there is no cookie, and sets the
+// cookie like AWS ALB, nginx, HAProxy and Traefik.
 func testBalancer(t *testing.T, replicas ...http.Handler) http.HandlerFunc {
 	proxies := []*httputil.ReverseProxy{}
 	for i, replica := range replicas {

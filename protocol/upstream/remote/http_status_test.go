@@ -286,7 +286,7 @@ func TestHTTPLinkBadOptions(t *testing.T) {
 	}
 }
 
-// Credentials in the URL are sent as Basic authentication and shown nowhere.
+// Credentials in the URL are sent as Basic authentication.
 func TestHTTPLinkUserinfo(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if user, password, _ := q.BasicAuth(); user != "u" || password != "hunter2" {

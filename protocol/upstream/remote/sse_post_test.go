@@ -83,7 +83,7 @@ func TestSSELinkPost(t *testing.T) {
 	}
 }
 
-// sseTestTold returns the events for the end of a ticket.
+// sseTestTold describes the first event that ends a ticket; "" if there is none.
 func sseTestTold(r *linktest.Recorder, ticket uint64) string {
 	for _, e := range r.Events() {
 		switch e := e.(type) {
@@ -100,7 +100,7 @@ func sseTestTold(r *linktest.Recorder, ticket uint64) string {
 	return ""
 }
 
-// The end of the stream closes the link. Running and later requests end with it.
+// The end of the stream closes the link. Running requests end with its error, and later ones are dropped.
 func TestSSELinkStreamEnds(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		began := make(chan struct{}, 1)
