@@ -2,8 +2,8 @@ package protocol
 
 import "testing"
 
-// A request whose Mcp-Name header differs from the name in its body is refused: an intermediary that checks only the header would
-// permit a request for another item.
+// A request whose Mcp-Name header differs from the name in its body is refused: an intermediary that checks only the
+// header would permit a request for another item.
 func TestAttack52NameInHeader(t *testing.T) {
 	for _, c := range []struct {
 		method, params, name string

@@ -91,8 +91,8 @@ func BenchmarkSplice(b *testing.B) {
 	}
 }
 
-// Scanning does not allocate, except for the error of a malformed message. Splicing allocates once, or not at all into a buffer with
-// enough capacity.
+// Scanning does not allocate, except for the error of a malformed message. Splicing allocates once, or not at all into
+// a buffer with enough capacity.
 func TestAllocations(t *testing.T) {
 	var f Frame
 	var p Params

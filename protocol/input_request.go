@@ -112,7 +112,8 @@ func appendInputParams(dst, raw []byte, params rawjson.Span) []byte {
 	return appendEditedPart(append(dst, `,"params":`...), raw, params, edits)
 }
 
-// appendEditedPart is like AppendEdited, but for one span of raw. All edits must be inside the span. It changes their offsets.
+// appendEditedPart is like AppendEdited, but for one span of raw. All edits must be inside the span. It changes their
+// offsets.
 func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) []byte {
 	for i := range edits {
 		edits[i].Span.Off -= part.Off
@@ -134,8 +135,9 @@ func AppendLegacyRequest(dst []byte, id uint64, raw []byte, m Method, params raw
 	return AppendRequest(dst, id, m.String(), text)
 }
 
-// URLElicitations calls each with the elicitations in a legacy server's error -32042 (params of elicitation/create) until each
-// returns false. It reports false, and does not call each, if there are none or one is not an object with a url.
+// URLElicitations calls each with the elicitations in a legacy server's error -32042 (params of elicitation/create)
+// until each returns false. It reports false, and does not call each, if there are none or one is not an object with a
+// url.
 // MCP 2025-11-25, client/elicitation, URL elicitation required
 func URLElicitations(f *Frame, each func(params rawjson.Span) bool) bool {
 	if code, ok := ErrorNumber(f); !ok || code != codeURLRequired {

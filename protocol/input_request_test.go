@@ -120,8 +120,8 @@ func TestURLElicitations(t *testing.T) {
 	}
 }
 
-// A legacy server's request stays the same when it is translated for a modern client and back for a legacy client, except for its
-// _meta, its task and the elicitation's id.
+// A legacy server's request stays the same when it is translated for a modern client and back for a legacy client,
+// except for its _meta, its task and the elicitation's id.
 func FuzzQuestion(f *testing.F) {
 	for _, s := range []string{`{"mode":"url","url":"u","elicitationId":"e"}`, `{"_meta":{"progressToken":1,"x":2},"messages":[]}`, `{}`, `[]`, `{"task":1,"elicitationI\u0064":2}`} {
 		f.Add("elicitation/create", s)

@@ -2,9 +2,9 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// RelayInputRequired appends the edits that turn a server's input_required result into the gateway's. They set requestState to
-// state (unquoted), or remove it if state is "". They remove all members except inputRequests, requestState, resultType and
-// _meta. See ToModernResult for serverInfo.
+// RelayInputRequired appends the edits that turn a server's input_required result into the gateway's. They set
+// requestState to state (unquoted), or remove it if state is "". They remove all members except inputRequests,
+// requestState, resultType and _meta. See ToModernResult for serverInfo.
 func RelayInputRequired(edits []rawjson.Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []rawjson.Edit {
 	patches := [...]rawjson.Patch{
 		{Name: "resultType", Key: memberComplete, Have: r.ResultType, Want: wordRequired},

@@ -2,7 +2,8 @@ package protocol
 
 import "testing"
 
-// A subscriber receives its level and higher ones. LevelNone receives nothing, and messages of unknown level are not admitted.
+// A subscriber receives its level and higher ones. LevelNone receives nothing, and messages of unknown level are not
+// admitted.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		wanted, line string

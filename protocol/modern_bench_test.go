@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// edge rewrites a frame of a call from a client or server for the other side, to measure what that costs. "same era" is the splice of
-// id, name and token that every call needs.
+// edge rewrites a frame of a call from a client or server for the other side, to measure what that costs. "same era"
+// is the splice of id, name and token that every call needs.
 type edge struct {
 	name string
 	run  func() []byte

@@ -39,9 +39,9 @@ func integer(raw []byte) (int64, bool) {
 // maxSafeInteger is the largest integer that JavaScript represents exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// TranslateError appends the edits that translate the code of a server's error to the client's era, which is to. The server
-// must be of the other era. m is the method of the request. uri is the raw JSON string of the client's URI for resources/read,
-// or nil to keep data.uri. An error that needs no translation is left unchanged.
+// TranslateError appends the edits that translate the code of a server's error to the client's era, which is to. The
+// server must be of the other era. m is the method of the request. uri is the raw JSON string of the client's URI for
+// resources/read, or nil to keep data.uri. An error that needs no translation is left unchanged.
 //
 //	resource not found      -32002 ↔ -32602; a -32602 means not found if it has data.uri or "not found" in its message
 //	-32020 to -32099        -32603 with data.originalCode: these codes refer to the request that the gateway wrote

@@ -117,8 +117,9 @@ func TestAppendMeta(t *testing.T) {
 // bridgeKeys lists the keys that a translation of requests may change.
 var bridgeKeys = []string{"_meta", "inputResponses", "requestState", "task"}
 
-// Any request translated for a modern server and back for a legacy one, with the backend's edits in the same AppendEdited call, is
-// valid JSON without repeated keys. It has the wanted values, and every other byte is unchanged and in its place.
+// Any request translated for a modern server and back for a legacy one, with the backend's edits in the same
+// AppendEdited call, is valid JSON without repeated keys. It has the wanted values, and every other byte is unchanged
+// and in its place.
 func FuzzRequestTranslation(f *testing.F) {
 	seeds := []string{
 		`{"name":"a","arguments":{"x":[1,2.0]}}`, `{ "_meta" : { "progressToken" : 1 , "v/x":[ ] } , "name":"a" }`, `{"_meta":null,"name":"a","task":{}}`, `{}`, ``,
@@ -200,7 +201,8 @@ func checkTranslated(t *testing.T, from *Frame, raw []byte, f *Frame, p *Params)
 	}
 }
 
-// compare checks that two objects have the same members in the same order, except for those with reserved keys or the keys in but.
+// compare checks that two objects have the same members in the same order, except for those with reserved keys or the
+// keys in but.
 func compare(t *testing.T, from, to, a, b []byte, but ...string) {
 	t.Helper()
 	rest := func(object []byte) []pair {

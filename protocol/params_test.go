@@ -232,8 +232,8 @@ var paramSeeds = []string{
 	`{"ref":{"name":"a"},"uri":"b"}`, `[1,2]`, `{"_meta":{"projectId":"p","goblin-actor/project":"q"}}`, `{"a":"\\\"","name":"b\\"}`, "{ \"name\"\n:\t\"x\" }",
 }
 
-// Scan, Member and WalkMembers find the same as encoding/json's token reader in any message. On invalid input Scan, ParseItem and
-// Items end without a panic.
+// Scan, Member and WalkMembers find the same as encoding/json's token reader in any message. On invalid input Scan,
+// ParseItem and Items end without a panic.
 func FuzzParams(f *testing.F) {
 	for _, s := range paramSeeds {
 		f.Add([]byte(s))

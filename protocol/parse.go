@@ -21,8 +21,8 @@ const (
 // Parse takes one pass and allocates only for errors.
 //
 // The error is a *ParseError. After an error, f.Kind is KindInvalid. If the message is an object and the error is not
-// ErrSyntax, ErrDepth or ErrTooLarge, f.Raw is set, so that the message can be answered. f.ID is then set as well if the id is
-// valid and the error is not ErrDuplicate.
+// ErrSyntax, ErrDepth or ErrTooLarge, f.Raw is set, so that the message can be answered. f.ID is then set as well if
+// the id is valid and the error is not ErrDuplicate.
 func (f *Frame) Parse(raw []byte) error {
 	*f = Frame{}
 	if uint64(len(raw)) > math.MaxUint32 {

@@ -103,7 +103,8 @@ func TestParseBatch(t *testing.T) {
 	}
 }
 
-// Escapes, characters and string ends are validated at every distance from the end and from the eight-byte blocks of the scan.
+// Escapes, characters and string ends are validated at every distance from the end and from the eight-byte blocks of
+// the scan.
 func TestParseAlignment(t *testing.T) {
 	for n := range 80 {
 		pad := strings.Repeat("x", n)

@@ -43,8 +43,8 @@ func AppendResult(dst, rawID, result []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendError appends an error response. If the request's id is unknown, pass nil for a modern client, which omits the id, and
-// []byte("null") for a legacy client. data is raw JSON, nil = none.
+// AppendError appends an error response. If the request's id is unknown, pass nil for a modern client, which omits the
+// id, and []byte("null") for a legacy client. data is raw JSON, nil = none.
 func AppendError(dst, rawID []byte, code int, message string, data []byte) []byte {
 	dst = rawjson.Grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
 	dst = append(dst, head...)

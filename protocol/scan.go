@@ -62,7 +62,8 @@ func skipPlain(raw []byte, i int) int {
 func scanString(raw []byte, i int) int {
 	i++
 	for {
-		// Most strings are short: the first 32 bytes are checked one word at a time, and skipPlain reads the rest of longer ones.
+		// Most strings are short: the first 32 bytes are checked one word at a time, and skipPlain reads the rest of
+		// longer ones.
 		var m uint64
 		for end := i + 32; m == 0 && i < end && i+8 <= len(raw); {
 			if m = special(binary.LittleEndian.Uint64(raw[i:])); m == 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// forged writes a log, replaces its lines with the result of change, and returns what Verify reports with the key and the mark of the
-// original.
+// forged writes a log, replaces its lines with the result of change, and returns what Verify reports with the key and
+// the mark of the original.
 func forged(t *testing.T, change func(lines [][]byte) [][]byte) Report {
 	t.Helper()
 	path := writeLog(t, 50, nil)

@@ -59,8 +59,8 @@ func TestLogSurvivesKilledProcess(t *testing.T) {
 	t.Logf("%d files, reopened %d times", files, opens)
 }
 
-// A process that is killed during a rotation leaves the renamed file. The new file is then missing, empty, or contains part of its first
-// line. The next process starts the new file and continues the chain.
+// A process that is killed during a rotation leaves the renamed file. The new file is then missing, empty, or contains
+// part of its first line. The next process starts the new file and continues the chain.
 func TestKilledDuringRotation(t *testing.T) {
 	for _, c := range []struct {
 		name  string

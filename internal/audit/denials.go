@@ -18,7 +18,8 @@ type denials struct {
 	principals int // entries of seen that belong to principals
 }
 
-// denial identifies equal denials: by address (for IPv6 its /64, because a client can use any address in it), principal and outcome.
+// denial identifies equal denials: by address (for IPv6 its /64, because a client can use any address in it),
+// principal and outcome.
 type denial struct{ peer, who, outcome string }
 
 // admit counts a denial and reports whether it must be written now, as the first of its kind in the window.
@@ -49,7 +50,8 @@ func (d *denials) admit(r *Record) bool {
 	return false
 }
 
-// hasRoom reserves an entry for another kind of denial, of a principal or of an unknown client. It returns false if the limit is reached.
+// hasRoom reserves an entry for another kind of denial, of a principal or of an unknown client. It returns false if
+// the limit is reached.
 func (d *denials) hasRoom(principal bool) bool {
 	if !principal {
 		return len(d.seen)-d.principals < maxDenials

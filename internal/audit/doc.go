@@ -7,9 +7,10 @@
 // truncated log is detected. The log does not contain arguments, only their size and an HMAC, which lets a holder of
 // the key check whether two calls had equal arguments.
 //
-// Log owns the file, and one goroutine writes it. Record never waits for that goroutine: a record that does not fit into the queue is dropped and
-// counted, and the log says so. While a required log cannot be written, new calls are refused (Refusing). Invariants: line numbers rise by one,
-// or a line explains the gap; the callback passed to Commit is called exactly once; two processes never write the same file.
+// Log owns the file, and one goroutine writes it. Record never waits for that goroutine: a record that does not fit
+// into the queue is dropped and counted, and the log says so. While a required log cannot be written, new calls are
+// refused (Refusing). Invariants: line numbers rise by one, or a line explains the gap; the callback passed to Commit
+// is called exactly once; two processes never write the same file.
 //
 //	log, err := audit.Open(audit.Settings{File: "audit.jsonl"}, audit.Options{Keys: keys, Log: slog})
 //	log.Record(audit.Record{Event: audit.EventCall, Who: "key:ci", Server: "files", Item: "read_file", Outcome: "ok"})

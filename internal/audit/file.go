@@ -101,7 +101,8 @@ func fileKind(mode fs.FileMode) string {
 	return "a device or a pipe"
 }
 
-// statLocked returns the status of a file that was just locked. It fails if path now names another file, because another gateway has rotated the log.
+// statLocked returns the status of a file that was just locked. It fails if path now names another file, because
+// another gateway has rotated the log.
 func statLocked(path string, f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -116,7 +117,8 @@ func statLocked(path string, f *os.File) (fs.FileInfo, error) {
 // linePrefix is the prefix of each line.
 const linePrefix = `{"n":`
 
-// lacksFirstLine reports whether a file has no first line: it is empty, or the gateway crashed before the first line reached the disk.
+// lacksFirstLine reports whether a file has no first line: it is empty, or the gateway crashed before the first line
+// reached the disk.
 func lacksFirstLine(f io.ReaderAt, size int64) bool {
 	if size > maxLine {
 		return false

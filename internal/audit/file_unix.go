@@ -19,7 +19,8 @@ func ownedByUser(info fs.FileInfo) bool {
 	return !ok || int(stat.Uid) == os.Geteuid()
 }
 
-// openLocked opens and locks the file. It does not follow a symbolic link. It fails with ErrInUse if another process has the lock.
+// openLocked opens and locks the file. It does not follow a symbolic link. It fails with ErrInUse if another process
+// has the lock.
 func openLocked(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

@@ -147,8 +147,8 @@ func TestDenialWindow(t *testing.T) {
 	}
 }
 
-// Up to maxDenials kinds of denials of unknown clients, and maxNamed of principals, are counted separately. All others are counted
-// together.
+// Up to maxDenials kinds of denials of unknown clients, and maxNamed of principals, are counted separately. All others
+// are counted together.
 func TestDenialKindsAreLimited(t *testing.T) {
 	for who, limit := range map[string]int{"": maxDenials, "key:%d": maxNamed} {
 		var d denials

@@ -213,7 +213,8 @@ func (l *Log) Apply(s Settings) error {
 	return l.ask(request{settings: &s})
 }
 
-// CheckMark compares the log with a line that it is known to have had. If the log ends before that line, it records that lines are missing.
+// CheckMark compares the log with a line that it is known to have had. If the log ends before that line, it records
+// that lines are missing.
 func (l *Log) CheckMark(m Mark) {
 	l.mu.Lock()
 	running := l.running && !l.closed

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A log that is switched off right after a write is no longer synced, and can be switched on again. The sync of a nil file once crashed the
-// gateway.
+// A log that is switched off right after a write is no longer synced, and can be switched on again. The sync of a nil
+// file once crashed the gateway.
 func TestLogSwitchedOffAndOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")

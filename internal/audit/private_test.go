@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Opening a log makes its file readable and writable by its owner only, whatever state the file is in. Each permission of group and others
-// is tested separately.
+// Opening a log makes its file readable and writable by its owner only, whatever state the file is in. Each permission
+// of group and others is tested separately.
 func TestOpenMakesFilePrivate(t *testing.T) {
 	line := linesOf(t, writeLog(t, 0, nil))[0]
 	for _, content := range []struct {

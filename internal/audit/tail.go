@@ -69,8 +69,8 @@ type Position struct {
 	offset int64
 }
 
-// Newest returns the last n lines that the filter selects, oldest first, and the end of the log. It reads backward and stops as soon as it can. It skips
-// text that is not a line, which Verify reports.
+// Newest returns the last n lines that the filter selects, oldest first, and the end of the log. It reads backward and
+// stops as soon as it can. It skips text that is not a line, which Verify reports.
 func Newest(path string, f Filter, n int) (found []Entry, end Position, err error) {
 	files := Files(path)
 	if len(files) == 0 {

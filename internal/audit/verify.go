@@ -64,8 +64,8 @@ type verifier struct {
 // errFault stops reading after the first error. The report holds that error.
 var errFault = errors.New("the audit log is not intact")
 
-// Verify checks the files of a log, oldest first, against trust. It returns an error if a file cannot be read. Report.Fault is the first
-// error in the log.
+// Verify checks the files of a log, oldest first, against trust. It returns an error if a file cannot be read.
+// Report.Fault is the first error in the log.
 func Verify(files []string, trust Trust) (Report, error) {
 	v := verifier{trust: trust, key: trust.Key}
 	for _, path := range files {

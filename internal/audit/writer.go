@@ -133,7 +133,8 @@ func (w *writer) take() {
 	w.spare = waiting[:0]
 }
 
-// flush writes all queued records. Records that cannot be written are kept if the log is required, and counted as dropped otherwise.
+// flush writes all queued records. Records that cannot be written are kept if the log is required, and counted as
+// dropped otherwise.
 func (w *writer) flush() {
 	w.take()
 	if w.lost == 0 && len(w.batch) == 0 && !w.failing || w.s.File == "" {

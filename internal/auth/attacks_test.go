@@ -51,7 +51,8 @@ func newTestServer(t *testing.T) *testServer {
 	return h
 }
 
-// post sends a ping with the given query and header lines on a new connection. It returns the status, the challenge and the body.
+// post sends a ping with the given query and header lines on a new connection. It returns the status, the challenge
+// and the body.
 func (h *testServer) post(query string, headers ...string) (int, string, string) {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.address)

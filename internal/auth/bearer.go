@@ -17,8 +17,9 @@ const (
 	presentedMalformed                       // violates RFC 6750, appears twice, or is in the query
 )
 
-// bearerOf returns the bearer token of a request. A token in the query is refused even if the request also has a header, because
-// URLs are logged everywhere. RFC 6750, sections 2.1 and 3.1; MCP 2025-11-25, basic/authorization, token requirements.
+// bearerOf returns the bearer token of a request. A token in the query is refused even if the request also has a
+// header, because URLs are logged everywhere. RFC 6750, sections 2.1 and 3.1; MCP 2025-11-25, basic/authorization,
+// token requirements.
 func bearerOf(r *downstream.Request) (token []byte, kind credentialKind) {
 	if r.Authorizations > 1 {
 		return nil, presentedMalformed

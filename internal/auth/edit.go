@@ -104,7 +104,8 @@ func replace(path string, text []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder flushes a directory to disk. Without it, a revoked key could reappear after a power failure. It is a variable for tests.
+// syncFolder flushes a directory to disk. Without it, a revoked key could reappear after a power failure. It is a
+// variable for tests.
 var syncFolder = func(path string) error {
 	if runtime.GOOS == "windows" { // Windows cannot sync directories
 		return nil

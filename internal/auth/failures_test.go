@@ -76,7 +76,8 @@ func TestManyNetworksDoNotFillTheLog(t *testing.T) {
 	}
 }
 
-// Refusals that were not logged are summarized once a minute: one line per network for the networks with the most, one line for all others.
+// Refusals that were not logged are summarized once a minute: one line per network for the networks with the most, one
+// line for all others.
 func TestSummaryOfUnloggedRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTestGate(t)

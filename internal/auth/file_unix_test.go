@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A key file that is a named pipe is refused. Load must not block on opening it, because it runs in a gateway that also has to expire keys.
+// A key file that is a named pipe is refused. Load must not block on opening it, because it runs in a gateway that
+// also has to expire keys.
 func TestLoadRefusesNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.yaml")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -21,9 +21,9 @@ func trusts(proxies []netip.Prefix, a netip.Addr) bool {
 	return false
 }
 
-// forwardedFor returns the client address that a trusted proxy reports: the last address of its list that is not a trusted proxy,
-// since any client could have written the entries before it. client is the zero Addr if the proxy reports none. ok is false if its headers contradict
-// each other or are malformed.
+// forwardedFor returns the client address that a trusted proxy reports: the last address of its list that is not a
+// trusted proxy, since any client could have written the entries before it. client is the zero Addr if the proxy
+// reports none. ok is false if its headers contradict each other or are malformed.
 func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.Addr, ok bool) {
 	var lists, forwarded, realIP []string
 	r.Values("x-forwarded-for", func(v []byte) { lists = append(lists, string(v)) })

@@ -20,8 +20,8 @@ type Settings struct {
 	MaxCalls   int // concurrent requests per principal; 0 = no limit
 	MaxStreams int // concurrent streams per principal; 0 = no limit
 
-	// Rights returns the rights of a key, or of unauthenticated clients (local), in the encoding of identity.Principal. If it is nil, all
-	// rights are "".
+	// Rights returns the rights of a key, or of unauthenticated clients (local), in the encoding of
+	// identity.Principal. If it is nil, all rights are "".
 	Rights func(roles []string, key string, local bool) string
 	Policy identity.Policy                                // the policy that interprets the rights
 	Admin  func(rights string, local bool) identity.Admin // the admin operations that rights permit; nil = none for keys, all for unauthenticated clients
@@ -78,8 +78,8 @@ type Options struct {
 	Denied func(Denial)
 }
 
-// Gate authenticates requests and enforces the limits of their principals. All methods are safe for concurrent use; Configure, Reload and Close
-// exclude each other.
+// Gate authenticates requests and enforces the limits of their principals. All methods are safe for concurrent use;
+// Configure, Reload and Close exclude each other.
 type Gate struct {
 	options      Options
 	state        atomic.Pointer[state]
@@ -234,15 +234,15 @@ func (g *Gate) Close() {
 // Locked reports whether clients must authenticate.
 func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 
-// ChecksAll reports whether Admit must be called for every request: because clients must authenticate, or because a policy limits
-// unauthenticated ones.
+// ChecksAll reports whether Admit must be called for every request: because clients must authenticate, or because a
+// policy limits unauthenticated ones.
 func (g *Gate) ChecksAll() bool {
 	s := g.state.Load()
 	return s.keys != nil || s.anonymous.Rights != ""
 }
 
-// Anonymous returns the principal of clients without a credential, or nil if a credential is required. It does not apply to requests through a
-// proxy or tunnel.
+// Anonymous returns the principal of clients without a credential, or nil if a credential is required. It does not
+// apply to requests through a proxy or tunnel.
 func (g *Gate) Anonymous() *identity.Principal {
 	if s := g.state.Load(); s.keys == nil {
 		return s.anonymous

@@ -308,8 +308,9 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// New principals are reported before they are admitted, and removed ones before their requests fail. A list built from the reports therefore
-// contains every admitted principal. A key that is recreated under the same name is another principal with the same id.
+// New principals are reported before they are admitted, and removed ones before their requests fail. A list built from
+// the reports therefore contains every admitted principal. A key that is recreated under the same name is another
+// principal with the same id.
 func TestChangesAreReportedBeforeTheyApply(t *testing.T) {
 	d := newTestGate(t)
 	var asks func() string

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// An API key is gba_, 256 random bits, and a checksum of the preceding characters. The checksum lets secret scanners recognize leaked keys
-// and detects truncated copies:
+// An API key is gba_, 256 random bits, and a checksum of the preceding characters. The checksum lets secret scanners
+// recognize leaked keys and detects truncated copies:
 //
 //	gba_ 43 characters of base64url · 6 of CRC-32
 const (

@@ -24,8 +24,8 @@ type entry struct {
 	next *entry // next entry with the same first bytes; nil = last
 }
 
-// newKeySet builds a key set under the given settings. Principals that before also has keep their usage counters, and their *identity.Principal if
-// nothing about them changed.
+// newKeySet builds a key set under the given settings. Principals that before also has keep their usage counters, and
+// their *identity.Principal if nothing about them changed.
 func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 	old := before.byID()
 	set := &keySet{keys: keys, bySum: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
@@ -87,8 +87,9 @@ func slugs(names []string) []string {
 	return out
 }
 
-// diff returns the principals that next no longer has, those that changed and those that are new, by id. A key with the same name
-// but another sum is both removed and new: its holder must not continue the sessions of the previous holder.
+// diff returns the principals that next no longer has, those that changed and those that are new, by id. A key with
+// the same name but another sum is both removed and new: its holder must not continue the sessions of the previous
+// holder.
 func (s *keySet) diff(next *keySet) (gone, changed, come map[string]*identity.Principal) {
 	gone, changed, come = map[string]*identity.Principal{}, map[string]*identity.Principal{}, map[string]*identity.Principal{}
 	before, after := s.byID(), next.byID()
@@ -108,13 +109,14 @@ func (s *keySet) diff(next *keySet) (gone, changed, come map[string]*identity.Pr
 	return gone, changed, come
 }
 
-// samePrincipal reports whether two principals with the same id are equal. Under another policy, equal rights may mean something else.
+// samePrincipal reports whether two principals with the same id are equal. Under another policy, equal rights may mean
+// something else.
 func samePrincipal(a, b *identity.Principal) bool {
 	return identity.Alike(a, b) && a.Policy == b.Policy
 }
 
-// expiring returns the principals whose keys expired after `after` and until now (inclusive), and the time at which the next key will
-// expire (zero = none will).
+// expiring returns the principals whose keys expired after `after` and until now (inclusive), and the time at which
+// the next key will expire (zero = none will).
 func (s *keySet) expiring(after, now time.Time) (expired map[string]*identity.Principal, next time.Time) {
 	expired = map[string]*identity.Principal{}
 	for _, e := range s.list {

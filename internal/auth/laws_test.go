@@ -36,7 +36,8 @@ func TestClosedStreamsMakeRoom(t *testing.T) {
 	}
 }
 
-// Add keeps the keys of a file without a line break at its end. At the maximum size of a file, a key that fits is still added.
+// Add keeps the keys of a file without a line break at its end. At the maximum size of a file, a key that fits is
+// still added.
 func TestAddAtTheEndOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.yaml")
 	for _, text := range []string{line("ci", ""), strings.TrimSuffix(line("ci", ""), "\n"), "# none", ""} {

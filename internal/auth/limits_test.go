@@ -70,7 +70,8 @@ func TestParseLimits(t *testing.T) {
 	}
 }
 
-// A network may fail maxFailures times within the window, which starts at its first failure and ends exactly after failureWindow.
+// A network may fail maxFailures times within the window, which starts at its first failure and ends exactly after
+// failureWindow.
 func TestFailureWindow(t *testing.T) {
 	now := time.Unix(1000, 0)
 	all := func(time.Time) bool { return true }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// lock locks the key file at path against other commands. It waits at most twice the limit. Its lock is a file next to path; one older
-// than limit is considered left over from a crashed program and removed.
+// lock locks the key file at path against other commands. It waits at most twice the limit. Its lock is a file next to
+// path; one older than limit is considered left over from a crashed program and removed.
 func lock(path string, limit time.Duration) (unlock func(), err error) {
 	path += ".lock"
 	for end := time.Now().Add(2 * limit); ; time.Sleep(10 * time.Millisecond) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks the key file at path against other commands. It waits at most limit. It locks the directory, so that no lock file remains;
-// the lock is also released when the process ends.
+// lock locks the key file at path against other commands. It waits at most limit. It locks the directory, so that no
+// lock file remains; the lock is also released when the process ends.
 func lock(path string, limit time.Duration) (unlock func(), err error) {
 	f, err := os.Open(filepath.Dir(path))
 	if err != nil {

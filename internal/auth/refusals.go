@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// The responses to refused requests (RFC 6750, section 3). Only an expired key gets a specific reason: it was valid once, so the
-// reason reveals nothing new to its holder. These values are shared and never modified.
+// The responses to refused requests (RFC 6750, section 3). Only an expired key gets a specific reason: it was valid
+// once, so the reason reveals nothing new to its holder. These values are shared and never modified.
 const challenge = `Bearer realm="goblin-actor"`
 
 var (
@@ -38,8 +38,8 @@ func rateLimited(message string, after time.Duration) *downstream.Refusal {
 		Name: protocol.RateLimited, Message: message, Retryable: true, RetryAfter: max(after, time.Second)}}
 }
 
-// refusedOverloaded is the response to a principal with too many concurrent requests. Its status is 503, as when a buffer is full: the body
-// was not read, so there is no JSON-RPC request that a response with status 200 could answer.
+// refusedOverloaded is the response to a principal with too many concurrent requests. Its status is 503, as when a
+// buffer is full: the body was not read, so there is no JSON-RPC request that a response with status 200 could answer.
 var refusedOverloaded = &downstream.Refusal{Status: http.StatusServiceUnavailable, Fault: &protocol.Fault{
 	Name: protocol.Overloaded, Message: "this principal has too many requests in flight", Retryable: true, RetryAfter: time.Second}}
 

@@ -13,7 +13,8 @@ type User struct {
 	Expired bool // its key has expired
 }
 
-// Users returns the principals that have keys, in the order of the key file. If clients need not authenticate, it returns the principal of all clients.
+// Users returns the principals that have keys, in the order of the key file. If clients need not authenticate, it
+// returns the principal of all clients.
 func (g *Gate) Users() []User {
 	s, now := g.state.Load(), time.Now()
 	if s.keys == nil {

@@ -1,5 +1,5 @@
-// Package authtest provides an authorization server and a protected server on loopback, with configurable faults. Only tests import
-// it.
+// Package authtest provides an authorization server and a protected server on loopback, with configurable faults. Only
+// tests import it.
 //
 //	issuer := authtest.New(t, authtest.Faults{})
 //	server := issuer.Protect(t, nil)              // server.URL is an MCP endpoint

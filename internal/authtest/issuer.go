@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Faults describes how the authorization server deviates. The zero value is a correct server with PKCE, iss, registration, rotated
-// refresh tokens, and access tokens for an hour.
+// Faults describes how the authorization server deviates. The zero value is a correct server with PKCE, iss,
+// registration, rotated refresh tokens, and access tokens for an hour.
 type Faults struct {
 	Path string // path of the issuer's URL, such as /tenant; fixed after New
 

@@ -36,7 +36,8 @@ type Protection struct {
 	Status      int      // status of all responses; 0 = normal
 }
 
-// Protect starts a server whose endpoint requires tokens of the issuer. inner handles authorized requests; nil = respond with an empty object.
+// Protect starts a server whose endpoint requires tokens of the issuer. inner handles authorized requests; nil =
+// respond with an empty object.
 func (i *Issuer) Protect(t testing.TB, inner http.Handler) *Server {
 	s := &Server{issuer: i}
 	if inner == nil {

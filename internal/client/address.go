@@ -34,8 +34,8 @@ func EndpointOf(addr, project string) (*url.URL, error) {
 	return u, nil
 }
 
-// ParseAddress returns the URL of the MCP endpoint at addr: an http or https URL, host:port, or a port on this machine. The default path is
-// /mcp, and "" means DefaultAddress.
+// ParseAddress returns the URL of the MCP endpoint at addr: an http or https URL, host:port, or a port on this
+// machine. The default path is /mcp, and "" means DefaultAddress.
 func ParseAddress(addr string) (*url.URL, error) {
 	if addr == "" {
 		addr = DefaultAddress

@@ -58,8 +58,8 @@ type bridgeLogic interface {
 	standing() (phase bridgePhase, version, why string)
 }
 
-// bridge executes the decisions of its logic. One goroutine owns the state and calls the links, one reads lines, and one writes them. They, and
-// the goroutines of the links, communicate over channels.
+// bridge executes the decisions of its logic. One goroutine owns the state and calls the links, one reads lines, and
+// one writes them. They, and the goroutines of the links, communicate over channels.
 type bridge struct {
 	log   *slog.Logger
 	open  func(upstream.Sink) upstream.Link

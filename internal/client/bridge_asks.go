@@ -14,8 +14,8 @@ type bridgeAsk struct {
 	gone bool   // withdrawn: an answer is dropped, but the client still knows the id
 }
 
-// asked forwards a request of the gateway to the client. It changes the id if the client still has a request with the same id from an earlier
-// session.
+// asked forwards a request of the gateway to the client. It changes the id if the client still has a request with the
+// same id from an earlier session.
 func (s *bridgeState) asked(gen uint64, f protocol.Frame) {
 	if len(s.asks) >= bridgeMaxAsks {
 		s.forgetAsks()
@@ -39,7 +39,8 @@ func (s *bridgeState) forgetAsks() {
 	}
 }
 
-// clientAnswer forwards the client's response to the link that sent the request. It drops a response to a request that is no longer open.
+// clientAnswer forwards the client's response to the link that sent the request. It drops a response to a request that
+// is no longer open.
 func (s *bridgeState) clientAnswer(f protocol.Frame) {
 	id := string(f.IDBytes())
 	a := s.asks[id]
@@ -60,7 +61,8 @@ func (s *bridgeState) clientAnswer(f protocol.Frame) {
 	s.send(a.gen, bridgeItem{kind: bridgeNote, frame: f})
 }
 
-// notified forwards a notification. If it cancels a request of the gateway, the id is replaced by the one that the client knows.
+// notified forwards a notification. If it cancels a request of the gateway, the id is replaced by the one that the
+// client knows.
 func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
 	var p protocol.Params
 	if f.Method != protocol.NotificationCancelled || p.Scan(&f) != nil {

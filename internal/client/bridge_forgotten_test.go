@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A restarted gateway rejects requests of an unknown session with an error that has the request's id. The bridge opens a new session and repeats
-// the request, so the client, which cannot open a session itself, only sees the result.
+// A restarted gateway rejects requests of an unknown session with an error that has the request's id. The bridge opens
+// a new session and repeats the request, so the client, which cannot open a session itself, only sees the result.
 func TestBridgeRepeatsRequestOfUnknownSession(t *testing.T) {
 	var opened, refused atomic.Int32
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

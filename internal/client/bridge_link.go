@@ -121,7 +121,8 @@ func (s *bridgeState) sendLater(i bridgeItem) {
 	s.later = append(s.later, i)
 }
 
-// isNotThere reports whether f is a gateway error for an unknown item or a server that is not ready. In both cases no server got the request.
+// isNotThere reports whether f is a gateway error for an unknown item or a server that is not ready. In both cases no
+// server got the request.
 func isNotThere(f *protocol.Frame) bool {
 	e := &RPCError{}
 	if json.Unmarshal(f.ErrorBytes(), e) != nil {
@@ -140,8 +141,8 @@ func isShuttingDown(f *protocol.Frame) bool {
 	return json.Unmarshal(f.ErrorBytes(), e) == nil && e.Name() == string(protocol.ShuttingDown)
 }
 
-// isNotBegun reports whether f is the error of a gateway that is shutting down, for a request that no server got. An interrupted call has the same
-// error, but is not retryable.
+// isNotBegun reports whether f is the error of a gateway that is shutting down, for a request that no server got. An
+// interrupted call has the same error, but is not retryable.
 func isNotBegun(f *protocol.Frame) bool {
 	e := &RPCError{}
 	if json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.ShuttingDown) {

@@ -98,7 +98,8 @@ func TestBridgePasses(t *testing.T) {
 	b.say(`"id":9,"method":"initialize"`)
 	b.want(`tell "id":9,"error":{"code":-32600`)
 
-	// Messages are sent one after the other: each waits until the previous request is written, or the previous notification accepted.
+	// Messages are sent one after the other: each waits until the previous request is written, or the previous
+	// notification accepted.
 	b.say(`"id":1,"method":"tools/call","params":{"name":"a" , "x":1}`)
 	b.say(`"method":"notifications/cancelled","params":{"requestId":7}`)
 	b.say(`"id":2,"method":"x/y"`)
@@ -118,7 +119,8 @@ func TestBridgePasses(t *testing.T) {
 	b.hear(1, 0, `"id":77,"result":{}`)
 	b.want(`tell "method":"notifications/progress"`, `tell "id":2,"result":{"a" : 1}}`, `tell "id":1,"error":{"code":-1`)
 
-	// An error response to a request that the gateway did not parse has no id. The HTTP exchange shows which request it belongs to.
+	// An error response to a request that the gateway did not parse has no id. The HTTP exchange shows which request
+	// it belongs to.
 	b.say(`"id":3,"method":"tools/call"`)
 	b.want(`send 1 #6`)
 	b.link(1, upstream.Received{Ticket: 6, Last: true, Status: 413, Frame: b.frame(`"id":null,"error":{"code":-32600,"message":"Message too large"}`)})
@@ -134,8 +136,8 @@ func TestBridgePasses(t *testing.T) {
 	b.want("End <nil>")
 }
 
-// If the gateway no longer knows the idle session, the next request is executed in a new session, and the client's log level and
-// subscriptions are restored.
+// If the gateway no longer knows the idle session, the next request is executed in a new session, and the client's log
+// level and subscriptions are restored.
 func TestBridgeRejoins(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -237,7 +239,8 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.want("OpenUp{4}", "send 4 #10")
 }
 
-// A draining gateway rejects new requests, which the bridge keeps for the next gateway. Running requests may still be answered.
+// A draining gateway rejects new requests, which the bridge keeps for the next gateway. Running requests may still be
+// answered.
 func TestBridgeDrain(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -264,7 +267,8 @@ func TestBridgeDrain(t *testing.T) {
 	b.want("End " + errBridgeVersion.Error())
 }
 
-// A call that a draining gateway interrupted may have been executed, so the client gets the error and the call is not repeated.
+// A call that a draining gateway interrupted may have been executed, so the client gets the error and the call is not
+// repeated.
 func TestBridgeDrainInterruptsCall(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()

@@ -99,8 +99,8 @@ func keyHeader(key string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + key}
 }
 
-// OverPipe initializes a session with a server that reads lines from w and writes lines to r. The client owns r and w, and closes them when it
-// is closed.
+// OverPipe initializes a session with a server that reads lines from w and writes lines to r. The client owns r and w,
+// and closes them when it is closed.
 func OverPipe(ctx context.Context, r io.ReadCloser, w io.WriteCloser, o Options) (*Client, error) {
 	c := newClient(o, "the gateway")
 	return c.open(ctx, func(sink upstream.Sink) upstream.Link { return openLines(r, w, sink) })
@@ -166,7 +166,8 @@ func (c *Client) initialize(ctx context.Context) error {
 	return c.notify(ctx, protocol.NotificationInitialized, nil)
 }
 
-// Listen opens the stream for notifications outside requests, which go to Options.OnNotification. On a pipe it is always open.
+// Listen opens the stream for notifications outside requests, which go to Options.OnNotification. On a pipe it is
+// always open.
 func (c *Client) Listen() {
 	c.linkMu.Lock()
 	defer c.linkMu.Unlock()

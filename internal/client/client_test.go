@@ -243,8 +243,8 @@ func TestNoHandshake(t *testing.T) {
 	})
 }
 
-// page returns an empty cursor like any other, takes null and a missing cursor as the end of the list, and rejects a list that is not an
-// array.
+// page returns an empty cursor like any other, takes null and a missing cursor as the end of the list, and rejects a
+// list that is not an array.
 func TestPage(t *testing.T) {
 	for rest, want := range map[string]string{`,"nextCursor":""`: `""`, `,"nextCursor":"b"`: `"b"`, "": ""} {
 		if next, err := page([]byte(`{"tools":[{"name":"a"}]`+rest+`}`), protocol.Tools, new([]protocol.Item)); err != nil || string(next) != want {
@@ -261,8 +261,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A blocked progress callback (stderr is a full pipe, or the terminal is stopped with Ctrl-S) delays neither the cancellation of its call nor
-// other calls.
+// A blocked progress callback (stderr is a full pipe, or the terminal is stopped with Ctrl-S) delays neither the
+// cancellation of its call nor other calls.
 func TestBlockedProgressCallback(t *testing.T) {
 	c := over(t, demo.NewClock(), Options{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,9 +1,9 @@
-// Package client is the MCP client of the command line. It connects to a running gateway over streamable HTTP, or to one in the same process
-// over a pair of pipes. Results are returned as raw JSON.
+// Package client is the MCP client of the command line. It connects to a running gateway over streamable HTTP, or to
+// one in the same process over a pair of pipes. Results are returned as raw JSON.
 //
-// Client is one session. Watcher follows a resource across reconnects. Bridge connects another program's client on stdin and stdout to a
-// gateway that may restart. The bridge's decisions are in bridge_step.go and the related files, without I/O and clock; bridge.go executes
-// them.
+// Client is one session. Watcher follows a resource across reconnects. Bridge connects another program's client on
+// stdin and stdout to a gateway that may restart. The bridge's decisions are in bridge_step.go and the related files,
+// without I/O and clock; bridge.go executes them.
 //
 // A Client owns its link and the table of pending requests. Every request ends exactly once: with the response, with
 // the end of its context (the server is asked to cancel), or with the end of the link. Requests of the server go to

@@ -41,8 +41,8 @@ func (c *Client) sink(_ context.Context, e upstream.Event) error {
 	return nil
 }
 
-// isRefusal reports whether e is an error response without the request's id. The gateway sends one if it did not parse the request, for
-// example because it is too large or the path does not exist.
+// isRefusal reports whether e is an error response without the request's id. The gateway sends one if it did not parse
+// the request, for example because it is too large or the path does not exist.
 func isRefusal(e *upstream.Received) bool {
 	return e.Ticket != 0 && e.Last && e.Frame.Kind == protocol.KindError && (!e.Frame.ID.Present() || string(e.Frame.IDBytes()) == "null")
 }
@@ -57,8 +57,8 @@ func (c *Client) refusal(e *upstream.Received) error {
 	return rpc
 }
 
-// deniedBy returns the gateway's error about authentication or rate limits, or nil if err is something else. The link reports such a response
-// as an HTTP status, because the request was rejected as a whole.
+// deniedBy returns the gateway's error about authentication or rate limits, or nil if err is something else. The link
+// reports such a response as an HTTP status, because the request was rejected as a whole.
 func deniedBy(err error) *RPCError {
 	status, ok := errors.AsType[*upstream.StatusError](err)
 	if !ok || status.Code != 401 && status.Code != 429 {

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// lines is a link over a pair of pipes, with one message per line. MCP 2025-11-25, basic/transports, stdio. It has a reading and a writing
-// goroutine, which end with the pipes.
+// lines is a link over a pair of pipes, with one message per line. MCP 2025-11-25, basic/transports, stdio. It has a
+// reading and a writing goroutine, which end with the pipes.
 type lines struct {
 	r    io.ReadCloser
 	w    io.WriteCloser

@@ -8,8 +8,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// notified forwards a notification. It does not forward the acknowledgment of a reopened stream, because the client already has one. Instead, it
-// notifies the client that everything it listens for may have changed. MCP 2026-07-28, basic/patterns/subscriptions.
+// notified forwards a notification. It does not forward the acknowledgment of a reopened stream, because the client
+// already has one. Instead, it notifies the client that everything it listens for may have changed. MCP 2026-07-28,
+// basic/patterns/subscriptions.
 func (s *modernState) notified(i *modernItem, f protocol.Frame) {
 	if !i.listen || f.Method != protocol.NotificationSubscriptionsAcknowledged {
 		s.tell(f.Raw)

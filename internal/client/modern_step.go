@@ -22,8 +22,8 @@ type modernItem struct {
 	own     bool      // sent by the bridge itself
 }
 
-// modernState is the state of the bridge for a client of MCP 2026-07-28. It forwards messages, and keeps only open streams between requests. Only
-// its step methods modify it. Their only side effect is appending to out.
+// modernState is the state of the bridge for a client of MCP 2026-07-28. It forwards messages, and keeps only open
+// streams between requests. Only its step methods modify it. Their only side effect is appending to out.
 type modernState struct {
 	phase   bridgePhase
 	now     time.Time // time of the step
@@ -114,8 +114,8 @@ func (s *modernState) wait(i *modernItem) {
 	s.size += len(i.frame.Raw)
 }
 
-// cancelled cancels a request. Over HTTP this closes its response, and the client receives nothing more for it. MCP 2026-07-28,
-// basic/patterns/cancellation.
+// cancelled cancels a request. Over HTTP this closes its response, and the client receives nothing more for it. MCP
+// 2026-07-28, basic/patterns/cancellation.
 func (s *modernState) cancelled(f protocol.Frame) {
 	var p protocol.Params
 	if p.Scan(&f) != nil {

@@ -47,7 +47,8 @@ func (m *modernTalk) after(d time.Duration) {
 	m.tick()
 }
 
-// want compares the effects since the last call with lines such as "send #1 tools/call now Mcp-Param-A=1" and `tell "id":1,…`.
+// want compares the effects since the last call with lines such as "send #1 tools/call now Mcp-Param-A=1" and `tell
+// "id":1,…`.
 func (m *modernTalk) want(lines ...string) {
 	m.t.Helper()
 	var got []string
@@ -95,8 +96,8 @@ func TestModernCancelClosesResponse(t *testing.T) {
 	m.want()
 }
 
-// Unsent requests wait for the next gateway, and sent ones fail. Streams are reopened, and the client is notified that everything it
-// listens for may have changed.
+// Unsent requests wait for the next gateway, and sent ones fail. Streams are reopened, and the client is notified that
+// everything it listens for may have changed.
 func TestModernClientSurvivesRestart(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "subscriptions/listen", `,"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a://b"]}`)

@@ -19,9 +19,10 @@ const (
 	codeInternal       = -32603
 )
 
-// Answerer answers a request of the server (elicitation/create, sampling/createMessage or roots/list) with a raw result. An *RPCError is sent
-// to the server unchanged, any other error as an internal error. ctx ends if the server withdraws the request or the connection ends; the result
-// is then dropped. Each request has its own goroutine, so calls may overlap.
+// Answerer answers a request of the server (elicitation/create, sampling/createMessage or roots/list) with a raw
+// result. An *RPCError is sent to the server unchanged, any other error as an internal error. ctx ends if the server
+// withdraws the request or the connection ends; the result is then dropped. Each request has its own goroutine, so
+// calls may overlap.
 type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 var errWithdrawn = errors.New("the server has withdrawn its request")

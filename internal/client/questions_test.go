@@ -35,7 +35,8 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// A request of the server ends if it is withdrawn or the connection ends; a late answer is dropped. Too many open requests are refused.
+// A request of the server ends if it is withdrawn or the connection ends; a late answer is dropped. Too many open
+// requests are refused.
 func TestQuestionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 2*maxQuestions)

@@ -5,8 +5,8 @@ import "context"
 // maxSteps is the maximum number of queued progress steps of a call. Beyond it, the oldest are dropped.
 const maxSteps = 64
 
-// steps reports the progress of one call in order. It has its own goroutine, because the callback may be slow or blocked by a terminal, and
-// must delay neither the connection nor the end of the call.
+// steps reports the progress of one call in order. It has its own goroutine, because the callback may be slow or
+// blocked by a terminal, and must delay neither the connection nor the end of the call.
 type steps struct {
 	queue chan Progress
 	done  chan struct{} // closed when the goroutine has ended

@@ -39,7 +39,8 @@ func (h *restartable) dial(ctx context.Context, o Options) (*Client, error) {
 	return OverPipe(ctx, from, to, o)
 }
 
-// The contents are reported at the start and once after each burst of updates. After a reconnect they are reported if they have changed.
+// The contents are reported at the start and once after each burst of updates. After a reconnect they are reported if
+// they have changed.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text atomic.Value

@@ -28,8 +28,8 @@ var (
 	number      = reflect.TypeFor[json.Number]()
 )
 
-// mismatchOf finds the first value in raw, which is valid JSON, that does not fit type t. It is called only after decoding has failed. It
-// descends only as far as t does, so the depth of raw does not matter.
+// mismatchOf finds the first value in raw, which is valid JSON, that does not fit type t. It is called only after
+// decoding has failed. It descends only as far as t does, so the depth of raw does not matter.
 func mismatchOf(raw json.RawMessage, t reflect.Type, path string) (mismatch, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

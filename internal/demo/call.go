@@ -85,9 +85,9 @@ func (c *Call) notify(m protocol.Method, params map[string]string) {
 	c.x.Notify(protocol.Message{Frame: protocol.AppendNotification(nil, m.String(), raw)}, downstream.WeightAnswer, "")
 }
 
-// Ask sends a request to a legacy client on the call's stream and waits for the answer or the end of Context. It does not check whether
-// the client declared the capability. An error from the client is returned as an *Error. For a modern call, Ask is
-// askAll with one question.
+// Ask sends a request to a legacy client on the call's stream and waits for the answer or the end of Context. It does
+// not check whether the client declared the capability. An error from the client is returned as an *Error. For a
+// modern call, Ask is askAll with one question.
 func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
 	q := question{key: "ask" + strconv.Itoa(int(atomic.AddInt32(&c.asked, 1))), method: protocol.ParseMethod([]byte(method)), params: params}
 	if !c.modern() {

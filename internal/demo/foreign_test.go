@@ -16,7 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asServer is the environment variable that makes the test binary a demo server on stdio: its value is the server's name, optionally with a version.
+// asServer is the environment variable that makes the test binary a demo server on stdio: its value is the server's
+// name, optionally with a version.
 const asServer = "GOBLIN_TEST_DEMO"
 
 func TestMain(m *testing.M) {

@@ -23,8 +23,9 @@ type listener struct {
 	empty   bool // nothing was subscribed: the request is answered immediately
 }
 
-// openListener opens a stream. It runs while the request is read rather than in the request's goroutine: clients do not wait
-// for the acknowledgment, and changes by the next request must be reported. It returns nil if it has already answered the request.
+// openListener opens a stream. It runs while the request is read rather than in the request's goroutine: clients do
+// not wait for the acknowledgment, and changes by the next request must be reported. It returns nil if it has already
+// answered the request.
 func (f *front) openListener(c *Call) *listener {
 	var filter struct {
 		ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`

@@ -149,7 +149,8 @@ func TestModernState(t *testing.T) {
 	})
 }
 
-// A stream starts with an acknowledgment, carries tagged notifications of the requested kinds, and ends when the client cancels it.
+// A stream starts with an acknowledgment, carries tagged notifications of the requested kinds, and ends when the
+// client cancels it.
 func TestModernListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewConformance())

@@ -226,7 +226,7 @@ func (s *Server) Updated(uri string) {
 	})
 }
 
-// changed notifies all clients that a list has changed.
+// changed notifies clients that a list has changed: all legacy sessions, and the modern streams that requested it.
 func (s *Server) changed(m protocol.Method) {
 	frame := protocol.AppendNotification(nil, m.String(), nil)
 	for _, c := range s.all() {

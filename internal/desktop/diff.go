@@ -15,8 +15,9 @@ const (
 	lineRunes    = 160
 )
 
-// Diff returns the difference between two versions of the client's file: changed lines start with - or +, context lines with a space. It hides
-// the content of other entries and comments, and the values of env and headers. name is the gateway's entry.
+// Diff returns the difference between two versions of the client's file: changed lines start with - or +, context
+// lines with a space. It hides the content of other entries and comments, and the values of env and headers. name is
+// the gateway's entry.
 func (c Client) Diff(before, after, name string) []string {
 	var lines []string
 	gap := false

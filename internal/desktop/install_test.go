@@ -20,8 +20,8 @@ var (
 	address = Ours{URL: "http://127.0.0.1:8730/mcp"}
 )
 
-// TestInstall runs the archives of testdata/install: a client's file before and after Install, and the diff for users. File names are
-// client.case; url in the case installs an address. It repeats each with CRLF line endings.
+// TestInstall runs the archives of testdata/install: a client's file before and after Install, and the diff for users.
+// File names are client.case; url in the case installs an address. It repeats each with CRLF line endings.
 func TestInstall(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/install/*.txtar")
 	if len(paths) == 0 {
@@ -121,7 +121,8 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// FuzzInstall checks that Install fails, or adds the entry and keeps everything else, and that a second Install changes nothing.
+// FuzzInstall checks that Install fails, or adds the entry and keeps everything else, and that a second Install
+// changes nothing.
 func FuzzInstall(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/*/*.txtar")
 	for _, path := range paths {

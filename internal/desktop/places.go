@@ -29,8 +29,8 @@ func ThisHost() Host {
 	return Host{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, IsProgram: config.ProgramFinder(os.Getenv("PATH"))}
 }
 
-// Candidates returns possible paths of the client's file, the most likely first. A `*` matches the rest of a directory name. The file system is
-// not accessed.
+// Candidates returns possible paths of the client's file, the most likely first. A `*` matches the rest of a directory
+// name. The file system is not accessed.
 func (c Client) Candidates(h Host) []string {
 	switch c.ID {
 	case "claude-desktop":
@@ -95,8 +95,8 @@ func (h Host) separator() string {
 	return "/"
 }
 
-// Find returns the client's file on h: the first candidate whose directory exists, even if the file does not. If there is none, it returns
-// ErrNotInstalled and the last candidate.
+// Find returns the client's file on h: the first candidate whose directory exists, even if the file does not. If there
+// is none, it returns ErrNotInstalled and the last candidate.
 func (c Client) Find(h Host) (path string, err error) {
 	for _, candidate := range c.Candidates(h) {
 		for _, path = range h.expand(candidate) {

@@ -12,8 +12,9 @@ import (
 // namedBefore matches a name directly before a value: a flag, a JSON key or a query parameter.
 var namedBefore = pattern.Lazy(`([A-Za-z][A-Za-z0-9_-]*)["']?\s*[=:]\s*["']?(?:(?i:bearer|basic|token) +)?$`)
 
-// Conceal replaces likely secrets in env, headers, arguments and address of an entry with references. It returns the variables for them, in the
-// order of the entry. taken returns the value of a variable that is already in use. Conceal does not use its name for a different value.
+// Conceal replaces likely secrets in env, headers, arguments and address of an entry with references. It returns the
+// variables for them, in the order of the entry. taken returns the value of a variable that is already in use. Conceal
+// does not use its name for a different value.
 func Conceal(e *config.Entry, taken func(name string) (value string, ok bool)) []config.Variable {
 	c := concealer{entry: e.Name, taken: taken}
 	for i, v := range e.Env {

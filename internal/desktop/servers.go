@@ -64,8 +64,8 @@ func (l *argList) UnmarshalJSON(raw []byte) error {
 var readKeys = []string{"type", "transport", "transportType", "requestInit", "command", "args", "env", "headers", "cwd", "envFile", "workingDirectory", "url", "serverUrl", "httpUrl",
 	"disabled", "enabled", "disabledTools", "includeTools", "excludeTools", "timeout", "settings", "oauth", "auth", "source", "name", "description"}
 
-// Servers returns the servers in text, the client's file, in file order. For Claude Code, it includes those of project directory dir. Errors are
-// *SyntaxError or wrap ErrByHand. An invalid entry is only marked as Skipped.
+// Servers returns the servers in text, the client's file, in file order. For Claude Code, it includes those of project
+// directory dir. Errors are *SyntaxError or wrap ErrByHand. An invalid entry is only marked as Skipped.
 func (c Client) Servers(text, dir string, h Host) ([]Found, error) {
 	root, err := parse(orEmpty(text))
 	if err != nil {
@@ -170,8 +170,8 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	return f
 }
 
-// envFile returns the path of an entry's envFile for the gateway. If the file cannot be used, it returns "" and why. An envFile that only
-// the client can resolve does not mark the server as Skipped.
+// envFile returns the path of an entry's envFile for the gateway. If the file cannot be used, it returns "" and why.
+// An envFile that only the client can resolve does not mark the server as Skipped.
 func (c Client) envFile(text, program string, h Host) (path, why string) {
 	var aside Found
 	path = (&translator{dialect: c.vars, host: h, found: &aside}).text(text)

@@ -88,8 +88,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestRefer checks that literal values of env and headers are replaced by variables, that empty values and references stay, and that
-// different values never share a variable.
+// TestRefer checks that literal values of env and headers are replaced by variables, that empty values and references
+// stay, and that different values never share a variable.
 func TestRefer(t *testing.T) {
 	taken := map[string]string{}
 	a := config.Entry{Name: "a", Env: vars("KEY", "hunter2", "lower", "x", "REF", "${R}", "EMPTY", "")}

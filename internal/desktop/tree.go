@@ -104,7 +104,8 @@ func textEnd(s string, i int) int {
 	return i
 }
 
-// commentEnd returns the offset of the last character of the comment at i, i if there is none, or len(s) if it is unterminated.
+// commentEnd returns the offset of the last character of the comment at i, i if there is none, or len(s) if it is
+// unterminated.
 func commentEnd(s string, i int) int {
 	var closing string
 	switch {
@@ -122,7 +123,8 @@ func commentEnd(s string, i int) int {
 	return i + 2 + n + len(closing) - 1
 }
 
-// member finds a key of an object, or returns nil. A duplicate key is an error, because programs differ in which one they use.
+// member finds a key of an object, or returns nil. A duplicate key is an error, because programs differ in which one
+// they use.
 func member(v hujson.Value, key string) (*hujson.ObjectMember, error) {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {

@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// Noticed fails the test if notices returns false for a copy of base with one field changed. Fields are changed one at a time,
-// also inside nested structs, pointers, slices, arrays and maps. ignored lists the fields that the comparison leaves out on
-// purpose, with the reason, by path such as "Tenant.Headers"; a path covers the fields below it. An ignored field that does not
-// exist or is noticed fails the test as well, so the list stays up to date. Unexported fields are not changed.
+// Noticed fails the test if notices returns false for a copy of base with one field changed. Fields are changed one at
+// a time, also inside nested structs, pointers, slices, arrays and maps. ignored lists the fields that the comparison
+// leaves out on purpose, with the reason, by path such as "Tenant.Headers"; a path covers the fields below it. An
+// ignored field that does not exist or is noticed fails the test as well, so the list stays up to date. Unexported
+// fields are not changed.
 func Noticed[T any](t testing.TB, base T, ignored map[string]string, notices func(path string, changed T) bool) {
 	t.Helper()
 	missed, unused := 0, maps.Clone(ignored)

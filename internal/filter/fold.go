@@ -8,8 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Denies reports whether one of the patterns matches the name, exactly or case-folded in NFC, because a server may ignore case and the encoding of
-// accents. Only deny patterns are folded. Allow patterns are exact, so a name that the gateway and its server read differently is refused.
+// Denies reports whether one of the patterns matches the name, exactly or case-folded in NFC, because a server may
+// ignore case and the encoding of accents. Only deny patterns are folded. Allow patterns are exact, so a name that the
+// gateway and its server read differently is refused.
 func Denies(patterns []string, name string) bool { return Denying(patterns, name) >= 0 }
 
 // Denying returns the index of the first pattern that denies one of the names, or -1.

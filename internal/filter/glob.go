@@ -28,8 +28,8 @@ func Any(patterns []string, s string) bool {
 	return false
 }
 
-// Glob reports whether pattern matches all of s. * matches any number of characters, including slashes, and ? matches one. It takes at most
-// len(pattern)*len(s) steps, because it backtracks only to the last *.
+// Glob reports whether pattern matches all of s. * matches any number of characters, including slashes, and ? matches
+// one. It takes at most len(pattern)*len(s) steps, because it backtracks only to the last *.
 func Glob(pattern, s string) bool {
 	if !strings.ContainsAny(pattern, "*?") {
 		return pattern == s

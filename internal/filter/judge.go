@@ -10,9 +10,10 @@ import (
 // maxJudged is the maximum length of a requested URI if there are rules, because each spelling is compared with each rule.
 const maxJudged = 16 << 10
 
-// Judge applies a server's resource rules to URIs. A URI has many spellings that mean the same to its server, so it is compared in all of them: as
-// written, percent-decoded (repeatedly), with single slashes, without dot segments, with scheme and authority in lower case (tidy.go), and, for
-// deny rules, case-folded in NFC (fold.go). A nil Judge has no rules.
+// Judge applies a server's resource rules to URIs. A URI has many spellings that mean the same to its server, so it is
+// compared in all of them: as written, percent-decoded (repeatedly), with single slashes, without dot segments, with
+// scheme and authority in lower case (tidy.go), and, for deny rules, case-folded in NFC (fold.go). A nil Judge has no
+// rules.
 type Judge struct {
 	filter      *config.Filter
 	allow, deny []string // normalized patterns, as written and decoded; deny includes disabled
@@ -110,7 +111,8 @@ func Odd(uri string) bool {
 	return odd
 }
 
-// denies reports whether deny or disabled match a spelling, with or without query and fragment, because many servers only use the path.
+// denies reports whether deny or disabled match a spelling, with or without query and fragment, because many servers
+// only use the path.
 func (j *Judge) denies(form string) bool {
 	tidy := tidyURI(form, true)
 	if Denies(j.deny, tidy) || Denies(j.deny, strings.TrimSuffix(tidy, "/")) {
@@ -120,8 +122,8 @@ func (j *Judge) denies(form string) bool {
 	return end >= 0 && (Denies(j.deny, tidy[:end]) || Denies(j.deny, strings.TrimSuffix(tidy[:end], "/")))
 }
 
-// namesTemplate reports whether one of the patterns matches the template itself rather than its expansions, that is, only because of the text in
-// braces. Such a pattern allows all expansions.
+// namesTemplate reports whether one of the patterns matches the template itself rather than its expansions, that is,
+// only because of the text in braces. Such a pattern allows all expansions.
 func namesTemplate(patterns []string, text string) bool {
 	if text == "" {
 		return false
@@ -148,8 +150,8 @@ func withoutExpressions(text string) string {
 // maxDecodings is the maximum number of percent-decodings. A URI that the last of them still changes is odd.
 const maxDecodings = 4
 
-// spellings returns the URI as written and after each percent-decoding. odd reports that it contains dot segments, control characters, an encoded
-// slash or backslash outside the query, or too many encodings.
+// spellings returns the URI as written and after each percent-decoding. odd reports that it contains dot segments,
+// control characters, an encoded slash or backslash outside the query, or too many encodings.
 func spellings(uri string) (forms []string, odd bool) {
 	forms = []string{uri}
 	odd = hasDots(uri)

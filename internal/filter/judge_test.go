@@ -39,8 +39,8 @@ func FuzzDeniedBySpelling(f *testing.F) {
 	})
 }
 
-// FuzzNormalForm checks that normalization terminates and is idempotent, and that a URI that is not odd does not refer to a parent
-// directory.
+// FuzzNormalForm checks that normalization terminates and is idempotent, and that a URI that is not odd does not refer
+// to a parent directory.
 func FuzzNormalForm(f *testing.F) {
 	f.Add("file:///a/../b")
 	f.Add("HTTP://Host\\..;/%2e%2E//x?y=%2f")

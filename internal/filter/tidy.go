@@ -82,8 +82,8 @@ func cutOwn(rest string) (server, own string, ok bool) {
 // may precede the authority.
 var portOf = map[string]string{"http:": ":80", "https:": ":443", "ws:": ":80", "wss:": ":443", "ftp:": ":21"}
 
-// tidyAuthority normalizes the authority in the rest of a URI, if it has one: in lower case and, for special schemes, without user, default port and
-// trailing dot. It removes localhost from file URIs.
+// tidyAuthority normalizes the authority in the rest of a URI, if it has one: in lower case and, for special schemes,
+// without user, default port and trailing dot. It removes localhost from file URIs.
 func tidyAuthority(scheme, rest string) string {
 	port, special := portOf[scheme]
 	after, ok := strings.CutPrefix(rest, "//")

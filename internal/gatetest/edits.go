@@ -16,7 +16,8 @@ import (
 type Edit struct {
 	// Path is a file, or a package directory. In a directory, Go files except tests are searched.
 	Path string
-	// Old holds the lines to replace. They must occur exactly once in Path. Indentation, blank lines and comments are ignored.
+	// Old holds the lines to replace. They must occur exactly once in Path. Indentation, blank lines and comments are
+	// ignored.
 	Old string
 	// New holds the lines that replace Old.
 	New string
@@ -125,7 +126,8 @@ func Mutate(t *testing.T, dir string, edits []Edit) (restore func()) {
 	}
 }
 
-// Overlay writes an overlay file for the go command into dir: with GOFLAGS=-overlay=FILE it builds the module at root with the edits applied.
+// Overlay writes an overlay file for the go command into dir: with GOFLAGS=-overlay=FILE it builds the module at root
+// with the edits applied.
 func Overlay(t *testing.T, root, dir string, edits []Edit) (file string) {
 	t.Helper()
 	texts, err := Edited(root, edits)

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Patience limits every wait that has no limit of its own, to detect hangs. It is long because starting a process has taken half a minute
-// on a busy machine.
+// Patience limits every wait that has no limit of its own, to detect hangs. It is long because starting a process has
+// taken half a minute on a busy machine.
 const Patience = 5 * time.Minute
 
 // WaitFor polls until done returns true. It fails the test with detail after Patience.
@@ -37,8 +37,8 @@ func WaitFor(t *testing.T, what string, done func() (ok bool, detail string)) {
 	}
 }
 
-// Within repeats a measurement until it is at most limit, up to ten times, since other processes on this machine may slow down some
-// of the attempts.
+// Within repeats a measurement until it is at most limit, up to ten times, since other processes on this machine may
+// slow down some of the attempts.
 func Within(t *testing.T, limit time.Duration, what string, try func() time.Duration) {
 	t.Helper()
 	var took []time.Duration

@@ -46,8 +46,8 @@ func ShortDir(t *testing.T) string {
 	return dir
 }
 
-// FreePort returns a free loopback port for a program that cannot choose one itself. It lies outside the range of ephemeral ports, from
-// which another process could get it before the program listens.
+// FreePort returns a free loopback port for a program that cannot choose one itself. It lies outside the range of
+// ephemeral ports, from which another process could get it before the program listens.
 func FreePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -1,5 +1,6 @@
-// Package identity describes clients that have been identified. It imports no other package of the gateway: transports attach a Principal
-// to requests and actors compare it, and neither depends on how it was authenticated (internal/auth).
+// Package identity describes clients that have been identified. It imports no other package of the gateway: transports
+// attach a Principal to requests and actors compare it, and neither depends on how it was authenticated
+// (internal/auth).
 package identity
 
 import (
@@ -19,15 +20,15 @@ const (
 // LocalID is the id of the principal of unauthenticated clients.
 const LocalID = "local"
 
-// Principal is an identified client with its rights. It is immutable, including its slices, so actors share it by reference. Changed rights
-// give a new Principal.
+// Principal is an identified client with its rights. It is immutable, including its slices, so actors share it by
+// reference. Changed rights give a new Principal.
 type Principal struct {
 	ID   string // unique and stable, such as "local" or "key:ci"; used for display, rates and the audit log
 	Name string // display name
 	Via  string // ViaLocal, ViaKey
 
-	// Rights are the roles in force in canonical form; they are part of the key of catalog views. "" = no policy, everything is
-	// permitted.
+	// Rights are the roles in force in canonical form; they are part of the key of catalog views. "" = no policy,
+	// everything is permitted.
 	Rights string
 	// Policy is the policy that Rights refer to: under another one the same names may mean something else. nil = none.
 	Policy Policy

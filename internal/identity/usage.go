@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Usage counts what a principal does. Its methods are safe for concurrent use, do not block and do not allocate. The zero value is
-// ready.
+// Usage counts what a principal does. Its methods are safe for concurrent use, do not block and do not allocate. The
+// zero value is ready.
 type Usage struct {
 	calls    counter
 	failed   atomic.Uint64
@@ -18,8 +18,8 @@ type Usage struct {
 	why          atomic.Pointer[string]
 }
 
-// Periods of the counters of a Usage, in seconds. A refusal continues the streak of the previous one if at most streakGap seconds
-// have passed.
+// Periods of the counters of a Usage, in seconds. A refusal continues the streak of the previous one if at most
+// streakGap seconds have passed.
 const (
 	callPeriod    = 10
 	refusalPeriod = 60

@@ -1,5 +1,5 @@
-// Package inprocess connects a client to a gateway in the same process over a pair of pipes. The gateway treats it like a client on stdin and
-// stdout.
+// Package inprocess connects a client to a gateway in the same process over a pair of pipes. The gateway treats it
+// like a client on stdin and stdout.
 //
 //	c, err := inprocess.Dial(ctx, g, limits, client.Options{Name: "goblin-actor"}, log)
 //	defer c.Close()

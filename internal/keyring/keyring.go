@@ -1,6 +1,6 @@
-// Package keyring reads and writes entries of the service goblin-actor in the user's keyring: the Keychain on macOS, the Credential Manager on
-// Windows, the Secret Service on Linux and BSD desktops. A keyring may ask the user to unlock it, so calls return after at most Patience. Without
-// a desktop session they fail at once.
+// Package keyring reads and writes entries of the service goblin-actor in the user's keyring: the Keychain on macOS,
+// the Credential Manager on Windows, the Secret Service on Linux and BSD desktops. A keyring may ask the user to
+// unlock it, so calls return after at most Patience. Without a desktop session they fail at once.
 //
 //	value, err := keyring.Get("github")
 package keyring

@@ -15,7 +15,8 @@ const maxHidden = 5
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// hiddenCharacters returns JSON pointers to the keys and texts of a definition that contain invisible characters, at most maxHidden.
+// hiddenCharacters returns JSON pointers to the keys and texts of a definition that contain invisible characters, at
+// most maxHidden.
 func hiddenCharacters(raw []byte) (pointers []string) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {

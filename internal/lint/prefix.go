@@ -5,8 +5,8 @@ import "strings"
 // Named is a tool with its own and its public name.
 type Named struct{ Own, Public string }
 
-// DoubledPrefix returns an example of a public name that repeats its prefix, such as git_git_log or fetch_fetch, if most of a server's tools
-// have such names, and "" otherwise.
+// DoubledPrefix returns an example of a public name that repeats its prefix, such as git_git_log or fetch_fetch, if
+// most of a server's tools have such names, and "" otherwise.
 func DoubledPrefix(tools []Named) (example string) {
 	n := 0
 	for _, t := range tools {

@@ -50,7 +50,8 @@ func (p *Pages) api(verb string) http.Handler {
 	return nil
 }
 
-// HandlerFor returns the handler for begin, finish or logout on behalf of who, for connections that are trusted, such as the admin socket.
+// HandlerFor returns the handler for begin, finish or logout on behalf of who, for connections that are trusted, such
+// as the admin socket.
 func (p *Pages) HandlerFor(who *identity.Principal, verb string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.act(w, r, verb, who) })
 }

@@ -27,8 +27,9 @@ type CallbackListener struct {
 	state string // the login's OAuth state parameter; "" = not yet known
 }
 
-// preferredPort is the port to listen on if it is free. A client registration is bound to a redirect URI, so using the same port again allows the
-// next login to reuse it. Another program on the port gains nothing: a code is useless without the PKCE verifier.
+// preferredPort is the port to listen on if it is free. A client registration is bound to a redirect URI, so using the
+// same port again allows the next login to reuse it. Another program on the port gains nothing: a code is useless
+// without the PKCE verifier.
 const preferredPort = 8739
 
 // listenLocal listens on a local port. For port 0 it tries preferredPort first, then any port.

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The redirect may arrive before Wait is called, because an authorization server with an active session redirects immediately.
+// The redirect may arrive before Wait is called, because an authorization server with an active session redirects
+// immediately.
 func TestRedirectBeforeWait(t *testing.T) {
 	b, err := ListenCallback(0)
 	if err != nil {

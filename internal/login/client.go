@@ -18,7 +18,8 @@ type Client struct {
 	Authorization string                   // Authorization header; "" = the connection identifies the user
 }
 
-// NewClient returns a client that authenticates with an API key. base is the URL of the API, such as http://127.0.0.1:8730/login/api/.
+// NewClient returns a client that authenticates with an API key. base is the URL of the API, such as
+// http://127.0.0.1:8730/login/api/.
 func NewClient(base, key string) *Client {
 	return &Client{HTTP: &http.Client{CheckRedirect: withinOrigin}, URL: func(verb string) string { return base + verb }, Authorization: "Bearer " + key}
 }

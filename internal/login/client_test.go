@@ -12,7 +12,8 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// A redirect must not send the key to another host, nor to the same host without TLS. Redirects within the origin are followed.
+// A redirect must not send the key to another host, nor to the same host without TLS. Redirects within the origin are
+// followed.
 func TestKeyStaysWithinTheOrigin(t *testing.T) {
 	var elsewhere, here atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	// ErrNotYours is returned if the login belongs to another principal, or is shared and the principal may not administer it.
+	// ErrNotYours is returned if the login belongs to another principal, or is shared and the principal may not
+	// administer it.
 	ErrNotYours error = &hintedError{"this login is not yours: it is shared, or belongs to another user", "to manage a shared login, use the admin socket, or a key with a role that has admin: act"}
 	// ErrNoServer is returned if there is no such server, or it has no login that the gateway manages.
 	ErrNoServer error = &hintedError{"no server of this name supports logins", "name a server under mcpServers with a url, without a configured Authorization header, and without auth.type: none"}
@@ -20,7 +21,8 @@ var (
 // ErrRedirect is returned for a login whose redirect URI is not an http URI of localhost or a loopback address.
 var ErrRedirect error = &hintedError{"the redirect URI must be an http:// URI of localhost or a loopback address", "set redirect to a URI like http://127.0.0.1:12345/callback"}
 
-// ErrRevocationPending is returned by Logout if ctx ends before the authorization server has answered. The revocation continues in the background.
+// ErrRevocationPending is returned by Logout if ctx ends before the authorization server has answered. The revocation
+// continues in the background.
 var ErrRevocationPending error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "check the gateway's log: it waits a few more seconds for the answer, and logs a warning if the revocation fails"}
 
 // hintedError is an error with a hint for the user.
@@ -69,7 +71,8 @@ type Started struct {
 	Expires  time.Time `json:"expires,omitzero"`
 }
 
-// Answer is the result that the browser brings back. For a device login Code is empty, and the request waits until the login ends.
+// Answer is the result that the browser brings back. For a device login Code is empty, and the request waits until the
+// login ends.
 type Answer struct {
 	Login  Key    `json:"login"`
 	State  string `json:"state"`

@@ -40,7 +40,8 @@ type flow struct {
 	until   time.Time
 }
 
-// New returns login pages. base returns the URL of the listener, such as http://127.0.0.1:8730, or "" if there is none at the moment.
+// New returns login pages. base returns the URL of the listener, such as http://127.0.0.1:8730, or "" if there is none
+// at the moment.
 func New(base func() string) *Pages {
 	return &Pages{gateway: startingGateway{}, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
 }
@@ -81,7 +82,8 @@ func (p *Pages) Handler(path string) http.Handler {
 	return http.HandlerFunc(p.page)
 }
 
-// Beside returns a function that returns the handler of the login pages for their paths, and the result of other for all others. p may be nil.
+// Beside returns a function that returns the handler of the login pages for their paths, and the result of other for
+// all others. p may be nil.
 func (p *Pages) Beside(other func(path string) http.Handler) func(path string) http.Handler {
 	if p == nil {
 		return other

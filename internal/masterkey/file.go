@@ -85,8 +85,8 @@ func moved(m *Master, o Options) (*Master, error) {
 	return &Master{secret: m.secret}, nil
 }
 
-// readFile reads the key from the file, or from the keyring entry that it names. If the keyring no longer has the entry, the key is lost: readFile
-// removes the file and returns fs.ErrNotExist, so that a new key is created.
+// readFile reads the key from the file, or from the keyring entry that it names. If the keyring no longer has the
+// entry, the key is lost: readFile removes the file and returns fs.ErrNotExist, so that a new key is created.
 func readFile(path string, ring Keyring) (*Master, error) {
 	info, err := os.Stat(path)
 	switch {

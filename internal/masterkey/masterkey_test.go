@@ -127,7 +127,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyring checks that a key stays in the keyring. It is replaced if its entry is lost, but not while the keyring is locked.
+// TestKeyring checks that a key stays in the keyring. It is replaced if its entry is lost, but not while the keyring
+// is locked.
 func TestKeyring(t *testing.T) {
 	dir, keys := t.TempDir(), newRing()
 	inFile := mustLoad(t, Options{Dir: dir, Keyring: keys})

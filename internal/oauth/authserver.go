@@ -17,8 +17,8 @@ type serverMetadata struct {
 	Device string `json:"device_authorization_endpoint"`
 }
 
-// fetchAuthServer fetches the metadata of an authorization server from its well-known URLs, in the order of MCP 2025-11-25. It returns errNotFound
-// if there is none.
+// fetchAuthServer fetches the metadata of an authorization server from its well-known URLs, in the order of MCP
+// 2025-11-25. It returns errNotFound if there is none.
 func (a *Agent) fetchAuthServer(ctx context.Context, issuer string) (*AuthServer, error) {
 	if err := a.Client.Check(issuer); err != nil {
 		return nil, fmt.Errorf("authorization server of the MCP server: %w", err)

@@ -25,7 +25,8 @@ func TestSchemeWithoutLogin(t *testing.T) {
 	}
 }
 
-// A server that asks for a bearer token, and whose host publishes no OAuth metadata and registers no client, is reported as such.
+// A server that asks for a bearer token, and whose host publishes no OAuth metadata and registers no client, is
+// reported as such.
 func TestBearerWithoutMetadata(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -89,7 +89,8 @@ func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oaut
 	return nil, errNotFound
 }
 
-// covers reports whether resource is the server's URL, its origin or a parent of its path. Many servers use one of the latter.
+// covers reports whether resource is the server's URL, its origin or a parent of its path. Many servers use one of the
+// latter.
 func covers(resource string, own *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.Opaque != "" || r.User != nil || r.Fragment != "" || origin(r) != origin(own) {
@@ -141,7 +142,8 @@ func (a *Agent) discoverLegacy(ctx context.Context, own *url.URL, c Challenge) (
 	return site, nil
 }
 
-// defaultEndpoints returns the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3. That version requires PKCE.
+// defaultEndpoints returns the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3.
+// That version requires PKCE.
 func defaultEndpoints(base string) *AuthServer {
 	return &AuthServer{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
 }

@@ -1,6 +1,6 @@
-// Package oauth gets access tokens for MCP servers from their authorization servers: MCP 2026-07-28, basic/authorization, and the rules of
-// earlier versions where they differ. An [Agent] acts as the OAuth 2.1 client of one MCP server. It keeps no state between calls and is safe
-// for concurrent use.
+// Package oauth gets access tokens for MCP servers from their authorization servers: MCP 2026-07-28,
+// basic/authorization, and the rules of earlier versions where they differ. An [Agent] acts as the OAuth 2.1 client of
+// one MCP server. It keeps no state between calls and is safe for concurrent use.
 //
 //	agent := &oauth.Agent{Server: url, Client: guard.ClientFor(url), Now: time.Now, Config: …}
 //	site, err := agent.Discover(ctx, oauth.ParseChallenge(headers))   // find the authorization server
@@ -19,10 +19,12 @@
 //     no iss although the server announced it. No other parameter of such a response is used.
 //   - A redirect of a request that carries a secret; addresses that the egress guard blocks.
 //
-// A token request is sent once, because a code or a refresh token may be valid for one use only. Only the error invalid_grant means that a login
-// has ended ([GrantEnded]). Other errors may be transient ([Temporary]) or need the operator ([Hint]).
+// A token request is sent once, because a code or a refresh token may be valid for one use only. Only the error
+// invalid_grant means that a login has ended ([GrantEnded]). Other errors may be transient ([Temporary]) or need the
+// operator ([Hint]).
 //
-// The metadata types, the parser of challenges and the registration come from oauthex of go-sdk. The metadata is fetched here, because oauthex
-// compares the resource byte for byte although servers name a parent of it, requires PKCE for client credentials too, refuses addresses
-// that the operator allows, and does not distinguish HTTP 503 from a wrong document.
+// The metadata types, the parser of challenges and the registration come from oauthex of go-sdk. The metadata is
+// fetched here, because oauthex compares the resource byte for byte although servers name a parent of it, requires
+// PKCE for client credentials too, refuses addresses that the operator allows, and does not distinguish HTTP 503 from
+// a wrong document.
 package oauth

@@ -27,8 +27,9 @@ const noRedirect = "http://127.0.0.1/callback"
 
 const noClientHint = "register a client with the authorization server manually, and set auth.clientId (and auth.clientSecret) of the server"
 
-// Register returns a client for an authorization server: the configured one, else a client id metadata document if the server supports it,
-// else one of the known clients registered for redirectURI, else a newly registered one (RFC 7591).
+// Register returns a client for an authorization server: the configured one, else a client id metadata document if the
+// server supports it, else one of the known clients registered for redirectURI, else a newly registered one (RFC
+// 7591).
 func (a *Agent) Register(ctx context.Context, site *AuthServer, redirectURI string, known ...Client) (Client, error) {
 	if c, ok := a.configuredClient(site); ok {
 		return c, nil
@@ -115,7 +116,8 @@ func applicationType(redirectURI string) string {
 	return "native"
 }
 
-// registerError converts an error of a registration. It drops the library's text, which may contain the whole response with its secret.
+// registerError converts an error of a registration. It drops the library's text, which may contain the whole response
+// with its secret.
 func registerError(site *AuthServer, err error) error {
 	const op = "register as a client"
 	var refused *oauthex.ClientRegistrationError
@@ -142,7 +144,8 @@ func registerError(site *AuthServer, err error) error {
 	return refuse(ErrMalformed, noClientHint, "the response of the registration endpoint is not valid")
 }
 
-// errNoMetadata returns the error for a server that asks for a bearer token but publishes no metadata, and has no default endpoints either.
+// errNoMetadata returns the error for a server that asks for a bearer token but publishes no metadata, and has no
+// default endpoints either.
 func errNoMetadata(site *AuthServer) error {
 	return refuse(ErrNoLogin, headerHint("bearer"), "the server asks for a bearer token, but %s publishes no OAuth metadata", shorten(site.Issuer))
 }

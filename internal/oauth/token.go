@@ -17,8 +17,8 @@ const (
 	maxLife  = 10 * 365 * 24 * time.Hour // maximum lifetime of a token; a longer one is reduced to this
 )
 
-// Refresh exchanges a refresh token for a new access token, and keeps the old refresh token if the response has no new one. It sends the request once,
-// because a refresh token may be valid for one use only.
+// Refresh exchanges a refresh token for a new access token, and keeps the old refresh token if the response has no new
+// one. It sends the request once, because a refresh token may be valid for one use only.
 func (a *Agent) Refresh(ctx context.Context, site *AuthServer, client Client, old Token) (Token, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
 	t, err := a.token(ctx, "refresh the token", site, client, form)
@@ -156,7 +156,8 @@ func seconds(raw json.RawMessage) (time.Duration, bool) {
 	return time.Duration(n * float64(time.Second)), true
 }
 
-// oauthError parses an error response (RFC 6749, section 5.2). It removes the secrets of the request, should the response repeat them.
+// oauthError parses an error response (RFC 6749, section 5.2). It removes the secrets of the request, should the
+// response repeat them.
 func oauthError(op string, status int, body []byte, client Client, form url.Values) error {
 	var m struct {
 		Code        string `json:"error"`

@@ -1,9 +1,9 @@
 // Package policy decides what roles permit. It compiles config.Policy. Its decisions are pure functions. [Rates] and
 // [Buckets] limit requests.
 //
-// A role is judged as a whole: it permits an item if its servers cover the item's server, its globs allow the item and, for a
-// read-only role, the tool is read-only. A principal with several roles may do what any one of them permits as a whole. A deny therefore
-// restricts only its own role, never what another role permits.
+// A role is judged as a whole: it permits an item if its servers cover the item's server, its globs allow the item
+// and, for a read-only role, the tool is read-only. A principal with several roles may do what any one of them permits
+// as a whole. A deny therefore restricts only its own role, never what another role permits.
 //
 // Invariants:
 //   - with a policy that does not only report, an item that no effective role permits is invisible;

@@ -15,14 +15,14 @@ type Verdict struct {
 	Rule      Rule // zero = the role as a whole
 }
 
-// Explain returns the verdict of each role in rights on an item in a project ("" = outside of projects). The item may be used if one verdict
-// permits it.
+// Explain returns the verdict of each role in rights on an item in a project ("" = outside of projects). The item may
+// be used if one verdict permits it.
 func (p *Policy) Explain(rights, project string, it *Item) (verdicts []Verdict) {
 	return p.verdicts(rights, project, func(r *role) (Rule, bool) { return r.judge(it) })
 }
 
-// ExplainURI is Explain for a URI that its server does not list, given in all its spellings. template is the public text of the template that
-// matches it, or "" if none does.
+// ExplainURI is Explain for a URI that its server does not list, given in all its spellings. template is the public
+// text of the template that matches it, or "" if none does.
 func (p *Policy) ExplainURI(rights, project, server, template string, uris []string) []Verdict {
 	return p.verdicts(rights, project, func(r *role) (Rule, bool) {
 		rule, ok := r.covers(server, false)
@@ -82,8 +82,8 @@ func (p *Policy) Role(name string) (config.Role, bool) {
 	return config.Role{}, false
 }
 
-// Unmatched returns the rules of a role whose patterns match none of the existing servers and items: they refer to something that was
-// removed or renamed.
+// Unmatched returns the rules of a role whose patterns match none of the existing servers and items: they refer to
+// something that was removed or renamed.
 func (p *Policy) Unmatched(role string, servers []string, items []Item) (rules []Rule) {
 	i := p.find(role)
 	if i < 0 {
@@ -124,8 +124,8 @@ func deniesAny(items []Item, kind protocol.ItemKind) func(string) bool {
 	}
 }
 
-// meansAny returns a function that reports whether a pattern matches a resource or the text of a template, or may match a URI of a
-// template, because both start with the same literal text.
+// meansAny returns a function that reports whether a pattern matches a resource or the text of a template, or may
+// match a URI of a template, because both start with the same literal text.
 func meansAny(items []Item) func(string) bool {
 	return func(pattern string) bool {
 		return slices.ContainsFunc(items, func(it Item) bool {

@@ -32,8 +32,8 @@ func (p *Policy) Shows(set Set, server string) bool {
 	})
 }
 
-// Trusts reports whether the roles permit requests whose meaning is unknown to the gateway, such as a server's own methods. One of them must cover the
-// server without restricting its items.
+// Trusts reports whether the roles permit requests whose meaning is unknown to the gateway, such as a server's own
+// methods. One of them must cover the server without restricting its items.
 func (p *Policy) Trusts(set Set, server string) bool {
 	return p.any(set, func(r *role) bool {
 		_, covered := r.covers(server, false)
@@ -41,8 +41,8 @@ func (p *Policy) Trusts(set Set, server string) bool {
 	})
 }
 
-// Admits reports whether the roles permit a URI that its server does not list, given in all its spellings. template is the public text of the
-// template that matches it, or "" if none does.
+// Admits reports whether the roles permit a URI that its server does not list, given in all its spellings. template is
+// the public text of the template that matches it, or "" if none does.
 func (p *Policy) Admits(set Set, server string, internal bool, template string, uris []string) bool {
 	return p.any(set, func(r *role) bool {
 		_, covered := r.covers(server, internal)
@@ -50,8 +50,8 @@ func (p *Policy) Admits(set Set, server string, internal bool, template string, 
 	})
 }
 
-// Rate returns the rate of requests that rights permit; zero = unlimited. The highest rate of the roles applies. Roles without a rate are
-// ignored, and projects do not matter.
+// Rate returns the rate of requests that rights permit; zero = unlimited. The highest rate of the roles applies. Roles
+// without a rate are ignored, and projects do not matter.
 func (p *Policy) Rate(rights string) (most config.Rate) {
 	if p == nil {
 		return most

@@ -17,7 +17,8 @@ const NoRoles = "-"
 // separator separates the role names in rights. Role names do not contain it.
 const separator = ","
 
-// Policy is the compiled section `policy` of the configuration. It is immutable. nil = no such section: everything is permitted.
+// Policy is the compiled section `policy` of the configuration. It is immutable. nil = no such section: everything is
+// permitted.
 type Policy struct {
 	report bool
 	roles  []role // sorted by name
@@ -48,9 +49,9 @@ func Of(who *identity.Principal, inForce *Policy) *Policy {
 // Reports reports whether the policy only reports what it would refuse.
 func (p *Policy) Reports() bool { return p != nil && p.report }
 
-// Rights returns the rights of a principal in canonical form: the sorted names of its roles. Its roles are those listed for its key
-// (unknown ones are ignored) and those bound to the name of its key ("" = no key) or to unauthenticated clients (local). Rights returns NoRoles
-// if there are none, and "" for a nil policy.
+// Rights returns the rights of a principal in canonical form: the sorted names of its roles. Its roles are those
+// listed for its key (unknown ones are ignored) and those bound to the name of its key ("" = no key) or to
+// unauthenticated clients (local). Rights returns NoRoles if there are none, and "" for a nil policy.
 func (p *Policy) Rights(roles []string, key string, local bool) string {
 	if p == nil {
 		return ""
@@ -141,14 +142,14 @@ func (p *Policy) InForce(rights, project string) Set {
 	return set
 }
 
-// Counts reports whether a project is visible with the rights: one of the roles applies in it. Requests outside of projects are always possible, and
-// a policy that only reports hides no project.
+// Counts reports whether a project is visible with the rights: one of the roles applies in it. Requests outside of
+// projects are always possible, and a policy that only reports hides no project.
 func (p *Policy) Counts(rights, project string) bool {
 	return p == nil || project == "" || p.report || !p.InForce(rights, project).Empty()
 }
 
-// Covers reports whether a server is visible with the rights: one of the roles applies in the project ("" = outside of projects), covers the server
-// and is not idle. A policy that only reports hides no server.
+// Covers reports whether a server is visible with the rights: one of the roles applies in the project ("" = outside of
+// projects), covers the server and is not idle. A policy that only reports hides no server.
 func (p *Policy) Covers(rights, project, server string) bool {
 	return p == nil || p.report || slices.ContainsFunc(p.roles, func(r role) bool {
 		_, covered := r.covers(server, false)

@@ -47,7 +47,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// A server is visible with a role that covers it, unless the role permits nothing. Without a policy, or in report mode, all servers are visible.
+// A server is visible with a role that covers it, unless the role permits nothing. Without a policy, or in report
+// mode, all servers are visible.
 func TestCovers(t *testing.T) {
 	none := config.Filter{Deny: []string{"*"}}
 	c := config.Policy{Present: true, Roles: []config.Role{{Name: "all"}, {Name: "watch", Tools: none, Prompts: none, Resources: none}, {Name: "k8s", Servers: []string{"k8s-*"}, Projects: []string{"alpha"}}}}
@@ -136,7 +137,8 @@ func TestUnmatched(t *testing.T) {
 	}
 }
 
-// Judging arbitrary roles and items terminates, Explain agrees with Permits, and no allow matches a URI that may resolve to another one.
+// Judging arbitrary roles and items terminates, Explain agrees with Permits, and no allow matches a URI that may
+// resolve to another one.
 func FuzzRole(f *testing.F) {
 	f.Add("a*", "*b", "srv*", "file:///ok/*", "file:///ok/../x", "files")
 	f.Add("s/*", "", "", "resource://s/*", "f:///%2e%2e/%5c", "s")

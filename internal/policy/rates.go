@@ -20,10 +20,11 @@ const maxLimits = 1024
 // busy is the retry delay for a principal that gets no bucket.
 const busy = time.Second
 
-// Rates limits the requests of each principal with a token bucket, which all connections of the principal share. It is safe for concurrent
-// use. The zero value limits nothing until Use sets a policy.
+// Rates limits the requests of each principal with a token bucket, which all connections of the principal share. It is
+// safe for concurrent use. The zero value limits nothing until Use sets a policy.
 type Rates struct {
-	// Reported is called at most once a second if a policy that only reports would refuse a request. nil = not called. Set it before use.
+	// Reported is called at most once a second if a policy that only reports would refuse a request. nil = not called.
+	// Set it before use.
 	Reported func(principal string)
 
 	mu         sync.Mutex
@@ -40,7 +41,8 @@ func (r *Rates) Use(p *Policy) {
 	r.policy, r.limits = p, map[string]config.Rate{}
 }
 
-// Allow counts a request of a principal. If the request exceeds its rate, ok is false and the request may be repeated after retryAfter.
+// Allow counts a request of a principal. If the request exceeds its rate, ok is false and the request may be repeated
+// after retryAfter.
 func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +76,8 @@ func (r *Rates) Of(who *identity.Principal) config.Rate {
 	return r.limitOf(p, who.Rights)
 }
 
-// Left returns how many requests of a principal the rate permits at once, now and after a pause. Both are -1 for a principal without a rate.
+// Left returns how many requests of a principal the rate permits at once, now and after a pause. Both are -1 for a
+// principal without a rate.
 func (r *Rates) Left(now time.Time, who *identity.Principal) (left, most int) {
 	limit := r.Of(who)
 	if limit.Requests == 0 {
@@ -117,7 +120,8 @@ type bucket struct {
 	limit   config.Rate
 }
 
-// Take takes a token from the key's bucket. If there is none, ok is false and the next token is available after retryAfter.
+// Take takes a token from the key's bucket. If there is none, ok is false, and the caller may try again after
+// retryAfter.
 func (b *Buckets[K]) Take(now time.Time, key K, limit config.Rate) (retryAfter time.Duration, ok bool) {
 	of := b.buckets[key]
 	if of == nil {

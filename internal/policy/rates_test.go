@@ -37,8 +37,8 @@ func TestRatesOfRoles(t *testing.T) {
 	}
 }
 
-// S5.2.2: A bucket holds as many tokens as the rate permits, and reports when the next is available. A reload changes the rate without
-// refilling it.
+// S5.2.2: A bucket holds as many tokens as the rate permits, and reports when the next is available. A reload changes
+// the rate without refilling it.
 func TestRatesAllow(t *testing.T) {
 	var r Rates
 	now := time.Unix(1000, 0)

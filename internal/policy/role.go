@@ -125,9 +125,9 @@ func (r *role) judgeNamed(it *Item) (Rule, bool) {
 	return Rule{key + ".allow", i}, i >= 0
 }
 
-// matchingAllow returns the index of the first pattern that allows a tool or prompt, or -1. A pattern with a slash matches only server and own
-// name, so that a server cannot choose names that match a pattern for another server. Deny patterns match either name, because a shortened
-// public name may end differently from the own name.
+// matchingAllow returns the index of the first pattern that allows a tool or prompt, or -1. A pattern with a slash
+// matches only server and own name, so that a server cannot choose names that match a pattern for another server. Deny
+// patterns match either name, because a shortened public name may end differently from the own name.
 func matchingAllow(patterns []string, it *Item) int {
 	return slices.IndexFunc(patterns, func(p string) bool {
 		if strings.Contains(p, "/") {
@@ -154,8 +154,8 @@ func (r *role) judgeURI(it *Item) (Rule, bool) {
 	return allow, allow.Index >= 0
 }
 
-// open reports whether the servers that the role covers are visible even without items. For some kind of item, the role must not deny
-// everything, and must either name its servers or have no allow list.
+// open reports whether the servers that the role covers are visible even without items. For some kind of item, the
+// role must not deny everything, and must either name its servers or have no allow list.
 func (r *role) open() bool {
 	return slices.ContainsFunc(r.kinds(), func(f *config.Filter) bool {
 		return (len(r.rules.Servers) > 0 || len(f.Allow) == 0) && !deniesAll(f)

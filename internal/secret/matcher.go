@@ -124,7 +124,8 @@ func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 	return -1, -1
 }
 
-// beginning returns the first offset from which the rest of s is a prefix of one of the strings, at least Shortest bytes long, or -1.
+// beginning returns the first offset from which the rest of s is a prefix of one of the strings, at least Shortest
+// bytes long, or -1.
 func (m *matcher) beginning(s string) int {
 	for at := Shortest - 1; at < len(s); {
 		pair := pairAt(s, at)

@@ -18,8 +18,8 @@ const (
 	more = "…" // marks truncated text
 )
 
-// Redactor hides known secret values in displayed text: as they are, and as encoded in base64, URLs and JSON. It is safe for concurrent use. The
-// zero value is ready to use. A nil Redactor hides nothing.
+// Redactor hides known secret values in displayed text: as they are, and as encoded in base64, URLs and JSON. It is
+// safe for concurrent use. The zero value is ready to use. A nil Redactor hides nothing.
 //
 //	var known secret.Redactor
 //	known.Replace("configuration", cfg.Secrets...)
@@ -95,7 +95,8 @@ func (r *Redactor) forget(value string) {
 	}
 }
 
-// Cut returns s with known secrets hidden, and with prefixes of secrets before each "…" hidden. So code that truncates text must mark it with "…".
+// Cut returns s with known secrets hidden, and with prefixes of secrets before each "…" hidden. So code that truncates
+// text must mark it with "…".
 func (r *Redactor) Cut(s string) string {
 	if r == nil || len(s) < Shortest {
 		return s
@@ -146,8 +147,8 @@ type hushed struct {
 func (h hushed) Error() string { return h.text }
 func (h hushed) Unwrap() error { return h.error }
 
-// Writer returns a writer that hides known secrets in each Write. Callers must write whole lines, because a secret that spans two writes is not
-// found.
+// Writer returns a writer that hides known secrets in each Write. Callers must write whole lines, because a secret
+// that spans two writes is not found.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &cutter{r, w} }
 
 // holds reports whether p may contain something to hide.

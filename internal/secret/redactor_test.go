@@ -199,7 +199,8 @@ func BenchmarkCut(b *testing.B) {
 	}
 }
 
-// TestValuesAreAddedAndRemoved checks that after adding and removing values, a redactor hides the same as a new one with the remaining values.
+// TestValuesAreAddedAndRemoved checks that after adding and removing values, a redactor hides the same as a new one
+// with the remaining values.
 func TestValuesAreAddedAndRemoved(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	value := func() string { return fmt.Sprintf("secret+of/%02d", rng.IntN(30)) }

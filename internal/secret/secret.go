@@ -89,7 +89,8 @@ func headerWord(word string) (shown string, isName bool) {
 	return Value(word), true
 }
 
-// Argument returns one word of a command line with secrets hidden, without regard to the previous word: "--token=abc", a URL, JSON, a script.
+// Argument returns one word of a command line with secrets hidden, without regard to the previous word: "--token=abc",
+// a URL, JSON, a script.
 func Argument(word string) string {
 	if hidden, ok := inJSON(word, false); ok {
 		return hidden

@@ -106,8 +106,8 @@ func mixed(word string) bool {
 
 var uuid = pattern.Lazy(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// mask replaces finished pieces of a text with placeholders, so that other rules do not change them. A placeholder is a number between private-use
-// runes, starting with U+E000 for a reference and U+E002 for anything else.
+// mask replaces finished pieces of a text with placeholders, so that other rules do not change them. A placeholder is
+// a number between private-use runes, starting with U+E000 for a reference and U+E002 for anything else.
 type mask struct{ parts []string }
 
 func (m *mask) put(before rune, piece string) string {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/login"
 )
 
-// LoginPages returns the pages with which a browser on this machine logs in to servers. They are unavailable while clients must
-// authenticate, since a browser has no API key. A reload can change that.
+// LoginPages returns the pages with which a browser on this machine logs in to servers. They are unavailable while
+// clients must authenticate, since a browser has no API key. A reload can change that.
 func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 	return login.New(func() string {
 		if e.gate.Locked() {
@@ -24,8 +24,8 @@ func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 	})
 }
 
-// loginBase returns the base URL of the login pages for a browser on this machine, or "" if there is none. publicURL is the configured one.
-// secure means that the listeners use TLS.
+// loginBase returns the base URL of the login pages for a browser on this machine, or "" if there is none. publicURL
+// is the configured one. secure means that the listeners use TLS.
 func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" && client.IsLoopback(u.Hostname()) {
 		return strings.TrimSuffix(publicURL, "/")

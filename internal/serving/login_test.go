@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// The URL of the login pages follows the current configuration and the scheme of the listeners. There is none once clients must
-// authenticate.
+// The URL of the login pages follows the current configuration and the scheme of the listeners. There is none once
+// clients must authenticate.
 func TestLoginPageURL(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

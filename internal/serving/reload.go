@@ -19,7 +19,8 @@ import (
 // applyTime is the maximum time to apply a configuration. Starting the servers is not included.
 const applyTime = 3 * time.Second
 
-// Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request and DrainTime may be called from any.
+// Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request and DrainTime may be
+// called from any.
 type Reloader struct {
 	cfg               *config.Config // configuration in force
 	listen            []string       // addresses of the command line, which override the file's; empty = none
@@ -113,8 +114,8 @@ func (r *Reloader) load(ctx context.Context) (next *config.Config, report config
 	return next, report
 }
 
-// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force, which the log and the status
-// report.
+// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force, which
+// the log and the status report.
 func (r *Reloader) reloadCredentials() {
 	err := r.security.apply(r.cfg)
 	switch {
@@ -128,8 +129,8 @@ func (r *Reloader) reloadCredentials() {
 	r.credentialsFailed = err != nil
 }
 
-// exposes returns why a configuration must not be applied while the gateway listens on these addresses, or nil. The configuration may
-// forbid them even if it no longer lists them.
+// exposes returns why a configuration must not be applied while the gateway listens on these addresses, or nil. The
+// configuration may forbid them even if it no longer lists them.
 func exposes(next *config.Config, bound []string) error {
 	for _, address := range bound {
 		if err := next.CheckListen(address); err != nil {
@@ -139,8 +140,9 @@ func exposes(next *config.Config, bound []string) error {
 	return nil
 }
 
-// disarms returns why a configuration must not replace another one while the gateway runs, or nil. It must not remove authentication, the
-// policy or the required audit log, because a file that is being written or was truncated by a full disk would also do that.
+// disarms returns why a configuration must not replace another one while the gateway runs, or nil. It must not remove
+// authentication, the policy or the required audit log, because a file that is being written or was truncated by a
+// full disk would also do that.
 func disarms(was, next *config.Config) error {
 	var gone []string
 	for _, section := range []struct {
@@ -173,7 +175,8 @@ func (r *Reloader) Request(ctx context.Context) error {
 	}
 }
 
-// Start runs follow in a goroutine, since reading a configuration may take long. The returned function waits up to a second for its end.
+// Start runs follow in a goroutine, since reading a configuration may take long. The returned function waits up to a
+// second for its end.
 func (r *Reloader) Start(ctx context.Context) (await func()) {
 	ended := make(chan struct{})
 	go func() {

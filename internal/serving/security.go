@@ -33,7 +33,8 @@ func (e *CredentialError) Hint() string { return e.hint }
 
 const tlsHint = "set tls: {cert: …, key: …} to a certificate and its private key, both in PEM format"
 
-// Security holds the authentication of clients and the certificate of the listeners. One goroutine changes it; listeners read it.
+// Security holds the authentication of clients and the certificate of the listeners. One goroutine changes it;
+// listeners read it.
 type Security struct {
 	gate      *auth.Gate
 	policy    *policy.Policy
@@ -78,8 +79,8 @@ func (e *Security) configure(cfg *config.Config) error {
 	return err
 }
 
-// Attach sets the gateway and passes the known principals to it. Without keys, or if they could not be read, it passes nothing, so that the
-// stored data of principals is kept.
+// Attach sets the gateway and passes the known principals to it. Without keys, or if they could not be read, it passes
+// nothing, so that the stored data of principals is kept.
 func (e *Security) Attach(g *actors.Gateway) {
 	e.gate.Known(func(all, expired map[string]*identity.Principal) {
 		if e.gateway.Store(g); len(all) > 0 {
@@ -130,7 +131,8 @@ func (e *Security) settingsOf(cfg *config.Config) auth.Settings {
 	return s
 }
 
-// apply applies a configuration and reads its files. If a file cannot be read, its previous content stays in force and apply returns an error.
+// apply applies a configuration and reads its files. If a file cannot be read, its previous content stays in force and
+// apply returns an error.
 func (e *Security) apply(cfg *config.Config) error {
 	if e.listens && cfg.TLS.On() != e.Secure {
 		e.log.Warn("tls was added or removed; this takes effect at the next start")

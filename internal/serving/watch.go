@@ -126,8 +126,8 @@ func unsettled(files []string, look int) (left time.Duration) {
 	return left
 }
 
-// awaitSettled waits until all files have settled, for a limited time. A file that is being written is empty for a moment and would be
-// read as one without keys.
+// awaitSettled waits until all files have settled, for a limited time. A file that is being written is empty for a
+// moment and would be read as one without keys.
 func awaitSettled(ctx context.Context, files []string) {
 	for look := range looks {
 		if left := unsettled(files, look); left <= 0 || !waited(ctx, left) {
@@ -151,8 +151,8 @@ func waited(ctx context.Context, d time.Duration) bool {
 // maxLinks is the maximum number of symbolic links that are followed, about the same as in operating systems.
 const maxLinks = 40
 
-// namesOf returns the paths of all symbolic links in a file's path, and of the file itself. The links before each are resolved, since
-// a directory must not be watched under two names. Path elements that do not exist are kept.
+// namesOf returns the paths of all symbolic links in a file's path, and of the file itself. The links before each are
+// resolved, since a directory must not be watched under two names. Path elements that do not exist are kept.
 func namesOf(file string) (names []string) {
 	path, err := filepath.Abs(file)
 	if err != nil {

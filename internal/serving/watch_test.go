@@ -18,8 +18,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// After an overflow, events are lost, possibly one of the configuration file, so the file is read. Other errors of the watcher do not
-// concern the file.
+// After an overflow, events are lost, possibly one of the configuration file, so the file is read. Other errors of the
+// watcher do not concern the file.
 func TestLostFileEvents(t *testing.T) {
 	for _, test := range []struct {
 		name  string

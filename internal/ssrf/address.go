@@ -2,7 +2,8 @@ package ssrf
 
 import "net/netip"
 
-// nonPublic lists networks that are not on the public internet, or that an MCP server must not name, with a description of each.
+// nonPublic lists networks that are not on the public internet, or that an MCP server must not name, with a
+// description of each.
 var nonPublic = []struct {
 	network netip.Prefix
 	kind    string

@@ -4,8 +4,8 @@ import "io"
 
 const maxBodyBytes = 1 << 20 // bytes of a response body
 
-// limitedBody is a response body that fails with ErrTooLarge after maxBodyBytes. net/http requests and decodes gzip itself, so the limit counts
-// decoded bytes.
+// limitedBody is a response body that fails with ErrTooLarge after maxBodyBytes. net/http requests and decodes gzip
+// itself, so the limit counts decoded bytes.
 type limitedBody struct {
 	io.ReadCloser
 	left int64

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// resolverOf returns a resolver that answers each query for an IPv4 address with the next of the given addresses, repeating the last.
-// Other queries get an empty answer. asked counts the queries for an IPv4 address.
+// resolverOf returns a resolver that answers each query for an IPv4 address with the next of the given addresses,
+// repeating the last. Other queries get an empty answer. asked counts the queries for an IPv4 address.
 func resolverOf(t *testing.T, asked *atomic.Int32, addresses ...string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")

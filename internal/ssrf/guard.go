@@ -17,7 +17,8 @@ type Options struct {
 	// Resolver resolves host names; nil = the system's resolver.
 	Resolver *net.Resolver
 
-	// Proxy returns the proxy for a request, or nil for a direct connection. A nil Proxy means that all connections are direct. See Environment.
+	// Proxy returns the proxy for a request, or nil for a direct connection. A nil Proxy means that all connections
+	// are direct. See Environment.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 

@@ -19,7 +19,8 @@ const lookupTimeout = 2 * time.Second
 // servers use the same proxy.
 func Environment(r *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(r) }
 
-// transportFor returns the transport for a request. It checks the host of a proxied request, because the transport dials only the proxy.
+// transportFor returns the transport for a request. It checks the host of a proxied request, because the transport
+// dials only the proxy.
 func (d *Client) transportFor(r *http.Request) (*http.Transport, error) {
 	proxy, err := d.proxyFor(r)
 	if err != nil || proxy == nil {
@@ -28,8 +29,8 @@ func (d *Client) transportFor(r *http.Request) (*http.Transport, error) {
 	return d.proxied, d.checkProxied(r.Context(), r.URL.Hostname())
 }
 
-// proxyFor returns the proxy for a request; nil = direct. This machine is always reached directly: for a proxy, its names would mean the
-// proxy's machine.
+// proxyFor returns the proxy for a request; nil = direct. This machine is always reached directly: for a proxy, its
+// names would mean the proxy's machine.
 func (d *Client) proxyFor(r *http.Request) (*url.URL, error) {
 	if d.guard.proxy == nil || isLoopback(normalizeHost(r.URL.Hostname())) {
 		return nil, nil
@@ -53,8 +54,8 @@ func (d *Client) requireProxy(r *http.Request) (*url.URL, error) {
 	return proxy, err
 }
 
-// checkProxied checks a host before it is passed to a proxy: its notation, and the addresses that it resolves to here. A name that does not resolve here is
-// left to the proxy.
+// checkProxied checks a host before it is passed to a proxy: its notation, and the addresses that it resolves to here.
+// A name that does not resolve here is left to the proxy.
 func (d *Client) checkProxied(ctx context.Context, written string) error {
 	host := normalizeHost(written)
 	if _, err := netip.ParseAddr(host); err == nil || d.guard.hosts[host] {
@@ -81,8 +82,8 @@ func (d *Client) checkProxied(ctx context.Context, written string) error {
 	return nil
 }
 
-// isDisguised reports whether other software may read a host name as an address: 127.1, 2130706433, 0x7f000001, or digits outside ASCII, which net/http
-// converts.
+// isDisguised reports whether other software may read a host name as an address: 127.1, 2130706433, 0x7f000001, or
+// digits outside ASCII, which net/http converts.
 func isDisguised(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' })

@@ -86,7 +86,8 @@ func TestThroughAProxy(t *testing.T) {
 	}
 }
 
-// The proxy gets no requests that the guard forbids: for addresses in any notation, names that resolve to them here, and redirects.
+// The proxy gets no requests that the guard forbids: for addresses in any notation, names that resolve to them here,
+// and redirects.
 func TestAttack70ThroughAProxy(t *testing.T) {
 	var asked atomic.Int32
 	target := "https://10.0.0.1/"

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/trace"
 )
 
-// maxLogText is the maximum length of a message or attribute of an exported line, because the queue of lines is bounded only in their
-// number.
+// maxLogText is the maximum length of a message or attribute of an exported line, because the queue of lines is
+// bounded only in their number.
 const maxLogText = 4 << 10
 
 // Logs returns a handler that passes records to next and also exports them. Exported lines about a sampled call have

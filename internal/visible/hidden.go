@@ -14,11 +14,13 @@ var hidden = []*unicode.RangeTable{unicode.Cf, unicode.Zl, unicode.Zp, unicode.O
 
 var tags = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}}}
 
-// joining holds the scripts in which a joiner or non-joiner changes the shape of the letters beside it (UAX #31, section 2.3).
+// joining holds the scripts in which a joiner or non-joiner changes the shape of the letters beside it (UAX #31,
+// section 2.3).
 var joining = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
 	unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
 
-// Hidden reports whether r is a control character or has no appearance of its own. Newline and tab count as control characters.
+// Hidden reports whether r is a control character or has no appearance of its own. Newline and tab count as control
+// characters.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -26,8 +28,8 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, hidden...)
 }
 
-// stays reports whether a hidden character is kept: a newline, a tab, or a character that the text around it needs. before is the character
-// in front of it, or 0 if that was escaped or does not exist; after is the next one, or 0.
+// stays reports whether a hidden character is kept: a newline, a tab, or a character that the text around it needs.
+// before is the character in front of it, or 0 if that was escaped or does not exist; after is the next one, or 0.
 func stays(r, before, after rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

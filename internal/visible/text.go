@@ -100,8 +100,8 @@ func hex(b *strings.Builder, prefix string, r rune, digits int) {
 	}
 }
 
-// Writer returns a writer that passes what is written through JSON and then to w. Each Write must contain whole characters, which the slog
-// handlers ensure by writing whole lines.
+// Writer returns a writer that passes what is written through JSON and then to w. Each Write must contain whole
+// characters, which the slog handlers ensure by writing whole lines.
 func Writer(w io.Writer) io.Writer { return jsonWriter{w} }
 
 type jsonWriter struct{ w io.Writer }

@@ -66,9 +66,9 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// NewReader returns a reader of body with the coding c, which must be Gzip or Deflate. limit is the maximum message size in
-// bytes. Read fails for a larger body only if it expands too much; otherwise the caller enforces the limit. NewReader does not
-// read. Call Close after the last Read.
+// NewReader returns a reader of body with the coding c, which must be Gzip or Deflate. limit is the maximum message
+// size in bytes. Read fails for a larger body only if it expands too much; otherwise the caller enforces the limit.
+// NewReader does not read. Call Close after the last Read.
 func NewReader(c Coding, body io.Reader, limit int) *Reader {
 	r := readers.Get().(*Reader)
 	r.coding, r.limit = c, int64(limit)

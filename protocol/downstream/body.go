@@ -96,9 +96,9 @@ type bodySource interface {
 	whole(received int) bool // reports whether the body is complete if Read has returned io.EOF
 }
 
-// read reads a whole body of at most limit bytes. length is the announced length, or -1 if it is unknown. Memory and budget grow
-// with the bytes received, not with the announced length: a Content-Length of 64 MiB followed by one byte costs 16 KiB. If read
-// refuses the body, it returns the bytes to the budget.
+// read reads a whole body of at most limit bytes. length is the announced length, or -1 if it is unknown. Memory and
+// budget grow with the bytes received, not with the announced length: a Content-Length of 64 MiB followed by one byte
+// costs 16 KiB. If read refuses the body, it returns the bytes to the budget.
 func (b *body) read(r bodySource, length, limit int) (why refused) {
 	if length > limit {
 		return refusedSize
@@ -133,8 +133,8 @@ func (b *body) read(r bodySource, length, limit int) (why refused) {
 	return why
 }
 
-// nextSize returns the next capacity of a body. If the length is known, it quadruples the size, up to the length. Otherwise it
-// doubles the size, up to one byte over the limit, which detects a body that is too long.
+// nextSize returns the next capacity of a body. If the length is known, it quadruples the size, up to the length.
+// Otherwise it doubles the size, up to one byte over the limit, which detects a body that is too long.
 func nextSize(size, length, limit int) int {
 	if length >= 0 {
 		return min(4*size, length)

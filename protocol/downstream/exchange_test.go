@@ -19,7 +19,8 @@ func note(n string) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + n + `"}`)
 }
 
-// The response is JSON until SSEAfter. Then it is a stream that begins with a comment, followed by another one every KeepAlive.
+// The response is JSON until SSEAfter. Then it is a stream that begins with a comment, followed by another one every
+// KeepAlive.
 func TestExchangeTurnsIntoStream(t *testing.T) {
 	tests := []struct {
 		name, head, method string
@@ -193,8 +194,8 @@ func TestExchangeLegacyDisconnect(t *testing.T) {
 	x.SetSession("x")
 }
 
-// If a connection cannot be watched, like this one in memory, the response becomes a stream after 100 ms. A failing write then
-// shows that the client has left.
+// If a connection cannot be watched, like this one in memory, the response becomes a stream after 100 ms. A failing
+// write then shows that the client has left.
 func TestExchangeUnwatchable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, gone := time.Now(), time.Duration(0)

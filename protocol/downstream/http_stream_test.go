@@ -211,8 +211,8 @@ func TestStreamClientLeaves(t *testing.T) {
 	}
 }
 
-// Shutdown ends streams once their messages are written, waits for running exchanges, refuses new ones, and closes new and idle
-// connections at once.
+// Shutdown ends streams once their messages are written, waits for running exchanges, refuses new ones, and closes new
+// and idle connections at once.
 func TestShutdown(t *testing.T) {
 	began := make(chan *Exchange, 1)
 	handler, streams := keepStreams()

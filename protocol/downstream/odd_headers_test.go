@@ -18,8 +18,9 @@ var usedHeaders = map[string]string{
 // Headers that only proxies send.
 var proxyHeaders = map[string]bool{"X-Forwarded-For": true, "X-Real-Ip": true, "Forwarded": true, "Via": true}
 
-// A request without a valid credential and with a header that is empty, only spaces or repeated is refused before its body arrives,
-// and no interim response requests the body. Proxies share connections, so the bodies of their requests are read first.
+// A request without a valid credential and with a header that is empty, only spaces or repeated is refused before its
+// body arrives, and no interim response requests the body. Proxies share connections, so the bodies of their requests
+// are read first.
 func TestOddHeadersWithoutACredential(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: answerPrincipal}, Options{Admission: newDoorkeeper()}, testLimits)
 	for name, value := range usedHeaders {

@@ -50,8 +50,8 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
-// A client's share of the budget limits the messages that wait for a slow reader. An error replaces an answer that does not fit,
-// progress and log messages are dropped, and a server request is kept.
+// A client's share of the budget limits the messages that wait for a slow reader. An error replaces an answer that
+// does not fit, progress and log messages are dropped, and a server request is kept.
 func TestOutboxLimits(t *testing.T) {
 	budget := stream.NewBudget(4 << 20)
 	q := outboxQueue{limit: 2 << 20, budget: budget}

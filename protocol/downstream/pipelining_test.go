@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Two requests in one write are both answered, in order. fasthttp holds back the first response while it has the second request,
-// until the second response or, after SSEAfter, its stream begins (docs/rough-edges.md).
+// Two requests in one write are both answered, in order. fasthttp holds back the first response while it has the
+// second request, until the second response or, after SSEAfter, its stream begins (docs/rough-edges.md).
 func TestPipelinedRequests(t *testing.T) {
 	for _, test := range []struct {
 		name  string

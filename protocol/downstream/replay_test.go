@@ -133,8 +133,8 @@ func (*resumeHandler) departed(t *testing.T, x *Exchange) {
 	})
 }
 
-// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a lost POST is not cancelled. A GET with Last-Event-ID gets the
-// rest of that stream, which ends with the answer.
+// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a lost POST is not cancelled. A GET with
+// Last-Event-ID gets the rest of that stream, which ends with the answer.
 func TestResumeCall(t *testing.T) {
 	for _, prime := range []bool{true, false} {
 		budget := stream.NewBudget(1 << 20)

@@ -174,7 +174,8 @@ func postText(body string, headers ...string) string {
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":1}}`
 const pong = `{"jsonrpc":"2.0","id":1,"result":{"x":1}}`
 
-// MCP 2025-11-25, sending messages to the server; protocol.md L1, L3, L4, L13: the response to a POST has the right status and headers.
+// MCP 2025-11-25, sending messages to the server; protocol.md L1, L3, L4, L13: the response to a POST has the right
+// status and headers.
 func TestServerPostAnswers(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) {
 		switch x.Frame.MethodText() {

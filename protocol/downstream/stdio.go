@@ -45,9 +45,9 @@ type stdioServer struct {
 	dead chan struct{} // closed when over
 }
 
-// ServeStdio serves one client over in and out, one message per line, until in ends. It then waits up to five seconds for
-// running calls and returns nil. If ctx ends, it returns ctx.Err(). If reading from in or writing to out fails, it returns that
-// error.
+// ServeStdio serves one client over in and out, one message per line, until in ends. It then waits up to five seconds
+// for running calls and returns nil. If ctx ends, it returns ctx.Err(). If reading from in or writing to out fails, it
+// returns that error.
 //
 // ServeStdio opens the stream before it reads a line; accepting the stream has no effect. It answers a line that is not a
 // JSON-RPC message with an error, whose id is null if the line's id cannot be read. It does not close in and out. A

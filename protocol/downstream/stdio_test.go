@@ -171,8 +171,8 @@ func TestStdioOrder(t *testing.T) {
 	})
 }
 
-// After EOF, ServeStdio waits for running calls for a limited time. Calls that are still running then are ended as if the client
-// had left.
+// After EOF, ServeStdio waits for running calls for a limited time. Calls that are still running then are ended as if
+// the client had left.
 func TestStdioEndOfInput(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -83,8 +83,8 @@ func PublicName(prefix, sep, name string, limit int) string {
 	return public
 }
 
-// WithSuffix makes name unique by appending _ and six characters of a hash of seed. It cuts name so that the result has at most
-// limit characters (0 means 64). If limit is less than 8, the result is only the hash, cut to limit.
+// WithSuffix makes name unique by appending _ and six characters of a hash of seed. It cuts name so that the result
+// has at most limit characters (0 means 64). If limit is less than 8, the result is only the hash, cut to limit.
 func WithSuffix(name string, seed string, limit int) string {
 	if limit <= 0 {
 		limit = defaultNameLength

@@ -87,8 +87,8 @@ func (t *Template) Literals() int { return t.literals }
 // Prefix returns the prefix of every matching URI.
 func (t *Template) Prefix() string { return t.prefix }
 
-// Effort returns the maximum number of steps that Match takes, about 10 ns each, or 0 if a quick check shows that uri does not
-// match.
+// Effort returns the maximum number of steps that Match takes, about 10 ns each, or 0 if a quick check shows that uri
+// does not match.
 func (t *Template) Effort(uri string) int {
 	if !t.mayMatch(uri) {
 		return 0

@@ -54,7 +54,8 @@ func Pieces(raw []byte, edits ...Edit) [][]byte {
 	return pieces
 }
 
-// Grow returns dst with capacity for n more bytes. It allocates at most once; slices.Grow allocates twice under the race detector.
+// Grow returns dst with capacity for n more bytes. It allocates at most once; slices.Grow allocates twice under the
+// race detector.
 func Grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) >= n {
 		return dst

@@ -11,10 +11,10 @@ type Patch struct {
 	Tail []byte // text after the value
 }
 
-// PatchObject appends the edits that apply the patches: existing values are replaced in place, and new members are inserted at
-// the beginning of the object. Members whose keys are in drop are removed as well. tidy means that no key of the patches
-// occurs with the value null or in another spelling. known holds the spans of up to two values, which are skipped without
-// reading. empty reports whether the edits leave the object without members.
+// PatchObject appends the edits that apply the patches: existing values are replaced in place, and new members are
+// inserted at the beginning of the object. Members whose keys are in drop are removed as well. tidy means that no key
+// of the patches occurs with the value null or in another spelling. known holds the spans of up to two values, which
+// are skipped without reading. empty reports whether the edits leave the object without members.
 //
 // Other edits in the same AppendEdited call may change the values of members but must not insert or delete members.
 func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []Patch, drop ...string) (_ []Edit, empty bool) {
@@ -111,7 +111,8 @@ func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, unwanted 
 	return edits, kept
 }
 
-// MayBeKey reports whether a lenient decoder could match key (a raw string without its quotes) to name, ignoring escapes and case.
+// MayBeKey reports whether a lenient decoder could match key (a raw string without its quotes) to name, ignoring
+// escapes and case.
 func MayBeKey(key []byte, name string) bool {
 	if string(key) == name {
 		return true

@@ -36,7 +36,8 @@ func StringIs(raw []byte, text string) bool {
 	return ok && decoded == text
 }
 
-// AppendUnescaped appends body, a JSON string without its quotes, with its escapes decoded. It reports false for an invalid escape.
+// AppendUnescaped appends body, a JSON string without its quotes, with its escapes decoded. It reports false for an
+// invalid escape.
 func AppendUnescaped(dst, body []byte) ([]byte, bool) {
 	for len(body) > 0 {
 		i := bytes.IndexByte(body, '\\')
@@ -54,7 +55,8 @@ func AppendUnescaped(dst, body []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// unescape decodes the escape at the start of b. It returns the rune and the length of the escape, or length 0 if it is invalid.
+// unescape decodes the escape at the start of b. It returns the rune and the length of the escape, or length 0 if it
+// is invalid.
 func unescape(b []byte) (rune, int) {
 	if len(b) < 2 {
 		return 0, 0

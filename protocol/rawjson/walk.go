@@ -5,7 +5,8 @@ import (
 	"iter"
 )
 
-// Walker iterates over the members of an object or the elements of an array, without allocation. It does not validate the text.
+// Walker iterates over the members of an object or the elements of an array, without allocation. It does not validate
+// the text.
 //
 //	for w := rawjson.WalkMembers(raw, object); w.Next(); { … w.Key, w.Value … }
 type Walker struct {

@@ -10,9 +10,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Digest returns a SHA-256 of a request's method, name or URI (raw JSON string) and arguments (raw JSON object; nil means {}),
-// both from a parsed frame. It does not depend on the order of keys, white space and escapes, because a client may encode its
-// retry differently. It depends on the spelling of numbers, because some servers distinguish 1 and 1.0.
+// Digest returns a SHA-256 of a request's method, name or URI (raw JSON string) and arguments (raw JSON object; nil
+// means {}), both from a parsed frame. It does not depend on the order of keys, white space and escapes, because a
+// client may encode its retry differently. It depends on the spelling of numbers, because some servers distinguish 1
+// and 1.0.
 //
 // The hash covers tagged values. A string contributes its length and decoded text, a number or word its length and bytes, an
 // array its elements and an end mark, and an object the number of its members and their digests in ascending order. So one

@@ -74,8 +74,8 @@ func macOf(key []byte, texts ...string) []byte {
 // tagSize is the number of bytes of a MAC in a task tag. A MAC of 16 bytes cannot be guessed.
 const tagSize = 16
 
-// TaskTag returns the suffix that the gateway adds to the id of a server's task for a principal. It is deterministic, consists of letters,
-// digits, - and _, and cannot be guessed by other principals.
+// TaskTag returns the suffix that the gateway adds to the id of a server's task for a principal. It is deterministic,
+// consists of letters, digits, - and _, and cannot be guessed by other principals.
 func (s *Sealer) TaskTag(principal, server, id string) string {
 	return base64.RawURLEncoding.EncodeToString(macOf(s.tasks[:], principal, server, id)[:tagSize])
 }
@@ -91,8 +91,8 @@ func (s *Sealer) Seal(v *State) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(sealed, nil, plain, s.head[:])), nil
 }
 
-// Open decrypts text. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired. With ErrExpired, Open still returns the
-// State; with the other errors it returns a zero State.
+// Open decrypts text. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired. With ErrExpired, Open still
+// returns the State; with the other errors it returns a zero State.
 func (s *Sealer) Open(text string, now time.Time) (State, error) {
 	if len(text) > MaxText || strings.ContainsAny(text, "\r\n") { // base64 would ignore them
 		return State{}, ErrMalformed

@@ -14,9 +14,9 @@ const maxEventID = 1 << 10 // maximum length of an event id; a longer one is ign
 // MaxRetry is the upper limit for a server's retry field. Longer values are reduced to it.
 const MaxRetry = 60 * time.Second
 
-// EventReader reads server-sent events (HTML Living Standard, section 9.2.6). It returns the data of events that have no name,
-// the name message, or the name Also. It skips comments, other events and events without data. It must be used by one
-// goroutine.
+// EventReader reads server-sent events (HTML Living Standard, section 9.2.6). It returns the data of events that have
+// no name, the name message, or the name Also. It skips comments, other events and events without data. It must be
+// used by one goroutine.
 type EventReader struct {
 	Lines  Lines
 	Rope   Rope
@@ -51,9 +51,9 @@ func (s *EventReader) Reset(r io.Reader) {
 // begin discards the event being read.
 func (s *EventReader) begin() { s.event, s.id, s.hasID, s.data = "", "", false, 0 }
 
-// Next returns the data of the next event, which the caller owns. It blocks until there is an event. It returns io.EOF at the
-// end of the stream, even after an incomplete event. For an event over the limit it returns ErrFrameTooLarge or ErrOverBudget;
-// the event is skipped, and Next may be called again.
+// Next returns the data of the next event, which the caller owns. It blocks until there is an event. It returns io.EOF
+// at the end of the stream, even after an incomplete event. For an event over the limit it returns ErrFrameTooLarge or
+// ErrOverBudget; the event is skipped, and Next may be called again.
 func (s *EventReader) Next() ([]byte, error) {
 	s.Rope.Reset()
 	s.Memory = nil

@@ -179,8 +179,8 @@ func (s *sseSteps) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A rope returns the bytes that were added or read, and counts them in the budget until Reset. If they exceed the budget, it gives
-// back what it has taken from it and reports ErrOverBudget.
+// A rope returns the bytes that were added or read, and counts them in the budget until Reset. If they exceed the
+// budget, it gives back what it has taken from it and reports ErrOverBudget.
 func TestLinkRope(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 65_536, 65_537, 1 << 20, 5_000_000} {
 		budget := NewBudget(0)

@@ -13,8 +13,8 @@ const (
 	linesMax = 64 << 10 // largest read buffer: the capacity of a Linux pipe
 )
 
-// Lines splits a byte stream into lines of any length with a small buffer. It returns a long line in pieces. It must be used by
-// one goroutine.
+// Lines splits a byte stream into lines of any length with a small buffer. It returns a long line in pieces. It must
+// be used by one goroutine.
 type Lines struct {
 	R          io.Reader
 	buf        []byte // buf[start:end] was read and not yet returned
@@ -29,8 +29,9 @@ func (l *Lines) Reset(r io.Reader) {
 	l.R, l.start, l.end, l.skipLF, l.err = r, 0, 0, false, nil
 }
 
-// Next returns the next piece of the current line without the line end. ended reports whether it is the last piece. The piece
-// is valid until the next call. Next blocks until the stream has data. Unless cr is set, a \r before the \n stays in the piece.
+// Next returns the next piece of the current line without the line end. ended reports whether it is the last piece.
+// The piece is valid until the next call. Next blocks until the stream has data. Unless cr is set, a \r before the \n
+// stays in the piece.
 func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	for {
 		if l.skipLF && l.start < l.end {

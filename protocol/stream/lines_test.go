@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Lines of every length, in reads of every length, are returned unchanged, whatever length was expected. Bytes after a long line
-// belong to the next lines. Freed memory is poisoned, so that the test detects a line that is still in it.
+// Lines of every length, in reads of every length, are returned unchanged, whatever length was expected. Bytes after a
+// long line belong to the next lines. Freed memory is poisoned, so that the test detects a line that is still in it.
 func TestRestOfLongLines(t *testing.T) {
 	protocol.PoisonFreed(true)
 	defer protocol.PoisonFreed(false)

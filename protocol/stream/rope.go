@@ -146,8 +146,8 @@ func (r *Rope) Bytes() []byte {
 	return r.appendTo(make([]byte, 0, r.N))
 }
 
-// Take is like Bytes, but puts a message of at least protocol.MemoryMin bytes in reusable memory and also returns that memory.
-// For a smaller message the memory is nil.
+// Take is like Bytes, but puts a message of at least protocol.MemoryMin bytes in reusable memory and also returns that
+// memory. For a smaller message the memory is nil.
 func (r *Rope) Take() ([]byte, *protocol.Memory) {
 	if r.N < protocol.MemoryMin {
 		return r.Bytes(), nil

@@ -115,8 +115,8 @@ func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	return v
 }
 
-// fault records what was expected at the current path, unless quiet is above 0. Once the maximum number of faults is recorded,
-// the check ends.
+// fault records what was expected at the current path, unless quiet is above 0. Once the maximum number of faults is
+// recorded, the check ends.
 func (c *argumentCheck) fault(expected string) verdict {
 	if c.quiet == 0 && len(c.faults) < maxArgumentFaults {
 		c.faults = append(c.faults, ArgumentFault{pointerOf(c.path), expected})

@@ -36,8 +36,8 @@ const (
 	dialectOld                    // an older draft, with more forms of items and exclusiveMinimum
 )
 
-// checkSchema checks the schema at offset at of raw. name is the JSON pointer to it. It returns the offset after the schema and
-// the span of the root's type, which may be absent.
+// checkSchema checks the schema at offset at of raw. name is the JSON pointer to it. It returns the offset after the
+// schema and the span of the root's type, which may be absent.
 func checkSchema(raw []byte, at int, name string) (end int, kind rawjson.Span, fault *Fault) {
 	c := schemaCheck{raw: raw, root: rawjson.Span{Off: uint32(at)}}
 	end, f := c.schema(at, 0)
@@ -128,8 +128,8 @@ func (c *schemaCheck) span(at int) rawjson.Span {
 	return rawjson.Span{Off: uint32(at), End: uint32(rawjson.SkipValue(c.raw, at))}
 }
 
-// nestedWalk iterates over the members of an object or the elements of an array. The caller reads each value and sets at to the
-// offset after it.
+// nestedWalk iterates over the members of an object or the elements of an array. The caller reads each value and sets
+// at to the offset after it.
 type nestedWalk struct {
 	raw  []byte
 	at   int

@@ -29,8 +29,8 @@ type node struct {
 	parts    *parts
 }
 
-// compiler compiles the schema at root. It supports the keywords of JSON Schema 2020-12 and, if $schema names one, of an older
-// draft (https://json-schema.org/draft/2020-12/json-schema-validation).
+// compiler compiles the schema at root. It supports the keywords of JSON Schema 2020-12 and, if $schema names one, of
+// an older draft (https://json-schema.org/draft/2020-12/json-schema-validation).
 type compiler struct {
 	schemaCheck
 	old     bool             // a draft before 2020-12

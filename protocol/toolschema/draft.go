@@ -28,7 +28,8 @@ func (c *compiler) readDraft() bool {
 	return known
 }
 
-// knows reports whether the schema's draft defines the keyword. Servers differ in whether they check keywords of other drafts.
+// knows reports whether the schema's draft defines the keyword. Servers differ in whether they check keywords of other
+// drafts.
 func (c *compiler) knows(keyword string) bool {
 	switch keyword {
 	case "dependentRequired", "dependentSchemas", "minContains", "maxContains":

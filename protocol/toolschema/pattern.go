@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds on patterns. JSON Schema uses ECMA-262 regular expressions, most of which mean the same in Go. Expressions that could
-// differ are not checked.
+// Bounds on patterns. JSON Schema uses ECMA-262 regular expressions, most of which mean the same in Go. Expressions
+// that could differ are not checked.
 const (
 	maxPattern      = 1 << 10 // bytes of the source
 	maxInstructions = 1000

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A long body is cut at a character boundary and ends with "…". The ellipsis tells the redactor that a secret may be cut there.
+// A long body is cut at a character boundary and ends with "…". The ellipsis tells the redactor that a secret may be
+// cut there.
 func TestStatusErrorShowsTheBeginningOfItsBody(t *testing.T) {
 	long := strings.Repeat("x", bodyShown-1)
 	for _, c := range []struct{ body, want string }{

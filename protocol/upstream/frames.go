@@ -24,8 +24,9 @@ func MaxMessage(n int) int {
 // ErrNotJSON is returned for text that does not start with an object or array.
 var ErrNotJSON = errors.New("not a JSON-RPC message")
 
-// Parse parses raw, which is a message or a batch (2025-03-26), and calls each for every message in order. It skips a byte order
-// mark. If a message of a batch is invalid, Parse returns an error without calling each. The caller must not use raw afterwards.
+// Parse parses raw, which is a message or a batch (2025-03-26), and calls each for every message in order. It skips a
+// byte order mark. If a message of a batch is invalid, Parse returns an error without calling each. The caller must
+// not use raw afterwards.
 func Parse(raw []byte, each func(f *protocol.Frame) error) error {
 	raw = protocol.Trim(raw)
 	if !LooksJSON(raw) {

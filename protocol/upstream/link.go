@@ -7,25 +7,26 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Link is a connection to a server: a process, a URL, a function in this process, or an in-memory pipe. It moves frames and decides
-// nothing about them.
+// Link is a connection to a server: a process, a URL, a function in this process, or an in-memory pipe. It moves
+// frames and decides nothing about them.
 //
 // No method blocks. One goroutine at a time calls the methods (the backend actor). Results are reported to the Sink.
 // A Link is used once: it reports nothing after Closed. A later Send is dropped without NotSent.
 type Link interface {
-	// Send writes a frame. The link reports exactly one of Written and NotSent for its ticket. For a request over Streamable HTTP,
-	// exactly one of Received{Last: true} and Ended follows. Over HTTP+SSE, the response has ticket 0, and Ended or
-	// Received{Last: true} follows only if the POST was refused or failed.
+	// Send writes a frame. The link reports exactly one of Written and NotSent for its ticket. For a request over
+	// Streamable HTTP, exactly one of Received{Last: true} and Ended follows Written. Over HTTP+SSE, the response has
+	// ticket 0, and Ended or Received{Last: true} follows only if the POST was refused or failed.
 	Send(Outgoing)
 	// Cancel aborts the HTTP exchange of a ticket by closing its response. It has no effect on other links.
 	Cancel(ticket uint64)
-	// Listen opens the stream for messages that belong to no request (Streamable HTTP: GET) and reports Listening or ListenFailed.
-	// The link reopens the stream itself. HTTP+SSE, whose stream is open already, reports Listening. Other links do nothing.
+	// Listen opens the stream for messages that belong to no request (Streamable HTTP: GET) and reports Listening or
+	// ListenFailed. The link reopens the stream itself. HTTP+SSE, whose stream is open already, reports Listening.
+	// Other links do nothing.
 	Listen()
 	// SetVersion sets the protocol version in the header of later HTTP requests.
 	SetVersion(version string)
-	// Close ends the connection and reports Closed when done. For a process, it closes stdin, sends SIGTERM to the process group
-	// after grace, and SIGKILL after the same time again. Over HTTP, it sends DELETE for the session.
+	// Close ends the connection and reports Closed when done. For a process, it closes stdin, sends SIGTERM to the
+	// process group after grace, and SIGKILL after the same time again. Over HTTP, it sends DELETE for the session.
 	Close(grace time.Duration)
 }
 
@@ -79,9 +80,9 @@ type (
 		Ticket uint64
 		Err    error
 	}
-	// SessionLost means that the server no longer knows the session: it sent 404, or another error that says so. The request of
-	// Ticket was not executed; Ended{ErrSessionLost} follows. The link drops the session, and the next initialize starts another.
-	// Ticket 0 means the GET stream.
+	// SessionLost means that the server no longer knows the session: it sent 404, or another error that says so. The
+	// request of Ticket was not executed; Ended{ErrSessionLost} follows. The link drops the session, and the next
+	// initialize starts another. Ticket 0 means the GET stream.
 	SessionLost struct{ Ticket uint64 }
 	// Listening means that the server has opened the GET stream. It is reported each time the stream is opened.
 	Listening struct{}

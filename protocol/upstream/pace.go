@@ -18,9 +18,9 @@ const (
 	paceLate     = 300 * time.Microsecond // a pause that ends this late shows that the processors are busy
 )
 
-// pace slows down a server that floods the gateway with unsolicited messages: progress, log lines, changes, or lines that are not
-// messages. Its readers pause, which stalls its pipe or connection, so that it cannot occupy all processors and delay other work.
-// Pauses grow while they end late.
+// pace slows down a server that floods the gateway with unsolicited messages: progress, log lines, changes, or lines
+// that are not messages. Its readers pause, which stalls its pipe or connection, so that it cannot occupy all
+// processors and delay other work. Pauses grow while they end late.
 type pace struct {
 	mu       sync.Mutex
 	began    time.Time
@@ -29,7 +29,8 @@ type pace struct {
 	pause    time.Duration
 }
 
-// Paced returns a sink for one link. It passes each event to sink and then makes the reader pause if the server floods the gateway.
+// Paced returns a sink for one link. It passes each event to sink and then makes the reader pause if the server floods
+// the gateway.
 func Paced(sink Sink) Sink {
 	var p pace
 	return func(ctx context.Context, e Event) error {

@@ -2,8 +2,8 @@ package upstream
 
 import "sync"
 
-// Refusals reports events asynchronously, mainly NotSent for frames that Send refused, because Send must not wait for the sink.
-// A goroutine runs only while there are events to report.
+// Refusals reports events asynchronously, mainly NotSent for frames that Send refused, because Send must not wait for
+// the sink. A goroutine runs only while there are events to report.
 type Refusals struct {
 	report func(Event) error
 

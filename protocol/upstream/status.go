@@ -38,9 +38,10 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %q", text, e.Body)
 }
 
-// statuses describes what HTTP error statuses mean for a request: whether the server has refused it without executing it, and whether
-// retrying may help. For a status that is not listed, it is unknown whether the server executed the request. Sources: RFC 9110
-// section 15, RFC 6585, RFC 8470 (425), RFC 7725 (451); 521 to 526 and 530 are Cloudflare's, for an origin that it could not reach.
+// statuses describes what HTTP error statuses mean for a request: whether the server has refused it without executing
+// it, and whether retrying may help. For a status that is not listed, it is unknown whether the server executed the
+// request. Sources: RFC 9110 section 15, RFC 6585, RFC 8470 (425), RFC 7725 (451); 521 to 526 and 530 are
+// Cloudflare's, for an origin that it could not reach.
 var statuses = map[int]struct{ refused, retryable bool }{
 	300: {refused: true}, 301: {refused: true}, 302: {refused: true}, 303: {refused: true}, 305: {refused: true}, 307: {refused: true}, 308: {refused: true},
 	400: {refused: true}, 401: {refused: true}, 402: {refused: true}, 403: {refused: true}, 404: {refused: true}, 405: {refused: true}, 406: {refused: true},
@@ -52,8 +53,8 @@ var statuses = map[int]struct{ refused, retryable bool }{
 	526: {refused: true}, 530: {refused: true, retryable: true},
 }
 
-// Refused reports whether the status means that the server did not execute the request. A 503 means that only with Retry-After:
-// then the server itself, or a proxy in front of it, is turning requests away.
+// Refused reports whether the status means that the server did not execute the request. A 503 means that only with
+// Retry-After: then the server itself, or a proxy in front of it, is turning requests away.
 func (e *StatusError) Refused() bool {
 	return statuses[e.Code].refused || e.Code == http.StatusServiceUnavailable && e.RetryAfter > 0
 }

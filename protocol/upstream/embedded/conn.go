@@ -41,8 +41,9 @@ type Conn struct {
 	over  bool                // Closed is about to be reported; later messages are dropped
 }
 
-// Read returns the next message from the gateway, which is one JSON-RPC message. It blocks until there is one. It returns io.EOF
-// after the gateway has ended the connection, and the cause of ctx if that ends first. The caller owns the bytes.
+// Read returns the next message from the gateway, which is one JSON-RPC message. It blocks until there is one. It
+// returns io.EOF after the gateway has ended the connection, and the cause of ctx if that ends first. The caller owns
+// the bytes.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	for {
 		m, found, ended := c.next()
@@ -87,8 +88,9 @@ func (c *Conn) next() (m []byte, found, ended bool) {
 	return bytes.Clone(o.Frame), true, false
 }
 
-// Write sends a JSON-RPC message, or a batch of 2025-03-26, to the gateway. It blocks until the gateway accepts the message. It
-// returns upstream.ErrClosed after the connection has ended. Other errors concern this message only. Write does not retain m.
+// Write sends a JSON-RPC message, or a batch of 2025-03-26, to the gateway. It blocks until the gateway accepts the
+// message. It returns upstream.ErrClosed after the connection has ended. Other errors concern this message only. Write
+// does not retain m.
 func (c *Conn) Write(ctx context.Context, m []byte) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -125,8 +127,8 @@ func (c *Conn) signal() {
 	}
 }
 
-// end makes Read return io.EOF. A nil cause means that the gateway has closed the connection; Read then first returns the queued
-// messages. With any other cause, Read returns io.EOF at once.
+// end makes Read return io.EOF. A nil cause means that the gateway has closed the connection; Read then first returns
+// the queued messages. With any other cause, Read returns io.EOF at once.
 func (c *Conn) end(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

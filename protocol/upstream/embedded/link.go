@@ -39,7 +39,8 @@ func (e *PanicError) Error() string {
 
 // Options describes the server.
 type Options struct {
-	// Serve serves one connection and returns when it ends. It is called once, on its own goroutine. ctx ends with the connection.
+	// Serve serves one connection and returns when it ends. It is called once, on its own goroutine. ctx ends with the
+	// connection.
 	Serve           func(ctx context.Context, c *Conn) error
 	MaxMessageBytes int            // maximum size of a message from the server
 	QueueBytes      int            // maximum size of queued messages to the server; Send reports NotSent beyond it; 0 = 8 MiB
@@ -144,8 +145,8 @@ func (c *Conn) serve(ctx context.Context, failed chan<- error) {
 	}
 }
 
-// supervise waits until Close is called and returns its grace, or until the function has returned or has stopped reading and returns
-// the cause.
+// supervise waits until Close is called and returns its grace, or until the function has returned or has stopped
+// reading and returns the cause.
 func (c *Conn) supervise(failed <-chan error) (grace time.Duration, cause error) {
 	look := time.NewTicker(c.o.ReadTimeout / 4)
 	defer look.Stop()
@@ -163,8 +164,8 @@ func (c *Conn) supervise(failed <-chan error) (grace time.Duration, cause error)
 	}
 }
 
-// await waits for the function to return. It cancels the function's context after grace. If the function still runs returnWithin
-// later, its goroutine is abandoned.
+// await waits for the function to return. It cancels the function's context after grace. If the function still runs
+// returnWithin later, its goroutine is abandoned.
 func (c *Conn) await(returned <-chan struct{}, grace time.Duration, cancel context.CancelFunc) {
 	gentle := time.NewTimer(max(grace, 0))
 	defer gentle.Stop()
@@ -203,8 +204,8 @@ func (c *Conn) finish(cause error) {
 	_ = c.sink(context.Background(), upstream.Closed{Err: cause})
 }
 
-// settle waits until Read and Write have reported their events, and makes later calls fail. Once Close was called, it waits at most
-// drainFor for the receiver to accept the events.
+// settle waits until Read and Write have reported their events, and makes later calls fail. Once Close was called, it
+// waits at most drainFor for the receiver to accept the events.
 func (c *Conn) settle(asked bool) {
 	quiet := make(chan struct{})
 	go func() {

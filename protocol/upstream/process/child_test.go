@@ -93,8 +93,8 @@ func childStubborn(string) {
 
 func childSleep(string) { time.Sleep(time.Hour) }
 
-// childFamily starts a grandchild that holds stdout, and prints the grandchild's pid. Then it exits ("exit") or waits for the end of
-// its input ("stay").
+// childFamily starts a grandchild that holds stdout, and prints the grandchild's pid. Then it exits ("exit") or waits
+// for the end of its input ("stay").
 func childFamily(what string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childRole+"=sleep")
@@ -108,9 +108,9 @@ func childFamily(what string) {
 	}
 }
 
-// childWitness records in the directory it is given when it gets SIGTERM, and has a grandchild that does the same. how says what
-// happens before: "stay" ignores the end of input, "break" closes stdout, "exit" exits while the grandchild runs. After SIGTERM, the
-// child waits for the grandchild's record and exits.
+// childWitness records in the directory it is given when it gets SIGTERM, and has a grandchild that does the same. how
+// says what happens before: "stay" ignores the end of input, "break" closes stdout, "exit" exits while the grandchild
+// runs. After SIGTERM, the child waits for the grandchild's record and exits.
 func childWitness(argument string) {
 	how, dir, _ := strings.Cut(argument, ",")
 	terminated := make(chan os.Signal, 1)

@@ -14,7 +14,8 @@ import (
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// group is a job object that holds the child and its descendants. They are all killed when its only handle, the gateway's, is closed.
+// group is a job object that holds the child and its descendants. They are all killed when its only handle, the
+// gateway's, is closed.
 type group struct {
 	pid int
 	job windows.Handle

@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	// widePipe is the pipe size for a program that prints large messages. With the default 64 KiB, the program blocks during each
-	// message until the gateway has read. 1 MiB was measured to be no faster than 256 KiB, because it exceeds the processor's caches.
+	// widePipe is the pipe size for a program that prints large messages. With the default 64 KiB, the program blocks
+	// during each message until the gateway has read. 1 MiB was measured to be no faster than 256 KiB, because it
+	// exceeds the processor's caches.
 	widePipe = 256 << 10
-	// widePipes is the maximum number of wide pipes. Together they use half of a user's limit (fs.pipe-user-pages-soft is 64 MiB).
-	// Beyond that limit, all new pipes of the user have only one page.
+	// widePipes is the maximum number of wide pipes. Together they use half of a user's limit (fs.pipe-user-pages-soft
+	// is 64 MiB). Beyond that limit, all new pipes of the user have only one page.
 	widePipes = 128
 )
 

@@ -199,8 +199,8 @@ func (p *link) release(child *child, byClose bool) *os.ProcessState {
 	return state
 }
 
-// Settle waits until all received frames are reported, so that none is lost, however long the receiver's queue stays full. Once Close
-// is called, it waits at most drainFor.
+// Settle waits until all received frames are reported, so that none is lost, however long the receiver's queue stays
+// full. Once Close is called, it waits at most drainFor.
 func (p *link) Settle(read <-chan struct{}, byClose bool) {
 	if !byClose {
 		select {
@@ -252,8 +252,8 @@ func exitError(state *os.ProcessState) error {
 	return &upstream.ExitError{Code: state.ExitCode(), Signal: signalName(state)}
 }
 
-// stderrTail holds the last lines of stderr. If there are too many, it drops indented ones first: the frames of a stack trace must not
-// displace the error above them.
+// stderrTail holds the last lines of stderr. If there are too many, it drops indented ones first: the frames of a
+// stack trace must not displace the error above them.
 type stderrTail struct {
 	mu   sync.Mutex
 	kept []string

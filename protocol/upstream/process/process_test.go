@@ -234,7 +234,8 @@ func TestProcessDiesUnderLoad(t *testing.T) {
 	}
 }
 
-// The connection to a child that does not read ends after WriteTimeout. Send does not block, and every frame is reported once.
+// The connection to a child that does not read ends after WriteTimeout. Send does not block, and every frame is
+// reported once.
 func TestProcessDeaf(t *testing.T) {
 	o := childOptions(t, "deaf")
 	o.WriteTimeout, o.QueueBytes = 2*time.Second, 1<<20

@@ -10,8 +10,8 @@ import (
 // atomicBytes is the largest write that a pipe performs atomically (PIPE_BUF on Linux).
 const atomicBytes = 4096
 
-// writeInline has the queued frame written by the goroutine that waits for its response, if possible, and reports whether it did.
-// This saves waking the writer. The caller must hold mu.
+// writeInline has the queued frame written by the goroutine that waits for its response, if possible, and reports
+// whether it did. This saves waking the writer. The caller must hold mu.
 func (q *outbox) writeInline(o upstream.Outgoing) bool {
 	if q.busy || q.try == nil || o.RunInline == nil || len(q.queue) > 1 || len(o.Frame) >= atomicBytes || o.Newline || !o.RunInline(q) {
 		return false

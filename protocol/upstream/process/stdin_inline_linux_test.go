@@ -12,7 +12,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// A frame is written on the goroutine that waits for its response. A full pipe does not block that goroutine, and frames stay in order.
+// A frame is written on the goroutine that waits for its response. A full pipe does not block that goroutine, and
+// frames stay in order.
 func TestStdinInline(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryWrite returns a function that writes up to atomicBytes to a pipe, all or nothing, without blocking. It returns nil if the pipe does
-// not support that. Only one goroutine at a time may use the function.
+// tryWrite returns a function that writes up to atomicBytes to a pipe, all or nothing, without blocking. It returns
+// nil if the pipe does not support that. Only one goroutine at a time may use the function.
 func tryWrite(stdin stdinPipe) func(p []byte) bool {
 	file, ok := stdin.(syscall.Conn)
 	if !ok {

@@ -69,8 +69,8 @@ func (r *stdoutReader) end() {
 	}
 }
 
-// next reads a piece of a line into the rope. ended means that the line is complete. A line that was read in one piece is reported
-// directly.
+// next reads a piece of a line into the rope. ended means that the line is complete. A line that was read in one piece
+// is reported directly.
 func (r *stdoutReader) next() (ended bool, err error) {
 	if r.rope.N > 0 {
 		if r.rope.N >= largeLine && r.pipe != nil {
@@ -107,8 +107,8 @@ func (r *stdoutReader) whole(piece []byte) error {
 // messageStart is the start of nearly every JSON-RPC message.
 var messageStart = []byte(`{"jsonrpc"`)
 
-// afterBanner returns the offset of a message in a line that starts with other text, or -1 if there is none. Some servers print a banner
-// without a newline before their first message. Later lines of a connection are not searched.
+// afterBanner returns the offset of a message in a line that starts with other text, or -1 if there is none. Some
+// servers print a banner without a newline before their first message. Later lines of a connection are not searched.
 func (r *stdoutReader) afterBanner(line []byte) int {
 	if r.begun {
 		return -1
@@ -116,8 +116,8 @@ func (r *stdoutReader) afterBanner(line []byte) int {
 	return bytes.Index(line, messageStart)
 }
 
-// behindBanner reports the banner as noise, and then the message that starts at the offset. It owns line. memory is the memory that
-// contains it, or nil.
+// behindBanner reports the banner as noise, and then the message that starts at the offset. It owns line. memory is
+// the memory that contains it, or nil.
 func (r *stdoutReader) behindBanner(line []byte, at int, memory *protocol.Memory) error {
 	r.begun = true
 	if err := r.link.report(upstream.NoiseOf(line[:at], upstream.ErrNotJSON)); err != nil {

@@ -15,7 +15,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// An exchange of 200 bytes over HTTP makes few allocations. The server is fasthttp in the same process, which allocates nothing.
+// An exchange of 200 bytes over HTTP makes few allocations. The server is fasthttp in the same process, which
+// allocates nothing.
 func TestHTTPLinkAllocations(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

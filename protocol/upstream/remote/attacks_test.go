@@ -17,7 +17,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// Attack 96: a configured header or a token that contains a line break and another header does not add that header to requests.
+// Attack 96: a configured header or a token that contains a line break and another header does not add that header to
+// requests.
 func TestAttack96CRLFForwarded(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		for name, o := range map[string]Options{
@@ -46,8 +47,8 @@ func TestAttack96CRLFForwarded(t *testing.T) {
 	})
 }
 
-// Attack 98: a small compressed response decodes to 64 MiB. Wherever it is read, reading stops soon after the limit, with an error
-// that names the limit.
+// Attack 98: a small compressed response decodes to 64 MiB. Wherever it is read, reading stops soon after the limit,
+// with an error that names the limit.
 func TestAttack98GzipBomb(t *testing.T) {
 	const limit, most = 1 << 20, 64 << 20
 	filler := func(before, after string, with byte) []byte {

@@ -17,14 +17,15 @@ import (
 // It is safe for concurrent use.
 type Dialect struct{ sse atomic.Bool }
 
-// OpenAuto behaves like OpenHTTP until the server answers an initialize with 400, 404 or 405 and without a JSON-RPC message. Then it
-// requests the event stream of HTTP+SSE from the URL. If the stream sends an endpoint event within 10 s, the link behaves like that of
-// OpenSSE from then on and sends the initialize again; the caller does not notice the change. Otherwise the initialize ends with
-// the first refusal. Other responses do not change the transport. MCP 2025-11-25, basic/transports#backwards-compatibility.
+// OpenAuto behaves like OpenHTTP until the server answers an initialize with 400, 404 or 405 and without a JSON-RPC
+// message. Then it requests the event stream of HTTP+SSE from the URL. If the stream sends an endpoint event within 10
+// s, the link behaves like that of OpenSSE from then on and sends the initialize again; the caller does not notice the
+// change. Otherwise the initialize ends with the first refusal. Other responses do not change the transport. MCP
+// 2025-11-25, basic/transports#backwards-compatibility.
 //
-// known stores the result. If it is HTTP+SSE, the initialize of the next link waits for the event stream at once, and the link goes
-// back to Streamable HTTP if there is none. Requests before the initialize belong to a later era and are always sent over
-// Streamable HTTP, so that an updated server is noticed.
+// known stores the result. If it is HTTP+SSE, the initialize of the next link waits for the event stream at once, and
+// the link goes back to Streamable HTTP if there is none. Requests before the initialize belong to a later era and are
+// always sent over Streamable HTTP, so that an updated server is noticed.
 func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
 	if site, err := parseSite(o); err == nil {
 		o.jar = site.jar // a load balancer may set a cookie before the event stream is requested
@@ -37,7 +38,8 @@ func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
 	return a
 }
 
-// isUnsupported reports whether err means that the URL does not support a transport. It returns false if the server is unreachable.
+// isUnsupported reports whether err means that the URL does not support a transport. It returns false if the server is
+// unreachable.
 func isUnsupported(err error) bool {
 	if status, is := errors.AsType[*upstream.StatusError](err); is {
 		return status.Code == http.StatusBadRequest || status.Code == http.StatusNotFound || status.Code == http.StatusMethodNotAllowed
@@ -131,8 +133,8 @@ func (a *autoLink) httpEvent(ctx context.Context, e upstream.Event) error {
 	return a.sink(ctx, e)
 }
 
-// refused tries HTTP+SSE if e ends an initialize with a refusal that suggests HTTP+SSE. It reports whether it did; in that case, the
-// caller must not report e.
+// refused tries HTTP+SSE if e ends an initialize with a refusal that suggests HTTP+SSE. It reports whether it did; in
+// that case, the caller must not report e.
 func (a *autoLink) refused(e upstream.Ended) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -187,8 +189,8 @@ func (a *autoLink) switchToSSE() {
 	a.initialize.Frame = nil
 }
 
-// switchBack goes back to Streamable HTTP if the event stream ended without an endpoint. The initialize is sent there, or ends with
-// its first refusal.
+// switchBack goes back to Streamable HTTP if the event stream ended without an endpoint. The initialize is sent there,
+// or ends with its first refusal.
 func (a *autoLink) switchBack(ctx context.Context, e upstream.Closed) {
 	if end := a.giveUp(e.Err); end != nil {
 		_ = a.sink(ctx, end)

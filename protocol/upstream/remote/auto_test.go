@@ -169,7 +169,8 @@ func TestAutoUnreachable(t *testing.T) {
 	}
 }
 
-// Without HTTP+SSE, the initialize ends with the refusal of Streamable HTTP and both reasons, and the link keeps that transport.
+// Without HTTP+SSE, the initialize ends with the refusal of Streamable HTTP and both reasons, and the link keeps that
+// transport.
 func TestAutoWithoutAnyTransport(t *testing.T) {
 	s := &autoTest{status: 404, body: "who?"}
 	known := new(Dialect)
@@ -189,7 +190,8 @@ func TestAutoWithoutAnyTransport(t *testing.T) {
 	}
 }
 
-// If a server that was remembered for HTTP+SSE has no endpoint event anymore, the link uses Streamable HTTP and forgets HTTP+SSE.
+// If a server that was remembered for HTTP+SSE has no endpoint event anymore, the link uses Streamable HTTP and
+// forgets HTTP+SSE.
 func TestAutoForgets(t *testing.T) {
 	s := &autoTest{status: 200}
 	known := new(Dialect)

@@ -31,7 +31,8 @@ func readable(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), err.Error() == "http: server closed idle connection":
 		return &brokenExchange{errCut, err}
 	}
-	// Keep only the cause from net/http's message, which addresses programmers: "http2: Transport: cannot retry err [X] after Request.Body was written; define …"
+	// Keep only the cause from net/http's message, which addresses programmers: "http2: Transport: cannot retry err
+	// [X] after Request.Body was written; define …"
 	if _, why, is := strings.Cut(err.Error(), "cannot retry err ["); is {
 		why, _, _ = strings.Cut(why, "] after Request.Body")
 		return &brokenExchange{errors.New("the server aborted the request: " + why), err}

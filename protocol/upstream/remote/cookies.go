@@ -18,8 +18,8 @@ const (
 	maxCookieTotal = 16 << 10 // names and values of all stored cookies, which share one request header
 )
 
-// cookies holds the cookies of one link's server, so that a load balancer routes the requests of a session to the replica that
-// started it. RFC 6265.
+// cookies holds the cookies of one link's server, so that a load balancer routes the requests of a session to the
+// replica that started it. RFC 6265.
 //
 // A link talks to one origin, and its cookies end with it. So no cookie reaches another origin, the requests of a login or
 // another client's connection, and a new session is not bound to the replica that lost the last one. Nothing logs a cookie.
@@ -40,8 +40,8 @@ func newCookies(origin url.URL, secrets func(values []string)) *cookies {
 	return &cookies{url: origin, secrets: secrets}
 }
 
-// take stores the cookies of a response to a request for path. A cookie that is invalid or too long is ignored. At the limits a
-// new cookie replaces the oldest one.
+// take stores the cookies of a response to a request for path. A cookie that is invalid or too long is ignored. At the
+// limits a new cookie replaces the oldest one.
 func (c *cookies) take(path string, values iter.Seq[string]) {
 	for value := range values {
 		if len(value) > maxCookieBytes {

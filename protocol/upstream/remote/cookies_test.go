@@ -85,8 +85,8 @@ func testBalancer(t *testing.T, replicas ...http.Handler) http.HandlerFunc {
 	}
 }
 
-// Behind a load balancer with cookie affinity, every request of a session reaches the replica that started it: POST, the GET stream and
-// DELETE. The next link with the same options starts without cookies.
+// Behind a load balancer with cookie affinity, every request of a session reaches the replica that started it: POST,
+// the GET stream and DELETE. The next link with the same options starts without cookies.
 func TestHTTPLinkCookieAffinity(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		a, b := &testReplica{name: "a"}, &testReplica{name: "b"}

@@ -20,15 +20,15 @@ const (
 	refusalDrain    = 64 << 10 // maximum size of a refusal's body that is read to reuse the connection
 )
 
-// authTransport adds credentials to each request of another roundTripper. If a request is refused because of its credentials, it is
-// repeated after they are renewed.
+// authTransport adds credentials to each request of another roundTripper. If a request is refused because of its
+// credentials, it is repeated after they are renewed.
 type authTransport struct {
 	roundTripper
 	credentials upstream.Credentials
 }
 
-// send sends the request with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. In an inline exchange it does not
-// wait for a renewal but returns errSlow; receive then continues.
+// send sends the request with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. In an inline
+// exchange it does not wait for a renewal but returns errSlow; receive then continues.
 func (t *authTransport) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if err := t.once(c, r, a); err != nil {
 		return err

@@ -9,8 +9,9 @@ import (
 	"goblin-actor/protocol/coding"
 )
 
-// acceptEncoding returns the Accept-Encoding header for a host, or "" for this machine, where compression does not help. configured, which
-// is identity, gzip or "", overrides that: for a tunnel that starts on this machine, and for a server that compresses incorrectly.
+// acceptEncoding returns the Accept-Encoding header for a host, or "" for this machine, where compression does not
+// help. configured, which is identity, gzip or "", overrides that: for a tunnel that starts on this machine, and for a
+// server that compresses incorrectly.
 func acceptEncoding(host, configured string) string {
 	if configured == "identity" || configured == "" && isLoopback(host) {
 		return ""

@@ -61,7 +61,8 @@ func (c *slowConn) Write(p []byte) (n int, err error) {
 
 var slowList = flag.String("slowlist", "", "file of tool definitions for BenchmarkSlowList, one a line")
 
-// benchList returns a list of tools of about size bytes. Without -slowlist, descriptions are sentences of the project's documentation.
+// benchList returns a list of tools of about size bytes. Without -slowlist, descriptions are sentences of the
+// project's documentation.
 func benchList(b *testing.B, size int) []byte {
 	b.Helper()
 	if *slowList != "" {
@@ -109,8 +110,8 @@ func benchList(b *testing.B, size int) []byte {
 	return list
 }
 
-// BenchmarkSlowList fetches a list of 1 MiB over a connection of 10 Mbit/s, alternating between plain and gzip. × is the ratio of the
-// times.
+// BenchmarkSlowList fetches a list of 1 MiB over a connection of 10 Mbit/s, alternating between plain and gzip. × is
+// the ratio of the times.
 func BenchmarkSlowList(b *testing.B) {
 	list, sent := benchList(b, 1<<20), map[string]int{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

@@ -260,7 +260,8 @@ func TestAcceptEncoding(t *testing.T) {
 	}
 }
 
-// POST accepts encodings, and so does the stream of HTTP+SSE, which carries responses. The GET stream of Streamable HTTP and DELETE do not.
+// POST accepts encodings, and so does the stream of HTTP+SSE, which carries responses. The GET stream of Streamable
+// HTTP and DELETE do not.
 func TestAcceptEncodingByVerb(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		asked := make(chan string, 8)

@@ -36,9 +36,9 @@ type Options struct {
 // Plain HTTP uses the package's own connections and fasthttp's parser. HTTPS and proxies of the environment use net/http.
 // MCP 2025-11-25, basic/transports#streamable-http.
 //
-// Each Send is a POST in its own goroutine, or on the one that waits for the response (Outgoing.RunInline). The POSTs are not ordered.
-// Only connecting, notifications and responses have timeouts. The caller limits the time of a request with Cancel.
-// The configured headers replace User-Agent and Host. They cannot replace headers that the protocol sets.
+// Each Send is a POST in its own goroutine, or on the one that waits for the response (Outgoing.RunInline). The POSTs
+// are not ordered. Only connecting, notifications and responses have timeouts. The caller limits the time of a request
+// with Cancel. The configured headers replace User-Agent and Host. They cannot replace headers that the protocol sets.
 func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	o.MaxMessageBytes = upstream.MaxMessage(o.MaxMessageBytes)
 	if o.ConnectTimeout <= 0 {
@@ -149,9 +149,9 @@ func (l *httpLink) SetVersion(version string) {
 	}
 }
 
-// Close cancels running requests at once. Notifications and responses may finish within grace, since one of them may be a
-// cancellation. Then a legacy session is ended with a DELETE, again within grace; if grace is 0, no DELETE is sent. Grace is at
-// most 5 s. Close does not block.
+// Close cancels running requests at once. Notifications and responses may finish within grace, since one of them may
+// be a cancellation. Then a legacy session is ended with a DELETE, again within grace; if grace is 0, no DELETE is
+// sent. Grace is at most 5 s. Close does not block.
 func (l *httpLink) Close(grace time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +220,8 @@ func (l *httpLink) finish(err error) {
 	_ = l.sink(context.Background(), upstream.Closed{Err: err})
 }
 
-// report reports an event. It blocks while the receiver does not accept events. If the receiver has stopped, the link closes itself.
+// report reports an event. It blocks while the receiver does not accept events. If the receiver has stopped, the link
+// closes itself.
 func (l *httpLink) report(e upstream.Event) error {
 	err := l.sink(l.ctx, e)
 	if err != nil {

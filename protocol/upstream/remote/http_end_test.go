@@ -278,8 +278,8 @@ func TestHTTPLinkErrorPage(t *testing.T) {
 	})
 }
 
-// A notification sent right before Close, such as a cancellation, arrives before the session is deleted. A server that does not accept it
-// delays Closed by grace at most.
+// A notification sent right before Close, such as a cancellation, arrives before the session is deleted. A server that
+// does not accept it delays Closed by grace at most.
 func TestHTTPLinkLastWords(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		for _, hangs := range []bool{false, true} {

@@ -40,8 +40,8 @@ type site struct {
 
 type field struct{ name, value string }
 
-// parseSite checks a configured URL and its headers. Errors contain the name of a header, but never its value, and only the host of
-// the URL.
+// parseSite checks a configured URL and its headers. Errors contain the name of a header, but never its value, and
+// only the host of the URL.
 func parseSite(o Options) (*site, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {

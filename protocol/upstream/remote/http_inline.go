@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An inline exchange runs on the goroutine that waits for the response. That saves waking two goroutines: one to send the request
-// and one to return the response. The waiting goroutine serves a client, which may disconnect or receive other messages, so it must
-// not be blocked for long. If the response is late, another goroutine waits for it.
+// An inline exchange runs on the goroutine that waits for the response. That saves waking two goroutines: one to send
+// the request and one to return the response. The waiting goroutine serves a client, which may disconnect or receive
+// other messages, so it must not be blocked for long. If the response is late, another goroutine waits for it.
 
 const (
 	inlineWait       = 20 * time.Millisecond // an inline exchange waits between half of this and all of it for the response
@@ -105,8 +105,8 @@ func (l *httpLink) pauseInline() {
 	l.inlinePause = inlinePauseAfter
 }
 
-// limitRead sets a read deadline for an inline exchange. Setting one costs a tenth of an exchange, so a deadline that is at least
-// half of inlineWait away is not changed.
+// limitRead sets a read deadline for an inline exchange. Setting one costs a tenth of an exchange, so a deadline that
+// is at least half of inlineWait away is not changed.
 func (c *poolConn) limitRead() {
 	if now := time.Now(); c.until.Sub(now) < inlineWait/2 {
 		c.until = now.Add(inlineWait)

@@ -16,8 +16,8 @@ func runAnywhere(job upstream.Job) bool {
 	return true
 }
 
-// sendInline sends a request on the calling goroutine. It returns how long the goroutine was blocked, or -1 if the exchange did not
-// run inline.
+// sendInline sends a request on the calling goroutine. It returns how long the goroutine was blocked, or -1 if the
+// exchange did not run inline.
 func sendInline(l upstream.Link, ticket uint64) (blocked time.Duration) {
 	o := testRequest(ticket)
 	var job upstream.Job
@@ -33,8 +33,8 @@ func sendInline(l upstream.Link, ticket uint64) (blocked time.Duration) {
 
 const inlineSlack = 4 * time.Second // tolerance for a busy machine
 
-// If a response arrives immediately, its exchange runs inline to the end. If it arrives later, the calling goroutine is released and
-// another one reports the response, wherever the response is split.
+// If a response arrives immediately, its exchange runs inline to the end. If it arrives later, the calling goroutine
+// is released and another one reports the response, wherever the response is split.
 func TestHTTPInlineExchange(t *testing.T) {
 	const late = inlineWait + inlineSlack + time.Second
 	for _, test := range []struct {
@@ -67,8 +67,8 @@ func TestHTTPInlineExchange(t *testing.T) {
 	}
 }
 
-// inlineExchange sends a request inline. inline reports whether its response was reported on the calling goroutine, and again whether a
-// later exchange also ran inline.
+// inlineExchange sends a request inline. inline reports whether its response was reported on the calling goroutine,
+// and again whether a later exchange also ran inline.
 func inlineExchange(t *testing.T, late time.Duration, cut func(answer string) []string) (inline, again bool) {
 	t.Helper()
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {

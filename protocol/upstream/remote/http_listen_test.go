@@ -239,8 +239,8 @@ func TestHTTPLinkAnswerResumes(t *testing.T) {
 	})
 }
 
-// Wherever the stream is cut, the response is reported once. It arrives on the stream or, if that was cut before its end, on the
-// resumed stream, which starts after the last complete event. An incomplete event and its id are ignored.
+// Wherever the stream is cut, the response is reported once. It arrives on the stream or, if that was cut before its
+// end, on the resumed stream, which starts after the last complete event. An incomplete event and its id are ignored.
 func TestHTTPLinkAnswerCut(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		const first = "retry: 1\nid: e1\ndata:\n\n"

@@ -10,8 +10,9 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// lostTexts maps the texts that servers send for an unknown session, in lower case, to the status that they send with the text. MCP
-// requires 404 for that, with any text. These servers send another status, or a JSON-RPC error with an id.
+// lostTexts maps the texts that servers send for an unknown session, in lower case, to the status that they send with
+// the text. MCP requires 404 for that, with any text. These servers send another status, or a JSON-RPC error with an
+// id.
 var lostTexts = map[string]int{
 	"session not found":                         400, // SDKs for TypeScript, Python, C#, Kotlin, Go; for Java with the id after it
 	"not found: session not found":              400, // Rust
@@ -27,8 +28,8 @@ var lostTexts = map[string]int{
 	"session is closing":                        400, // Go
 }
 
-// isLost reports whether a response without an answer to the request means that the server does not know the request's session: a 404
-// always does, other statuses if their text says so.
+// isLost reports whether a response without an answer to the request means that the server does not know the
+// request's session: a 404 always does, any other 4xx status if its text says so.
 func isLost(c *exchange, status int, body []byte) bool {
 	if c.session == "" || status/100 != 4 {
 		return false
@@ -44,8 +45,9 @@ func isLost(c *exchange, status int, body []byte) bool {
 	return f.Kind == protocol.KindError && mayBeLost(&f) && saysLost(c, status, errorText(&f))
 }
 
-// lostAnswer is like isLost, but for an error with an id. An error with the id of the request answers the request, unless the status,
-// the code and the text all indicate an unknown session, because a tool may have sessions of its own.
+// lostAnswer is like isLost, but for an error with an id. An error with the id of the request answers the request,
+// unless the status, the code and the text all indicate an unknown session, because a tool may have sessions of its
+// own.
 func lostAnswer(c *exchange, status int, f *protocol.Frame) bool {
 	if c.session == "" || status/100 != 4 || !mayBeLost(f) {
 		return false
@@ -66,8 +68,8 @@ func mayBeLost(f *protocol.Frame) bool {
 	return ok && (code == -32600 || code >= -32099 && code <= -32000)
 }
 
-// saysLost reports whether a text means an unknown session. Methods whose name contains "session" are excluded, since errors often
-// quote them.
+// saysLost reports whether a text means an unknown session. Methods whose name contains "session" are excluded, since
+// errors often quote them.
 func saysLost(c *exchange, status int, text string) bool {
 	if strings.Contains(strings.ToLower(c.Method), "session") {
 		return false
@@ -77,7 +79,8 @@ func saysLost(c *exchange, status int, text string) bool {
 	return known == status || status == http.StatusNotFound && (known != 0 || beginsLost(text))
 }
 
-// beginsLost reports whether a text is one of lostTexts with an explanation, as this gateway sends it: "session not found: it ended …".
+// beginsLost reports whether a text is one of lostTexts with an explanation, as this gateway sends it: "session not
+// found: it ended …".
 func beginsLost(text string) bool {
 	for known := range lostTexts {
 		if rest, ok := strings.CutPrefix(text, known); ok && rest != "" && strings.ContainsRune(":;.,(", rune(rest[0])) {

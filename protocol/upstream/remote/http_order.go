@@ -7,8 +7,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Each request is a separate POST, so a server may process a later one first. That matters for logging/setLevel, whose level must apply
-// to later calls. So later requests wait for the response to it.
+// Each request is a separate POST, so a server may process a later one first. That matters for logging/setLevel, whose
+// level must apply to later calls. So later requests wait for the response to it.
 
 // orderFor is the maximum wait, in case the server does not respond.
 const orderFor = time.Second
@@ -45,7 +45,8 @@ func (l *httpLink) levelSet(c *exchange) {
 	}
 }
 
-// await blocks until the logging/setLevel request before the exchange has ended, orderFor has passed, or the exchange is canceled.
+// await blocks until the logging/setLevel request before the exchange has ended, orderFor has passed, or the exchange
+// is canceled.
 func (c *exchange) await() {
 	late := time.NewTimer(orderFor)
 	defer late.Stop()

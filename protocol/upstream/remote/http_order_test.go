@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A call after logging/setLevel is sent once the server has answered logging/setLevel, or after orderFor if it does not answer.
-// A call that is canceled before then is not sent.
+// A call after logging/setLevel is sent once the server has answered logging/setLevel, or after orderFor if it does
+// not answer. A call that is canceled before then is not sent.
 func TestCallsWaitForTheLevel(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		var mu sync.Mutex

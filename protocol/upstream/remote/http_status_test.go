@@ -19,8 +19,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// A JSON-RPC message in the response to a request takes precedence over the status, unless it refuses the HTTP request: it is an
-// error that means an unknown session, or an error without an id and with status 401, 429 or 503.
+// A JSON-RPC message in the response to a request takes precedence over the status, unless it refuses the HTTP
+// request: it is an error that means an unknown session, or an error without an id and with status 401, 429 or 503.
 func TestHTTPLinkStatus(t *testing.T) {
 	const rpc, null = `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no session tool"}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`
 	const html, bom = "text/html", "\ufeff"

@@ -50,7 +50,8 @@ func (w *worker) run(c *exchange) {
 	}
 }
 
-// exchange starts or continues a POST and reports its events. It returns false if an inline exchange would have to wait longer.
+// exchange starts or continues a POST and reports its events. It returns false if an inline exchange would have to
+// wait longer.
 func (w *worker) exchange(c *exchange) (done bool) {
 	if !c.Request {
 		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
@@ -216,8 +217,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// processBody processes a body that is not an event stream. A JSON-RPC message takes precedence over the status, unless it refuses the
-// HTTP request. memory is the memory that contains the body, or nil.
+// processBody processes a body that is not an event stream. A JSON-RPC message takes precedence over the status,
+// unless it refuses the HTTP request. memory is the memory that contains the body, or nil.
 func (w *worker) processBody(c *exchange, body []byte, memory *protocol.Memory) error {
 	status := w.answer.status
 	body = protocol.Trim(body)
@@ -251,8 +252,8 @@ func (w *worker) processBody(c *exchange, body []byte, memory *protocol.Memory) 
 	return w.request.head.site.refusal(&w.answer, body)
 }
 
-// refused reports whether a JSON-RPC error refuses the HTTP request instead of answering the JSON-RPC request. The status is then more
-// specific than the error.
+// refused reports whether a JSON-RPC error refuses the HTTP request instead of answering the JSON-RPC request. The
+// status is then more specific than the error.
 func (w *worker) refused(c *exchange, f *protocol.Frame, body []byte) bool {
 	if f.Kind != protocol.KindError {
 		return false

@@ -14,7 +14,8 @@ const (
 	schemeMax     = 32  // maximum length of an authentication scheme in an error, in bytes
 )
 
-// refusal returns the error for an HTTP error response without a JSON-RPC message for the request. body is the start of its body.
+// refusal returns the error for an HTTP error response without a JSON-RPC message for the request. body is the start
+// of its body.
 func (s *site) refusal(a *httpAnswer, body []byte) *upstream.StatusError {
 	e := &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()), Body: bytes.Clone(body[:min(len(body), errorBodyBytes)])}
 	switch {
@@ -26,8 +27,8 @@ func (s *site) refusal(a *httpAnswer, body []byte) *upstream.StatusError {
 	return e
 }
 
-// shownLocation returns the address in a Location header without user, query and fragment, which may contain secrets. It returns "" for
-// an address that is invalid or too long.
+// shownLocation returns the address in a Location header without user, query and fragment, which may contain secrets.
+// It returns "" for an address that is invalid or too long.
 func (s *site) shownLocation(location string) string {
 	to, err := s.url.Parse(location)
 	if err != nil || location == "" || to.Host == "" {

@@ -34,10 +34,11 @@ type roundTripper interface {
 	send(c *exchange, r *httpRequest, a *httpAnswer) error
 	// receive continues after send has returned errSlow. It takes the same arguments.
 	receive(c *exchange, r *httpRequest, a *httpAnswer) error
-	// done ends the exchange. clean means that the body was read to its end. The caller must not use a afterwards. A second call does nothing.
+	// done ends the exchange. clean means that the body was read to its end. The caller must not use a afterwards. A
+	// second call does nothing.
 	done(a *httpAnswer, clean bool)
-	// sweep closes connections that have been idle for too long. It returns false if it need not be called again until another
-	// exchange has ended.
+	// sweep closes connections that have been idle for too long. It returns false if it need not be called again until
+	// another exchange has ended.
 	sweep() bool
 	// close closes idle connections.
 	close()
@@ -83,9 +84,10 @@ type httpAnswer struct {
 // readers is shared because the number of goroutines follows the load, and a reader is the largest part of their memory.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBytes) }}
 
-// plainTransport is HTTP/1.1 without TLS, with fasthttp's parser. A connection belongs to one exchange at a time, so closing it cancels
-// the exchange at any point. fasthttp's HostClient is not used, because it connects without a context, so a call could not be
-// canceled meanwhile, and because it reuses idle connections without checking whether the server has closed them.
+// plainTransport is HTTP/1.1 without TLS, with fasthttp's parser. A connection belongs to one exchange at a time, so
+// closing it cancels the exchange at any point. fasthttp's HostClient is not used, because it connects without a
+// context, so a call could not be canceled meanwhile, and because it reuses idle connections without checking whether
+// the server has closed them.
 type plainTransport struct{ pool connPool }
 
 func (t *plainTransport) sweep() bool { return t.pool.sweep() }

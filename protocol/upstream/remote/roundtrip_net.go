@@ -50,9 +50,10 @@ func (*netTransport) receive(*exchange, *httpRequest, *httpAnswer) error { retur
 func (*netTransport) sweep() bool { return false } // net/http closes idle connections itself
 func (t *netTransport) close()    { t.transport.CloseIdleConnections() }
 
-// attempt is one attempt of an exchange with net/http. It records whether the body was read, and counts connection attempts. net/http
-// repeats requests on its own. It cannot repeat a request with a body, because it cannot read the body again. It would repeat a request
-// without a body endlessly, so attempt stops it after maxNetConns connection attempts.
+// attempt is one attempt of an exchange with net/http. It records whether the body was read, and counts connection
+// attempts. net/http repeats requests on its own. It cannot repeat a request with a body, because it cannot read the
+// body again. It would repeat a request without a body endlessly, so attempt stops it after maxNetConns connection
+// attempts.
 type attempt struct {
 	body   *bodyOnce
 	cancel context.CancelFunc
@@ -82,9 +83,9 @@ func (n *attempt) again(err error) bool {
 	return unprocessed(err)
 }
 
-// unprocessed reports whether an error of net/http means that an HTTP/2 server ended the stream without processing the request. Such a
-// request is safe to repeat: RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old connections, possibly while a
-// request is on its way. net/http reports this only in the text of the error.
+// unprocessed reports whether an error of net/http means that an HTTP/2 server ended the stream without processing the
+// request. Such a request is safe to repeat: RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old
+// connections, possibly while a request is on its way. net/http reports this only in the text of the error.
 func unprocessed(err error) bool {
 	why, is := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
 	return is && (strings.HasPrefix(why, "http2: Transport received Server's graceful shutdown GOAWAY]") ||
@@ -175,7 +176,8 @@ func (t *netTransport) once(c *exchange, r *httpRequest, a *httpAnswer) (again b
 	return false, nil
 }
 
-// forNet returns the request for net/http. It has no GetBody, since with it net/http would repeat a POST that the server may have received.
+// forNet returns the request for net/http. It has no GetBody, since with it net/http would repeat a POST that the
+// server may have received.
 func (r *httpRequest) forNet(ctx context.Context, body *bodyOnce) (*http.Request, error) {
 	site := r.head.site
 	target := url.URL{Scheme: site.url.Scheme, Host: site.url.Host}

@@ -132,9 +132,9 @@ func (p *connPool) close() {
 	p.idle = nil
 }
 
-// fresh reports whether an idle connection can be reused: it is open, has no data to read, and has been idle for less than trustedFor.
-// A Node server closes a connection after 5 s of idle time. A check right before that would find the connection open, and the next
-// request on it would be lost.
+// fresh reports whether an idle connection can be reused: it is open, has no data to read, and has been idle for less
+// than trustedFor. A Node server closes a connection after 5 s of idle time. A check right before that would find the
+// connection open, and the next request on it would be lost.
 func (c *poolConn) fresh() bool {
 	idle := time.Since(c.since)
 	if idle < hotFor {

@@ -22,8 +22,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// serveRaw starts a server that answers with raw bytes. It calls serve for every request on a connection. serve returns false to close
-// the connection.
+// serveRaw starts a server that answers with raw bytes. It calls serve for every request on a connection. serve
+// returns false to close the connection.
 func serveRaw(t *testing.T, serve func(conn net.Conn, body []byte, n int) bool) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,8 +61,8 @@ func rawAnswer(body []byte) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 }
 
-// A call sent at least hotFor after the previous one is not lost if the server closes idle connections without notice. An earlier call
-// may be lost, because checking every connection would cost all calls a twentieth of their time.
+// A call sent at least hotFor after the previous one is not lost if the server closes idle connections without notice.
+// An earlier call may be lost, because checking every connection would cost all calls a twentieth of their time.
 func TestHTTPRoundTripStale(t *testing.T) {
 	var requests atomic.Int32
 	var closing sync.WaitGroup // counted before the last response of a connection
@@ -163,8 +163,8 @@ func testChunks(s string, size int) (out string) {
 	return out
 }
 
-// If a server refuses a large request without reading it, the refusal is received. A server that responds before it reads causes no
-// deadlock.
+// If a server refuses a large request without reading it, the refusal is received. A server that responds before it
+// reads causes no deadlock.
 func TestHTTPRoundTripEarlyAnswer(t *testing.T) {
 	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":"` + strings.Repeat("y", 20<<20) + `"}}`)
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("z", 20<<20) + `"}}`)
@@ -304,7 +304,8 @@ func TestHTTPRoundTripSweep(t *testing.T) {
 	}
 }
 
-// FuzzHTTPBody compares the reader of chunked bodies with the standard library's. Bodies that both accept must be read identically.
+// FuzzHTTPBody compares the reader of chunked bodies with the standard library's. Bodies that both accept must be read
+// identically.
 func FuzzHTTPBody(f *testing.F) {
 	f.Add([]byte("5\r\nhello\r\n0\r\n\r\n"), 3)
 	f.Add([]byte("5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nA: b\r\n\r\nrest"), 100)

@@ -72,8 +72,8 @@ func twiceCall(t *testing.T, o Options, reused bool, frame []byte) {
 	}
 }
 
-// If an exchange fails and the server may have read a byte of the request, the request is never repeated: over a new or a reused
-// connection, plain or TLS, read to its end or not, and whatever the configured headers say.
+// If an exchange fails and the server may have read a byte of the request, the request is never repeated: over a new
+// or a reused connection, plain or TLS, read to its end or not, and whatever the configured headers say.
 func TestHTTPRoundTripNeverTwice(t *testing.T) {
 	small := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	large := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"` + strings.Repeat("y", 8<<20) + `"}}`)
@@ -172,7 +172,8 @@ func (s h2Conn) goAway(last, code uint32) {
 	s.frame(h2GoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
 }
 
-// serve reads frames and calls got for each piece of a body, and once for a request without a body. It answers twiceWarm itself.
+// serve reads frames and calls got for each piece of a body, and once for a request without a body. It answers
+// twiceWarm itself.
 func (s h2Conn) serve(got func(s h2Conn, stream uint32, piece []byte, whole bool)) {
 	if _, err := io.ReadFull(s.conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
 		return
@@ -200,8 +201,9 @@ func (s h2Conn) serve(got func(s h2Conn, stream uint32, piece []byte, whole bool
 	}
 }
 
-// Over HTTP/2, too, a request that the server may have processed is never repeated. Proxies send PROTOCOL_ERROR if their server has
-// sent an invalid response. net/http would then repeat a request endlessly if it could read the body again.
+// Over HTTP/2, too, a request that the server may have processed is never repeated. Proxies send PROTOCOL_ERROR if
+// their server has sent an invalid response. net/http would then repeat a request endlessly if it could read the body
+// again.
 func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 	small := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	large := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"` + strings.Repeat("y", 8<<20) + `"}}`)

@@ -19,9 +19,10 @@ const (
 	endpointProbe = 10 * time.Second // the same if HTTP+SSE is only a guess
 )
 
-// OpenSSE opens the event stream of a server over HTTP+SSE and returns at once: MCP 2024-11-05, basic/transports#http-with-sse.
-// It reports Opened when the server has sent its endpoint. It reports Closed if there is no endpoint event within 30 s, if the endpoint
-// has another origin, and when the stream ends, since it cannot be resumed.
+// OpenSSE opens the event stream of a server over HTTP+SSE and returns at once: MCP 2024-11-05,
+// basic/transports#http-with-sse. It reports Opened when the server has sent its endpoint. It reports Closed if there
+// is no endpoint event within 30 s, if the endpoint has another origin, and when the stream ends, since it cannot be
+// resumed.
 //
 // Each Send is a POST to the endpoint in its own goroutine. The POSTs are not ordered. The server's messages arrive on
 // the stream, with ticket 0. The link reports Ended{nil} for an accepted notification or response, and Ended with an error or
@@ -84,8 +85,8 @@ type sseCall struct {
 
 var errSSECanceled = errors.New("canceled before it was sent")
 
-// errSSELegacy refuses server/discover, which is not sent over this transport. The transport dates from 2024-11-05, and some servers
-// that use it stop responding or end the session if a request precedes initialize.
+// errSSELegacy refuses server/discover, which is not sent over this transport. The transport dates from 2024-11-05,
+// and some servers that use it stop responding or end the session if a request precedes initialize.
 var errSSELegacy = &upstream.StatusError{Code: http.StatusMethodNotAllowed, Body: []byte("HTTP+SSE supports the legacy era only")}
 
 // Send starts a POST, or queues the frame until the endpoint is known.
@@ -148,7 +149,8 @@ func (l *sseLink) Listen() {
 	}
 }
 
-// SetVersion sets the version of later POSTs, which is a header from 2025-06-18 on. Versions from 2026-07-28 on do not use this transport.
+// SetVersion sets the version of later POSTs, which is a header from 2025-06-18 on. Versions from 2026-07-28 on do not
+// use this transport.
 func (l *sseLink) SetVersion(version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +200,8 @@ func (l *sseLink) end(grace time.Duration) {
 	_ = l.sink(context.Background(), upstream.Closed{Err: l.cause})
 }
 
-// report reports an event. It blocks while the receiver does not accept events. If the receiver has stopped, the link closes itself.
+// report reports an event. It blocks while the receiver does not accept events. If the receiver has stopped, the link
+// closes itself.
 func (l *sseLink) report(e upstream.Event) error {
 	err := l.sink(l.ctx, e)
 	if err != nil {

@@ -99,8 +99,8 @@ func (l *sseLink) send(c *sseCall, p *ssePost) error {
 	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
 }
 
-// processResponse processes the response to a POST. The error is nil for a success status, because the server has received the frame.
-// clean means that the response was read to its end.
+// processResponse processes the response to a POST. The error is nil for a success status, because the server has
+// received the frame. clean means that the response was read to its end.
 func (l *sseLink) processResponse(c *sseCall, p *ssePost) (clean bool, err error) {
 	a := &p.answer
 	accepted := a.status/100 == 2
@@ -136,9 +136,9 @@ func (p *ssePost) body(accepted bool) (body []byte, clean bool) {
 	return body, err == io.EOF
 }
 
-// frame reports a message in the response to a POST. The message ends the request if the POST was accepted and the message is an error
-// without an id, or if the POST was refused and the message is a response with an id. An error without an id in the response to a
-// refused POST adds nothing to the status and is dropped.
+// frame reports a message in the response to a POST. The message ends the request if the POST was accepted and the
+// message is an error without an id, or if the POST was refused and the message is a response with an id. An error
+// without an id in the response to a refused POST adds nothing to the status and is dropped.
 func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
 	accepted := status/100 == 2
 	e := upstream.Received{Frame: *f}

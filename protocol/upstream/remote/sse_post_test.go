@@ -18,7 +18,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// The response to a POST ends a notification, with an error unless the status is a success. It ends a request only if it refuses it.
+// The response to a POST ends a notification, with an error unless the status is a success. It ends a request only if
+// it refuses it.
 func TestSSELinkPost(t *testing.T) {
 	const ended, nothing = "Ended", ""
 	for _, test := range []struct {

@@ -113,8 +113,9 @@ func (l *sseLink) endpoint(sse *stream.EventReader) (path string, err error) {
 	return "", fmt.Errorf("%w: no endpoint event among the first %d events", errSSEEndpoint, sseLinkStrange)
 }
 
-// endpoint returns the path and query of the URL in an endpoint event. The URL must have the origin of the configured one, since
-// no other origin may get the configured headers, which may contain secrets. MCP 2024-11-05, basic/transports#http-with-sse.
+// endpoint returns the path and query of the URL in an endpoint event. The URL must have the origin of the configured
+// one, since no other origin may get the configured headers, which may contain secrets. MCP 2024-11-05,
+// basic/transports#http-with-sse.
 func (s *site) endpoint(reference string) (path string, err error) {
 	if len(reference) > sseLinkURL {
 		return "", fmt.Errorf("%w: the URL in the endpoint event is longer than %d bytes", errSSEEndpoint, sseLinkURL)
@@ -197,8 +198,8 @@ func (l *sseLink) event(sse *stream.EventReader) error {
 	return sinkErr
 }
 
-// answered records that the response to a request has arrived on the stream. If the POST of that request does not end within lingerFor,
-// it is canceled.
+// answered records that the response to a request has arrived on the stream. If the POST of that request does not end
+// within lingerFor, it is canceled.
 func (l *sseLink) answered(f *protocol.Frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -93,7 +93,8 @@ func sseTestOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 
 const sseTestNote = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// Requests are sent as POSTs, and all messages arrive on the stream. A server's request with the id of a client's request stays a request.
+// Requests are sent as POSTs, and all messages arrive on the stream. A server's request with the id of a client's
+// request stays a request.
 func TestSSELink(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		heads := make(chan http.Header, 1000)
