@@ -40,8 +40,8 @@ func (e *StatusError) Error() string {
 
 // statuses describes what HTTP error statuses mean for a request: whether the server has refused it without executing
 // it, and whether retrying may help. For a status that is not listed, it is unknown whether the server executed the
-// request. Sources: RFC 9110 section 15, RFC 6585, RFC 8470 (425), RFC 7725 (451); 521 to 526 and 530 are
-// Cloudflare's, for an origin that it could not reach.
+// request. Sources: RFC 9110 section 15, RFC 6585, RFC 8470 (425), RFC 7725 (451); 521, 522, 523, 525, 526 and 530
+// are Cloudflare's, for an origin that it could not reach.
 var statuses = map[int]struct{ refused, retryable bool }{
 	300: {refused: true}, 301: {refused: true}, 302: {refused: true}, 303: {refused: true}, 305: {refused: true}, 307: {refused: true}, 308: {refused: true},
 	400: {refused: true}, 401: {refused: true}, 402: {refused: true}, 403: {refused: true}, 404: {refused: true}, 405: {refused: true}, 406: {refused: true},
