@@ -15,7 +15,7 @@ import (
 
 var familyNames = [status.OperationMetrics]struct{ name, text string }{
 	{"mcp.server.operation.duration", "Duration of a request of a client, from its arrival to its answer."},
-	{"mcp.client.operation.duration", "Duration of a request to a server, from its sending to its answer."},
+	{"mcp.client.operation.duration", "Duration of a request to a server, from sending it to its answer."},
 	{"mcp.server.session.duration", "Duration of a session with a client."},
 	{"mcp.client.session.duration", "Duration of a session with a server."},
 }

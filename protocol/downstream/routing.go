@@ -236,7 +236,7 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 		refusedMalformed:  "malformed HTTP request",
 		refusedRepeated:   "Header mismatch: an Mcp-* header is repeated",
 		refusedForwarded:  "a header that is forwarded to servers is repeated or contains control characters",
-		refusedHeaderSize: "the headers are too many or too long",
+		refusedHeaderSize: "there are too many headers, or they are too long",
 		refusedTimeout:    "the request arrived too slowly",
 		refusedHost:       "this Host is not allowed; add it to allowedHosts",
 		refusedOrigin:     "this Origin is not allowed; add it to allowedOrigins",

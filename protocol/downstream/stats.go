@@ -13,7 +13,7 @@ const (
 	refusedMalformed          // ambiguous headers, an invalid request line, or a truncated body
 	refusedRepeated           // an Mcp-* header is repeated, so that its value is ambiguous
 	refusedForwarded          // a header to forward is repeated or invalid
-	refusedHeaderSize         // the headers are too many or too long
+	refusedHeaderSize         // there are too many headers, or they are too long
 	refusedTimeout            // the header or the body arrived too slowly
 	refusedHost               // the Host header does not name this server
 	refusedOrigin             // the request comes from a page of another site
