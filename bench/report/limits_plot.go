@@ -12,7 +12,7 @@ import (
 // series also has a label.
 func (l *Limits) pictures() []picture {
 	rates := plot.Lines{Title: "bench limits: throughput (ring: the knee)", X: "clients", Y: "calls/s"}
-	latencies := plot.Lines{Title: "bench limits: time of a call (ring: the knee)", X: "clients", Y: "µs", Powers: true}
+	latencies := plot.Lines{Title: "bench limits: call latency (ring: the knee)", X: "clients", Y: "µs", Powers: true}
 	for _, s := range l.Series {
 		rates.X = strings.Replace(s.Raise, "rate", "calls/s offered", 1)
 		latencies.X = rates.X

@@ -53,7 +53,7 @@ func (r *Report) rowLines() []picture {
 		p99[name] = append(p99[name], plot.Point{X: x, Y: row.P99})
 	}
 	rates := plot.Lines{Title: "bench " + r.Kind + ": throughput", X: "clients", Y: "calls/s, median of rounds"}
-	latencies := plot.Lines{Title: "bench " + r.Kind + ": time of a call", X: "clients", Y: "µs", Powers: true}
+	latencies := plot.Lines{Title: "bench " + r.Kind + ": call latency", X: "clients", Y: "µs", Powers: true}
 	for _, name := range names {
 		rates.Lines = append(rates.Lines, plot.Line{Name: name, Points: rate[name]})
 		latencies.Lines = append(latencies.Lines, plot.Line{Name: name + ", p50", Points: p50[name]}, plot.Line{Name: name + ", p99", Points: p99[name], Dashed: true})
@@ -67,7 +67,7 @@ func (r *Report) rowBars(clients int) []picture {
 		with = "1 client"
 	}
 	rates := plot.Bars{Title: "bench " + r.Kind + ": throughput, " + with, Unit: "calls/s, median of rounds; × " + cmp.Or(r.Base, Direct)}
-	latencies := plot.Bars{Title: "bench " + r.Kind + ": time of a call, " + with, Unit: "µs"}
+	latencies := plot.Bars{Title: "bench " + r.Kind + ": call latency, " + with, Unit: "µs"}
 	for i, row := range r.Rows {
 		rates.Bars = append(rates.Bars, plot.Bar{Name: row.Target, Value: row.PerSecond, Hue: i, Text: fmt.Sprintf("%.0f  × %.2f", row.PerSecond, row.ToBase)})
 		latencies.Bars = append(latencies.Bars, plot.Bar{Name: row.Target + ", p50", Value: row.P50, Hue: i}, plot.Bar{Name: "p99", Value: row.P99, Hue: i, Pale: true})
@@ -115,7 +115,7 @@ func (f *Faults) picture() picture {
 
 // picture draws the cost of a call for each growing quantity. Ideally it is constant.
 func (g *Growth) picture() picture {
-	lines := plot.Lines{Title: "bench growth: CPU time of a call", X: "number", Y: "µs of the gateway"}
+	lines := plot.Lines{Title: "bench growth: CPU time per call", X: "number", Y: "µs of the gateway"}
 	for _, row := range g.Rows {
 		n := len(lines.Lines)
 		if n == 0 || lines.Lines[n-1].Name != row.Of {

@@ -31,14 +31,14 @@ func NewAudit() *cobra.Command {
 	return cmd
 }
 
-// auditPath returns the path of the audit log: named, or if that is empty the path in the configuration.
+// auditPath returns the path of the audit log. This is named unless it is "", otherwise the path in the configuration.
 func auditPath(named, configFlag string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
 	path, ok := config.Find(configFlag, os.Getenv)
 	if !ok {
-		return "", command.UsageError("pass the file of the log, or pass the configuration with --config", "no configuration with an audit log was found")
+		return "", command.UsageError("pass the file of the log, or pass the configuration with --config", "no configuration was found, so the audit log is unknown")
 	}
 	cfg, report := config.Peek(path) // does not run the programs that fetch secrets for the configuration
 	if cfg != nil && strings.Contains(cfg.Audit.File, "${") {
@@ -135,7 +135,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, command.UsageError("use for example 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: expected a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
+	return time.Time{}, command.UsageError("use a value such as 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: expected a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
 }
 
 // newAuditVerify returns the command audit verify.
@@ -154,7 +154,7 @@ func newAuditVerify() *cobra.Command {
 The first invalid line is reported, and the exit code is 1.
 
 Without FILE, the log named in the configuration is verified. A single FILE is verified with the older files it was rotated
-into. Several FILEs are verified as given, without comparing their length.
+into. Several FILEs are verified in the given order; their number of lines is not compared with the recorded one.
 
 The public key is read from --public-key (the output of --print-key), otherwise from the state file or the running gateway,
 otherwise from the log itself. Keep a copy of the key on another machine: an attacker who can write the log, the state file

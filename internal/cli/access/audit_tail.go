@@ -24,8 +24,8 @@ type auditPrinter struct {
 	p      terminal.Palette
 }
 
-// print prints the newest matching lines, at most last of them, oldest first. If follow is set, it then prints new
-// lines until ctx ends.
+// print prints the newest matching lines, oldest first. Their maximum number is last. If follow is set, print then
+// prints new lines until ctx ends.
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more, to detect older lines
 	if err != nil && !follow {
@@ -129,7 +129,7 @@ func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	return output.PrintTable(t.out, head, rows)
 }
 
-// one prints an entry.
+// one prints an entry in the output format. A row of the table has the column widths of auditHead.
 func (t *auditPrinter) one(e audit.Entry) error {
 	switch t.format {
 	case output.JSON:

@@ -171,12 +171,12 @@ func (v *auditVerifier) print(out io.Writer, r *audit.Report) error {
 	}
 	if r.Fault != nil {
 		hint := "no line of the log is verified"
-		if r.Signed > 0 { // an attacker may have changed the lines between the last signature and the fault consistently
+		if r.Signed > 0 { // an attacker may have changed the lines after the last signature and adapted their hashes
 			hint = fmt.Sprintf("the lines up to the last valid signature (n=%d) are unchanged", r.Signed)
 		}
 		return command.Fail(command.ExitFailed, fmt.Errorf("%s", terminal.OneLine(r.Fault.String(), 0)), hint)
 	}
-	if _, err := fmt.Fprintf(out, "%s %s in %s, n=%d to n=%d of %s; signed with %s\n", p.Good("ok:"), terminal.Count(int(r.Lines), "line"), terminal.Count(r.Files, "file"), r.First, r.Last,
+	if _, err := fmt.Fprintf(out, "%s %s in %s, n=%d to n=%d, the last written at %s; signed with %s\n", p.Good("ok:"), terminal.Count(int(r.Lines), "line"), terminal.Count(r.Files, "file"), r.First, r.Last,
 		r.LastTime.Local().Format(time.DateTime), r.Key); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func newKeyNew() *cobra.Command {
 		Long: `Create an API key called NAME and print it to stdout. The key cannot be displayed again: only its hash is stored. Clients send
 it in the header Authorization: Bearer KEY; goblin-actor commands read it from --key-file or $GOBLIN_KEY.
 
---expires accepts 90d, 12h, 2w, 1y or a date such as 2030-01-31.`,
+--expires accepts a duration such as 90d, 12h, 2w or 1y, or a date such as 2030-01-31.`,
 		Example: "  goblin-actor key new ci --role reader --expires 90d >ci.key\n  goblin-actor list tools --key-file ci.key",
 		Args:    command.Args(1, 1, "a name for the key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -93,7 +93,7 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 			var err error
 			if expires != "" {
 				if k.Expires, err = expiry(expires, k.Created); err != nil {
-					return command.UsageError("use for example --expires 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
+					return command.UsageError("use a value such as 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
 				}
 			}
 			return newKey(cmd, &of, k)
@@ -101,7 +101,7 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 	}
 	cmd.Flags().StringArrayVar(&k.Roles, "role", nil, "give the key this role, defined in policy.roles (repeatable)")
 	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "restrict the key to this project (repeatable)")
-	cmd.Flags().StringVar(&expires, "expires", "", "expiry (default: never)")
+	cmd.Flags().StringVar(&expires, "expires", "", "when the key expires: a duration or a date (default: never)")
 	of.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // cannot fail: the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("project", completeProjects(&of.config))

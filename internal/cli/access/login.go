@@ -89,7 +89,7 @@ func (f *loginFlags) add(cmd *cobra.Command) {
 	f.shown.AddFlags(cmd)
 	cmd.Flags().StringVar(&f.config, "config", "", "work without a running gateway, with this configuration file and its state file")
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: directory of the state file")
-	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `for a server with "as: principal": the login that lists the catalog instead of your own`)
+	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `for a server with "as: principal": use the login for listing its catalog instead of your own`)
 }
 
 // loginGateway is the gateway that performs the login: a running one or one in this process.
@@ -233,7 +233,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 	}, nil
 }
 
-// readLine reads a line. If ctx ends first, it returns the cause of ctx.
+// readLine reads a line. If ctx ends first, it returns context.Cause(ctx).
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	type read struct {
 		line string

@@ -80,8 +80,8 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 	return cmd
 }
 
-// principal returns the principal that as names, with additional roles. If there are additional roles, as may be empty
-// or name a key that does not exist yet.
+// principal returns the principal that --as (the parameter as) selects, with additional roles. If there are additional
+// roles, --as may be missing or name a key that does not exist yet.
 func (k *inspection) principal(as string, roles []string) (*identity.Principal, error) {
 	for _, role := range roles {
 		if _, there := k.policy.Role(role); !there {

@@ -26,8 +26,8 @@ type policyTarget struct {
 
 var whatKinds = [...]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "resource template"}
 
-// resolve finds an item by its name for clients, by SERVER/NAME, SERVER:NAME or its prefixed URI, or by its server's
-// own name if only one item has it. Otherwise it resolves name as an unlisted URI.
+// resolve finds an item by its name for clients, by SERVER/NAME, SERVER:NAME or its prefixed URI, or by the name that
+// its server uses if this is unique. Otherwise it resolves name as an unlisted URI.
 func (k *inspection) resolve(name string) (*policyTarget, error) {
 	var own []policy.Item
 	var names []string

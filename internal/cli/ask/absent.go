@@ -43,7 +43,7 @@ func (f *gatewayFlags) absent(ctx context.Context) []status.Server {
 	return absentOf(s, f.project)
 }
 
-// absentOf returns the absent servers that the project contains. An empty project contains all.
+// absentOf returns the absent servers in the project. If project is "", it returns all absent servers.
 func absentOf(s *status.Snapshot, project string) []status.Server {
 	var out []status.Server
 	for _, v := range s.Servers {
@@ -89,7 +89,7 @@ func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
 	}
 	for _, v := range f.absent(ctx) {
 		if strings.HasPrefix(name, v.Name+"_") {
-			why := terminal.OneLine(v.Name, 0) + " is " + v.State
+			why := "server " + terminal.OneLine(v.Name, 0) + " is not ready (" + v.State + ")"
 			if v.Reason != "" {
 				why += ": " + terminal.OneLine(v.Reason, 200)
 			}

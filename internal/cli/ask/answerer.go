@@ -23,7 +23,7 @@ import (
 )
 
 // answerer answers the requests that servers send during a command: from flags, otherwise by asking the user at the
-// terminal. Without flags and terminal, it declines them.
+// terminal. If neither is possible, it declines them; to a request for roots it answers with an empty list.
 type answerer struct {
 	given   []string // --answer
 	say     []string
@@ -48,9 +48,9 @@ const canAnswerAll = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":
 
 func (a *answerer) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&a.given, "answer", nil, "value for a field of a form, key=value; @FILE.json for several")
+	flags.StringArrayVar(&a.given, "answer", nil, "answer a field of a form with key=value, or several fields with @FILE.json (repeatable)")
 	flags.StringArrayVar(&a.say, "say", nil, "response to a sampling request (repeatable, used in order)")
-	flags.StringArrayVar(&a.roots, "root", nil, "root to send to servers that request roots: directory or URI (default: the current directory if a user or another flag answers, else none)")
+	flags.StringArrayVar(&a.roots, "root", nil, "directory or URI to send to servers that request roots (repeatable; default: the current directory if a user or another flag answers, otherwise none)")
 	flags.BoolVar(&a.yes, "yes", false, "accept the defaults of forms and agree to visit URLs without asking")
 	flags.BoolVar(&a.decline, "decline", false, "decline everything that no other flag answers, without asking")
 }
@@ -68,14 +68,14 @@ func (a *answerer) begin(cmd *cobra.Command, about string, bar *terminal.Progres
 		}
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return command.UsageError("use for example --answer name=Ugg or --answer @answers.json", "--answer %q: expected key=value", text)
+			return command.UsageError("pass a value or a file, such as --answer name=Ugg or --answer @answers.json", "--answer %q: expected key=value", text)
 		}
 		a.texts[key] = value
 	}
 	for i, root := range a.roots {
 		uri, err := rootURI(root)
 		if err != nil {
-			return command.UsageError("use for example --root . or --root file:///srv/work", "--root %q: %w", root, err)
+			return command.UsageError("pass a directory or a URI, such as --root . or --root file:///srv/work", "--root %q: %w", root, err)
 		}
 		a.roots[i] = uri
 	}

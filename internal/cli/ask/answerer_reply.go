@@ -144,8 +144,8 @@ func (a *answerer) nextSaid() (string, bool) {
 	return a.say[a.said-1], true
 }
 
-// listRoots returns the roots of --root. Without that flag and --decline, it returns the current directory if a user or
-// another flag answers requests. Otherwise it returns none. It reports on stderr what was sent.
+// listRoots returns the roots given with --root. Without this flag, it returns the current directory if a user or
+// another flag answers requests and --decline is not set, otherwise an empty list. It reports the roots on stderr.
 func (a *answerer) listRoots() (json.RawMessage, error) {
 	list := a.roots
 	if len(list) == 0 && !a.decline && (a.person != nil || a.yes || len(a.given)+len(a.say) > 0) {
@@ -168,8 +168,8 @@ func (a *answerer) listRoots() (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"roots": roots})
 }
 
-// ask runs do with exclusive use of the terminal. If ctx has ended by then, ask returns its cause instead of the result
-// of do.
+// ask runs do with exclusive use of the terminal. If ctx has ended when do returns, ask returns context.Cause(ctx)
+// instead of the result.
 func (a *answerer) ask(ctx context.Context, do func(*questioner) (json.RawMessage, error)) (json.RawMessage, error) {
 	if err := a.person.Begin(ctx); err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func NewCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value…]",
 		Short: "Call a tool",
-		Long: `Call a tool and print its result. Values are converted to the types in the tool's schema: write numbers and booleans plainly, and
-arrays and objects as JSON; everything else is text. --json passes all arguments at once.
+		Long: `Call a tool and print its result. Values are converted to the types in the tool's schema: write numbers and booleans as they
+are, and arrays and objects as JSON; everything else is text. --json passes all arguments at once.
 
 Progress is printed to stderr. If the result is marked as an error, it is printed and the exit code is 5.
 
@@ -118,7 +118,7 @@ func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []
 	return arguments(s, tool, pairs)
 }
 
-// findItem finds an item by its public name, or by its server's own name if only one item has it.
+// findItem finds an item by its public name, otherwise by the name that its server uses, if this is unique.
 func findItem(items []protocol.Item, name string) (found protocol.Item, ok bool) {
 	for _, item := range items {
 		if field(item, item.Name) == name {

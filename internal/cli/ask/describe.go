@@ -31,8 +31,9 @@ func NewDescribe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe TOOL|PROMPT|URI",
 		Short: "Print the definition of a tool, prompt, resource or resource template",
-		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, SERVER/NAME, SERVER:NAME, or the server's own name
-if no other item has it. -o json and -o yaml print the definition as the gateway lists it.`,
+		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, SERVER/NAME or SERVER:NAME. If no other
+item has the same name at its server, NAME alone is sufficient. -o json and -o yaml print the definition as the gateway
+lists it.`,
 		Example: "  goblin-actor describe files_read_text_file\n  goblin-actor describe resource://notes/note:///welcome -o json",
 		Args:    command.Args(1, 1, "a tool name, a prompt name or a URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item {
@@ -73,8 +74,8 @@ func (d described) public() string {
 	return field(d.item, d.item.Name)
 }
 
-// match returns how well a name matches the item: 2 for the public name, 1 for a form of the server's own name, 0 for
-// no match.
+// match returns how well a name matches the item: 2 for the public name, 1 for the name that the server uses, alone or
+// as SERVER/NAME or SERVER:NAME, and for the alternative spelling of a URI, 0 for no match.
 func (d described) match(name string) int {
 	own, server := meta(d.item, "goblin-actor/name"), serverOf(d.item)
 	switch {
@@ -111,8 +112,8 @@ func whyHidden(ctx context.Context, c *client.Client, name string) string {
 	return "server " + strings.TrimSuffix(why, ")")
 }
 
-// findDescribed finds an item in all lists by its public name, otherwise by a form of the server's own name that only
-// one item matches.
+// findDescribed finds an item in all lists by its public name, otherwise by another name that match accepts, if only
+// one item has it.
 func findDescribed(ctx context.Context, c *client.Client, name string) (described, error) {
 	best := map[int][]described{}
 	var names []string

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/form"
 )
 
-// Limits for the part of a schema that describe prints. The arguments themselves are always complete.
+// Limits for the part of a schema that describe prints. All arguments are printed; only their members are limited.
 const (
 	describedDepth   = 3   // levels of arguments and their members
 	describedMembers = 300 // members below the first level
@@ -41,7 +41,7 @@ func writeArguments(b *strings.Builder, s form.Schema) {
 }
 
 // members prints the properties of s, required ones first. Each is followed by its own members, down to describedDepth
-// levels.
+// levels. Below the first level, printing stops when left is used up.
 func (p *schemaPrinter) members(s form.Schema, level int) {
 	required := func(name string) bool { return slices.Contains(s.Required, name) }
 	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {

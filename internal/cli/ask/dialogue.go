@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/form"
 )
 
-// questioner asks the user at the terminal what servers request.
+// questioner asks the user at the terminal for the answers to servers' requests.
 type questioner struct{ *terminal.Dialogue }
 
 func newQuestioner(in io.Reader, out io.Writer) *questioner {

@@ -24,7 +24,7 @@ func NewRead() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read URI",
 		Short: "Read a resource",
-		Long: `Read a resource and print it. The bytes are written unchanged to a pipe or file, also for images. On a terminal, control
+		Long: `Read a resource and print it. To a pipe or file, the bytes are written unchanged, including images. On a terminal, control
 characters are printed as escapes, and binary content is only described.`,
 		Example:           "  goblin-actor read resource://notes/note:///welcome\n  goblin-actor read resource://files/file:///logo.png > logo.png",
 		Args:              command.Args(1, 1, "a resource URI"),

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/form"
 )
 
-// sampling holds the parts of a sampling request that the user sees. MCP 2025-11-25, client/sampling.
+// sampling holds the parts of a sampling request that the command uses. MCP 2025-11-25, client/sampling.
 type sampling struct {
 	System   string          `json:"systemPrompt"`
 	Most     float64         `json:"maxTokens"`
@@ -32,7 +32,7 @@ func parseSampling(params []byte) (sampling, error) {
 	return s, nil
 }
 
-// String formats the messages, indented, each under its role.
+// String formats the system prompt and the messages, each indented under its role, and the maximum number of tokens.
 func (s sampling) String() string {
 	var b strings.Builder
 	part := func(role, text string) {

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxShownNames is the maximum number of names that a line shows for each kind.
+// maxShownNames is the maximum number of added, of removed and of changed items that a line names.
 const maxShownNames = 20
 
 func newWatchCatalog() *cobra.Command {
@@ -33,8 +33,8 @@ func newWatchCatalog() *cobra.Command {
 resources and templates, with the changed fields.
 
 The command runs until interrupted or, with --count, until that many changes were printed. If the connection is lost, it
-reconnects and prints the changes in between, or reports that they are unknown. At most 20 names of each kind are printed,
-with the total number.
+reconnects and prints the changes in between, or reports that they are unknown. A line names at most 20 added, 20 removed
+and 20 changed items, and gives the number of the others.
 
 -o json prints one event per line: "change"; "gap" with the number of missed changes; "lost" and "back" for the connection,
 with "restarted" if the gateway was restarted and the changes in between are unknown.`,

@@ -28,8 +28,8 @@ func NewWatch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch URI",
 		Short: "Print a resource now and after each change",
-		Long: `Print a resource now and after each update, until interrupted or, with --count, after that many versions. If the connection
-is lost, the command reconnects.
+		Long: `Print a resource now and after each update, until interrupted or, with --count, until that many versions were printed. If the
+connection is lost, the command reconnects.
 
 -o json prints one event per line: "contents" with the result, "error" if the resource cannot be read, and "lost" and "back"
 for the connection.

@@ -27,8 +27,8 @@ func NewAdd() *cobra.Command {
 there is no configuration, the command creates ./goblin.yaml and, next to it, a JSON Schema for editors.
 
 A gateway that runs with this file starts the server at once. The command waits and prints the result. If the server does
-not start, the command asks on a terminal whether to keep the entry, and otherwise keeps it. Use --keep or --keep=false to
-decide without being asked.
+not start, the command keeps the entry, or on a terminal asks whether to keep it. Use --keep or --keep=false to decide
+without being asked.
 
 Values are stored as you write them. Put ${TOKEN} in single quotes, so that your shell does not expand it. The gateway replaces it
 when it loads the configuration, so the secret is not stored in the file.`,

@@ -41,7 +41,7 @@ func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error 
 		return err
 	}
 	result.Err = fmt.Errorf("%w; the entry was removed from %s", failure, path)
-	result.Hint = "use --keep to keep the entry, then run goblin-actor doctor " + name + " to find the cause"
+	result.Hint = "to keep the entry, add the server again with --keep; then run goblin-actor doctor " + name + " to find the cause"
 	return result
 }
 

@@ -33,8 +33,8 @@ func newSwitch(verb, short string, off bool) *cobra.Command {
 		Use:   verb + " SERVER[/TOOL]",
 		Short: short + " in the configuration",
 		Long: short + ` in the configuration. This sets "disabled" of the server, or changes "tools.disabled" for a tool. A
-gateway that runs with this file applies the change at once; the command waits and prints the result. TOOL is the server's
-own name of the tool, without the prefix.`,
+gateway that runs with this file applies the change at once; the command waits and prints the result. TOOL is the name
+that the server uses for the tool, without the prefix.`,
 		Example:           "  goblin-actor " + verb + " files\n  goblin-actor " + verb + " files/write_file",
 		Args:              command.Args(1, 1, "a server, or SERVER/TOOL"),
 		ValidArgsFunction: target.CompleteServers(new(string)),

@@ -34,10 +34,10 @@ func newConfigImport() *cobra.Command {
 		Long: `Import servers from the files of desktop clients into the configuration. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
 Without CLIENT, servers are imported from every client found on this machine. The clients' files are not changed.
 
-A server that the configuration already contains is skipped; a different server of the same name gets a number. Values in
-env, headers, arguments or URLs that look like secrets go into the first file of the configuration's envFile, by default
-a new file secrets.env next to the configuration, which only you can read. The configuration contains references like
-${API_KEY}. The command shows the changes without values and asks for confirmation, unless --yes is given.
+A server that the configuration already contains is skipped. If its name is taken by a different server, it gets a number,
+such as github-2. Values in env, headers, arguments or URLs that look like secrets go into the first file of the
+configuration's envFile, by default a new file secrets.env that only you can read, next to the configuration. The
+configuration contains references like ${API_KEY}. The command shows the changes without values and asks for confirmation, unless --yes is given.
 
 With --env-refs, no values of env and headers are written; the command prints the variables to set. With --plain, all values
 are copied into the configuration.`,
@@ -157,11 +157,11 @@ func (in *importer) client(client desktop.Client, path string, asked bool) error
 }
 
 func noClientFile(client desktop.Client, path string) error {
-	return command.Fail(command.ExitFailed, fmt.Errorf("%s: no file %s", client.Title, path), "use --file if the file is in another place")
+	return command.Fail(command.ExitFailed, fmt.Errorf("%s: the file %s does not exist", client.Title, path), "use --file if the file is in another place")
 }
 
-// take imports the servers of a client's file. It returns those of them that the changed configuration contains,
-// whether imported or already present.
+// take imports the servers of a client's file. It returns the servers that the changed configuration contains, whether
+// imported or already present.
 func (in *importer) take(client desktop.Client, f *config.File, host desktop.Host) (served []desktop.Found, err error) {
 	in.looked++
 	dir, err := os.Getwd()

@@ -45,7 +45,7 @@ shortened names, duplicate names, missing or very long descriptions, constructs 
 of a schema, and invisible characters. Report the size of the lists in bytes and estimated tokens. No running gateway is
 needed.
 
-Tools that the configuration denies are not checked. A token is estimated as four bytes. The exit code is 0 even if there
+Tools that the configuration denies are not checked. A token is assumed to have four bytes. The exit code is 0 even if there
 are findings; with --strict it is 1 if there is a finding or if a server's tools could not be listed.
 
 With -o json or -o yaml, the report contains "servers" (name, tools, bytes, tokens, absent: why the tools could not be
@@ -58,7 +58,7 @@ the ten largest tools.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd, args, o) },
 	}
 	cmd.Flags().StringVar(&o.path, "config", "", configfile.FlagHelp)
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "exit with code 1 if there are findings")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "exit with code 1 if there are findings, or if the tools of a server could not be listed")
 	o.out.AddFlag(cmd)
 	return cmd
 }

@@ -36,7 +36,7 @@ type rolloutFlags struct {
 
 func (f *rolloutFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "running gateway to notify: port or admin socket (default: $"+target.ConnectVariable+", else every gateway that runs with this file)")
-	cmd.Flags().DurationVar(&f.wait, "wait", defaultWait, "maximum time to wait for the server; 0 does not contact the running gateway")
+	cmd.Flags().DurationVar(&f.wait, "wait", defaultWait, "maximum time to wait for the server; 0 = do not contact the running gateway")
 }
 
 // save writes the configuration, prints done and the path, and waits until the running gateways have applied the change.
@@ -192,7 +192,7 @@ func (f *rolloutFlags) reportStart(ctx context.Context, g *target.Gateway, prefi
 		return err
 	}
 	f.failed = outcome == rollout.Failed
-	why := server.State
+	why := "(" + server.State + ")"
 	if server.Reason != "" {
 		why += ": " + terminal.OneLine(server.Reason, 400)
 	}
@@ -200,7 +200,7 @@ func (f *rolloutFlags) reportStart(ctx context.Context, g *target.Gateway, prefi
 	if server.Hint != "" && server.State != "waiting" {
 		hint = server.Hint
 	}
-	return command.Fail(command.ExitFailed, fmt.Errorf("%s%s is %s", prefix, server.Name, why), hint)
+	return command.Fail(command.ExitFailed, fmt.Errorf("%s%s is not ready %s", prefix, server.Name, why), hint)
 }
 
 // noteHidden reports how many tools of a started server are hidden.
@@ -229,6 +229,6 @@ func (f *rolloutFlags) hintAtPrefix(ctx context.Context, g *target.Gateway, serv
 		}
 	}
 	if example := lint.DoubledPrefix(names); example != "" {
-		f.note("its tools have names like "+terminal.OneLine(example, 64), `set prefix: "" in the entry of `+server+" to omit the prefix")
+		f.note("the tools of "+server+" have names like "+terminal.OneLine(example, 64), `set prefix: "" in the entry of `+server+" to omit the prefix")
 	}
 }

@@ -19,15 +19,15 @@ const secretsFile = "secrets.env"
 type envTarget struct {
 	file    *config.File
 	written string            // path of the file as written in the configuration
-	named   bool              // put added envFile to the configuration
+	named   bool              // set by put when it has added envFile to the configuration
 	known   bool              // the configuration has an envFile
 	has     map[string]string // variables of the file
 	added   []config.Variable
 	lookup  func(string) (string, bool) // looks up a variable as the resulting configuration will
 }
 
-// openVariables opens the file for a configuration's secrets: the first file of its envFile, otherwise secrets.env next
-// to it.
+// openVariables opens the file for a configuration's secrets: the first file that envFile names, otherwise secrets.env
+// next to the configuration.
 func openVariables(f *config.File) (envTarget, error) {
 	t := envTarget{written: secretsFile, has: map[string]string{}}
 	path := filepath.Join(filepath.Dir(f.Path), secretsFile)

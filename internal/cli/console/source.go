@@ -24,7 +24,8 @@ func (s startedSource) Follow(ctx context.Context, o status.FollowOptions, tell 
 	})
 }
 
-// hinted returns a Snapshot whose hints begin with the name under which this program was started.
+// hinted returns the snapshot with hints in which command lines begin with the name under which this program was
+// started.
 func hinted(snapshot *status.Snapshot) *status.Snapshot {
 	if snapshot == nil || program.Name() == "goblin-actor" {
 		return snapshot

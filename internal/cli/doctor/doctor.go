@@ -49,7 +49,7 @@ the handshake, and lists what it offers. It reports each server as soon as the r
 prints the symptom, the likely cause, and a fix.
 
 doctor does not need a running gateway: it starts the servers itself and stops them afterwards. With --connect it starts
-nothing and examines the servers of that running gateway. If the configuration has errors, doctor reports them and tests
+nothing and examines the servers of a running gateway. If the configuration has errors, doctor reports them and tests
 the servers that have none. The exit code is 1 if a server failed or the configuration has errors.
 
 With -o json or -o yaml, doctor prints one document at the end: "ok", "config", "faults" and "warnings" of the file (line,
@@ -180,8 +180,8 @@ func newDiagnosis(out io.Writer, path string, format output.Format, cfg *config.
 	}
 }
 
-// examine reports each server as soon as it is ready or has failed once, and the remaining ones after patience. It
-// starts the servers unless they belong to a running gateway.
+// examine reports each server as soon as it is ready or has failed once. When the duration patience has passed, it
+// reports the remaining ones. It starts the servers unless they belong to a running gateway.
 func (d *diagnosis) examine(ctx context.Context, running *target.Gateway, patience time.Duration) error {
 	if running != nil {
 		return d.watch(ctx, running.Source, patience)

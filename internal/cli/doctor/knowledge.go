@@ -25,7 +25,7 @@ type rule struct {
 	foreign bool   // the message is from the server's program, not from the gateway or Go's library
 }
 
-// on returns a rule for servers of kind k. Matching the pattern in when ignores case.
+// on returns a rule for servers of kind k. Its pattern is when, and matching ignores case.
 func on(k kind, when, example, cause, fix string) rule {
 	return rule{kind: k, pattern: pattern.Lazy("(?i)" + when), cause: cause, fix: fix, example: example}
 }
@@ -99,7 +99,7 @@ var knowledge = []rule{
 		"check the network; behind a proxy, pass HTTPS_PROXY in the server's `env` or set `inheritEnv: true`"),
 	written(`npm (?:error|err!) .*(?:eacces|eperm)`, `npm error code EACCES`,
 		"npm lacks permission to write its files",
-		"check who owns ~/.npm and the directory that npm config get prefix prints"),
+		"check who owns ~/.npm and npm's prefix directory; to print its path, run npm config get prefix"),
 	written(`npm (?:error|err!) .*enoent`, `npm error code ENOENT`,
 		"npm did not find a file",
 		"run the server by hand: {run}"),
@@ -116,7 +116,7 @@ var knowledge = []rule{
 		"Python did not find its script: %1",
 		"{path}"),
 	written(`no module named '?([\w.]+)'?`, `ModuleNotFoundError: No module named 'mcp'`,
-		"Python found no module %1 in this environment in this environment",
+		"Python found no module %1 in this environment",
 		"set `command` to the python of the right environment (.venv/bin/python), or install the package there; uvx installs what it needs"),
 	written(`cannot find module '(/.*?|[a-z]:\\.*?)'`, `Error: Cannot find module '/srv/x.js'`,
 		"Node.js did not find its script: %1",
@@ -146,7 +146,7 @@ var knowledge = []rule{
 		"set `url` to %1 if you trust it; if it is a login page, put a token into `headers` instead"),
 	on(remote, `encoding of the response is not supported: content-encoding "(.*?)"`, `the encoding of the response is not supported: Content-Encoding "br"`,
 		"the server, or a proxy in front of it, uses the encoding %1, which the gateway does not accept",
-		"configure the server or proxy to respect Accept-Encoding; the gateway decodes gzip and deflate, one at a time"),
+		"configure the server or proxy to respect Accept-Encoding; the gateway decodes a response in gzip or deflate, but not in several encodings at once"),
 	on(remote, `response cannot be decoded`, `the response cannot be decoded: gzip`,
 		"the server, or a proxy in front of it, sends invalid compressed data",
 		"turn off compression there, or set headers: {Accept-Encoding: identity} for the server"),

@@ -73,7 +73,7 @@ func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 		if s.Ready {
 			for _, v := range s.Servers {
 				if v.Reason != "" && v.ReadyCount == 0 {
-					fmt.Fprintf(errOut, "warning: server %s is %s: %s\n", v.Name, v.State, terminal.OneLine(v.Reason, 200))
+					fmt.Fprintf(errOut, "warning: server %s is not ready (%s): %s\n", v.Name, v.State, terminal.OneLine(v.Reason, 200))
 				}
 			}
 			return nil

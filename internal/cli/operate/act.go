@@ -48,7 +48,7 @@ func NewDrain() *cobra.Command {
 	return cmd
 }
 
-// act sends an action to the running gateway and prints done.
+// act sends an action to the running gateway. On success, it prints the message done.
 func act(cmd *cobra.Command, connect string, a status.Action, done string) error {
 	source, err := target.DialAdmin(connect)
 	if err != nil {

@@ -27,7 +27,7 @@ func NewCalls() *cobra.Command {
 		Use:   "calls",
 		Short: "Print finished and running calls",
 		Long: `Print finished calls, newest last, followed by running calls. The running gateway keeps the newest 256 calls of each server,
-and separately the newest 64 failed ones. It also keeps that many requests that it refused before they reached a server, for
+and separately the newest 64 failed ones. It keeps as many of the requests that it refused before they reached a server, for
 example those for unknown tools; their SERVER is -.
 
 OUTCOME is ok, tool_error (a result with isError), error (from the server), or timeout, cancelled, unavailable, queue_full or

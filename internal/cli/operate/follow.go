@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// follow passes the notices of a stream to tell until ctx ends. It prints to errOut when the connection is lost and restored, and how many
-// entries of the given kind were lost.
+// follow calls tell with each notice of a stream until ctx ends. It reports on errOut when the connection is lost or
+// restored, and how many entries of the given kind were missed.
 func follow(ctx context.Context, source status.Source, o status.FollowOptions, errOut io.Writer, kind string, tell func(status.Notice) error) error {
 	started := false
 	err := source.Follow(ctx, o, func(n status.Notice) error {

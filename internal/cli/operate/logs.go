@@ -29,7 +29,7 @@ func NewLogs() *cobra.Command {
 		Long: `Print a server's stderr output, its MCP log messages, and the gateway's log entries about it, in order. Without SERVER, print
 the logs of all servers and of the gateway.
 
-The running gateway keeps the last 200 lines of each server, at most 64 KiB, also across restarts of the server. -o json
+The running gateway keeps the last 200 lines of each server, at most 64 KiB, even across restarts of the server. -o json
 prints one object per line.`,
 		Example:           "  goblin-actor logs files\n  goblin-actor logs files -f\n  goblin-actor logs -n 20",
 		Args:              command.Args(0, 1, "a server name"),
@@ -99,7 +99,7 @@ func (l *logPrinter) lines(list []status.Event) (last uint64, err error) {
 	return last, nil
 }
 
-// follow prints the lines after the one with a number, until ctx ends.
+// follow prints the lines whose number is greater than after, until ctx ends.
 func (l *logPrinter) follow(ctx context.Context, after uint64) error {
 	o := status.FollowOptions{Want: []status.Want{status.WantLines}, Server: l.server, Last: status.Cursor{Lines: after}.String()}
 	return follow(ctx, l.source, o, l.errOut, "line", func(n status.Notice) error {

@@ -142,7 +142,7 @@ func printPage(w io.Writer, out output.Format, l latest) error {
 		fmt.Fprintf(&page, "%s\n", terminal.OneLine(target.Unreachable(l.lost).Error(), 200))
 	} else {
 		now := *l.snapshot
-		now.Now = now.Now.Add(time.Since(l.came)) // without changes there is no newer one
+		now.Now = now.Now.Add(time.Since(l.came)) // a gateway without changes sends no newer snapshot
 		if err := printAs(&page, &now, out); err != nil {
 			return err
 		}

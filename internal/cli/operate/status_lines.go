@@ -18,7 +18,7 @@ const lines output.Format = "lines"
 // statusFormat is the format of status, a pflag.Value.
 type statusFormat struct{ output.Format }
 
-// Set accepts lines and what other commands accept.
+// Set accepts "lines" and the formats that other commands accept.
 func (f *statusFormat) Set(s string) error {
 	if output.Format(s) == lines {
 		f.Format = lines
@@ -59,7 +59,8 @@ func printLines(w io.Writer, all []string) error {
 	return nil
 }
 
-// sentences returns a sentence for each difference between two snapshots that matters to a person. Calls come and go too often.
+// sentences returns a sentence for each difference between two snapshots that matters to a person. It ignores calls,
+// which come and go too often.
 func sentences(was, is *status.Snapshot) []string {
 	var out []string
 	if !was.Started.Equal(is.Started) || readiness(was) != readiness(is) {

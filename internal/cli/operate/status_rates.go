@@ -14,7 +14,7 @@ import (
 // ratesWindow is the time over which the status reports rates.
 const ratesWindow = time.Minute
 
-// serverRates are the rates of a server, or of the gateway, in the last minute. Durations are in seconds and exact to 12 %.
+// serverRates are the rates of a server, or of the gateway, in the last minute. Durations are in seconds and accurate to 12 %.
 type serverRates struct {
 	Server         string  `json:"server"` // "" = all servers
 	Calls          uint64  `json:"calls"`
@@ -80,7 +80,7 @@ func perSecond(rate float64) string {
 	return strconv.FormatFloat(rate, 'g', 3, 64)
 }
 
-// inShort formats a duration in seconds with two digits.
+// inShort formats a duration in seconds with two significant digits.
 func inShort(seconds float64) string {
 	d := time.Duration(seconds * 1e9)
 	for unit := time.Duration(1); ; unit *= 10 {

@@ -57,7 +57,7 @@ socket. If the gateway stops, the UI waits until it is back.`,
 	}
 	target.ConnectFlag(cmd, &connect)
 	cmd.Flags().StringVar(&view, "view", "overview", "initial view")
-	cmd.Flags().BoolVar(&readOnly, "read-only", false, "only look; the gateway refuses the actions of this terminal UI")
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "change nothing: the gateway refuses all actions of this terminal UI")
 	console.SkinFlag(cmd, &skin)
 	return cmd
 }

@@ -59,8 +59,8 @@ func Name() string {
 
 var startedName = sync.OnceValue(func() string { return startedAs(os.Args[0], exec.LookPath) })
 
-// startedAs returns the word that starts a program whose first argument is arg0: arg0 itself if it is not a path, its
-// base name if look finds the same file under that name, otherwise the quoted path.
+// startedAs returns the word that starts a program whose os.Args[0] is arg0: arg0 itself if it is not a path, its base
+// name if look finds the same file under that name, otherwise the quoted path.
 func startedAs(arg0 string, look func(string) (string, error)) string {
 	if !strings.ContainsRune(filepath.ToSlash(arg0), '/') {
 		return arg0

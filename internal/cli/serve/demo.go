@@ -93,13 +93,13 @@ func loopback(address string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", command.UsageError("use for example --http 127.0.0.1:9000 or --http 9000", "--http %q: expected an address or a port", address)
+		return "", command.UsageError("pass an address or a port, such as --http 127.0.0.1:9000 or --http 9000", "--http %q: expected an address or a port", address)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
-		return "", command.UsageError("use for example --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
+		return "", command.UsageError("pass a loopback address, such as --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
 	}
 	return net.JoinHostPort(host, port), nil
 }

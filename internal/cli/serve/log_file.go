@@ -18,7 +18,7 @@ const maxLogFile = 10 << 20
 
 // logFile is a log in a file, for service managers that keep no logs. If a write would exceed the limit, the file is
 // first renamed to PATH.1, which replaces the previous PATH.1. If that fails, the file grows, and the rename is tried
-// again after each tenth of the limit. Write is safe for concurrent use.
+// again each time the file has grown by a tenth of the limit. Write is safe for concurrent use.
 type logFile struct {
 	path  string
 	limit int64
@@ -26,7 +26,7 @@ type logFile struct {
 	mu      sync.Mutex
 	file    *os.File // nil if it could not be opened again
 	written int64    // size of the file in bytes
-	failed  int64    // size of the file at the last rename that failed; 0 = the file is new
+	failed  int64    // size of the file at the last failed rename; 0 = the last rename succeeded, or there was none
 }
 
 // openLogFile opens the log and appends to it.
@@ -88,8 +88,8 @@ func (l *logFile) rotate() error {
 	return nil
 }
 
-// toLogFile runs a command with the file at path in place of stderr, also for the error that the command returns. If
-// path is empty, it only runs the command.
+// toLogFile runs a command with the file at path in place of stderr. The file also receives the error that the command
+// returns. If path is empty, toLogFile only runs the command.
 func toLogFile(cmd *cobra.Command, path string, run func() error) error {
 	if path == "" {
 		return run()

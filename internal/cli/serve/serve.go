@@ -343,7 +343,7 @@ func secondSignal(signals <-chan os.Signal) {
 	os.Exit(command.ExitInterrupted)
 }
 
-// end drains and stops everything. Open streams end at once; running calls may take up to drain.
+// end drains and stops everything. Open streams end at once; running calls have the duration drain to finish.
 func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
 	notifySystemd(daemon.SdNotifyStopping, log)
 	started := time.Now()

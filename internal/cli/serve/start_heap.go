@@ -13,8 +13,8 @@ const (
 	startTime      = time.Second
 )
 
-// growFast avoids most collections during the first second, unless GOGC is set. Afterwards it returns the memory that
-// only the start needed to the system.
+// growFast avoids most collections during the first second, unless GOGC is set. After this second, the process returns
+// unused memory to the operating system and calls forgetProgram.
 func growFast() {
 	usual, set := 0, false
 	if _, set = os.LookupEnv("GOGC"); !set {

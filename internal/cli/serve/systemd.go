@@ -8,7 +8,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// notifySystemd tells the service manager about a change of state (Type=notify). Without one it does nothing.
+// notifySystemd tells the service manager about a change of state (Type=notify). If the process is not such a service,
+// notifySystemd does nothing.
 func notifySystemd(state string, log *slog.Logger) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		log.Warn("systemd was not notified", "state", state, "err", err)

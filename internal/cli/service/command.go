@@ -11,8 +11,8 @@ func NewCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "service",
 		Short: "Run the gateway as a service of the user",
-		Long: `Run the gateway as a service of the user, which starts without a terminal: a user service of systemd on Linux, a launchd agent on
-macOS, a scheduled task on Windows. The gateway runs with your rights and needs no administrator, except on Windows.`,
+		Long: `Run the gateway in the background as a service of the user: a user service of systemd on Linux, a launchd agent on macOS, a
+scheduled task on Windows. The gateway runs with your rights. To install it, only Windows requires an administrator.`,
 		Example: `  goblin-actor service install --config goblin.yaml
   goblin-actor service status`,
 	})

@@ -110,7 +110,7 @@ func notInstalledHint(file string) string {
 	if len(names) == 0 {
 		return "run \"goblin-actor service install\""
 	}
-	return "installed: --name " + terminal.Names(names)
+	return "use --name with the name of an installed service: " + terminal.Names(names)
 }
 
 // startService starts the service and reports whether it runs.

@@ -32,7 +32,8 @@ type definition struct {
 }
 
 // keptVariables are the variables of the installing shell that the service gets too, besides PATH: locations of files,
-// the language, proxies and certificates. Others are left out, because the file would expose secrets.
+// the language, proxies and certificates. Others are left out, because the file of the definition would expose secrets
+// in them.
 var keptVariables = []string{
 	"LANG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
@@ -71,7 +72,8 @@ func defineService(name, file, path, log string) (definition, error) {
 	return d, nil
 }
 
-// masked returns a copy of the definition in which the passwords of proxies are masked, and the names of their variables.
+// masked returns a copy of the definition in which the passwords of proxies are masked. passwords holds the names of the
+// variables that contain them.
 func (d definition) masked() (_ definition, passwords []string) {
 	d.env = slices.Clone(d.env)
 	for i, pair := range d.env {
@@ -99,7 +101,7 @@ func configuration(flag string) (string, error) {
 	file, ok := config.Find(flag, os.Getenv)
 	if !ok {
 		return "", command.Fail(command.ExitFailed, errors.New("no configuration found"),
-			"create "+config.UserFile(os.Getenv)+", for example with \"goblin-actor add\" or \"goblin-actor config import\", or name a file with --config")
+			"create "+config.UserFile(os.Getenv)+", or name a file with --config; \"goblin-actor add\" and \"goblin-actor config import\" create a file")
 	}
 	return file, nil
 }
@@ -107,7 +109,7 @@ func configuration(flag string) (string, error) {
 // checkName returns an error if name cannot be the name of a service.
 func checkName(name string) error {
 	if name == "" || len(name) > maxName || config.Slug(name) != name {
-		return command.UsageError("use lower-case letters, digits and -", "the value of --name is not valid") // not shown, because it may be a secret by mistake
+		return command.UsageError("use at most 60 lower-case letters, digits and -", "the value of --name is not valid") // not shown, because it may be a secret by mistake
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func newInstall() *cobra.Command {
 log in).
 
 The service gets the PATH of your login shell, so that it finds programs such as npx and uvx. It does not get the other variables of this
-shell, except proxies, certificates and XDG directories: put secrets into files or the keyring, and refer to them in the configuration
+shell, except those for the language, proxies, certificates and XDG directories: put secrets into files or the keyring, and refer to them in the configuration
 as ${file:PATH} or ${keyring:NAME}. On Windows, it gets the variables of your user account instead. The configuration is checked in the
 environment of the service before anything is written.`,
 		Example: `  goblin-actor service install

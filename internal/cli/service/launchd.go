@@ -99,7 +99,7 @@ func (launchd) render(d definition) string {
 	return b.String()
 }
 
-// escapeXML returns text for an XML element.
+// escapeXML escapes text for an XML element.
 func escapeXML(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a strings.Builder returns no errors

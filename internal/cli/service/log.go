@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tailFile returns the last lines of a service's log file, or "" if there is none. The file is at most 10 MiB long.
+// tailFile returns the last lines of a service's log file, or "" if there is none. The gateway normally keeps the file below 10 MiB.
 func tailFile(name string) string {
 	path, err := logIn(name)
 	if err != nil {

@@ -49,9 +49,9 @@ func (f *KeyFlag) ForGateway(at *url.URL, getenv func(string) string, errOut io.
 	return key, f.CheckTransport(from, at)
 }
 
-// CheckTransport returns an error if the key would be sent unencrypted to another machine, where it could be
-// intercepted. A name other than localhost counts as another machine even if it resolves to a loopback address, because
-// that may change. from names the key's origin.
+// CheckTransport returns an error if the key would be sent unencrypted to another machine, because it could be
+// intercepted on the way. A name other than localhost counts as another machine even if it resolves to a loopback
+// address, because that may change. from names the key's origin.
 func (f *KeyFlag) CheckTransport(from string, at *url.URL) error {
 	if f.plain || at.Scheme == "https" || client.IsLoopback(at.Hostname()) {
 		return nil

@@ -45,7 +45,7 @@ func (d *Dialogue) read() {
 }
 
 // Begin waits until no other question is open. The caller must call End afterwards. If ctx ends first, Begin returns
-// its cause.
+// context.Cause(ctx), and the caller must not call End.
 func (d *Dialogue) Begin(ctx context.Context) error {
 	select {
 	case d.turn <- struct{}{}:
@@ -62,7 +62,7 @@ func (d *Dialogue) End() { <-d.turn }
 func (d *Dialogue) Print(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }
 
 // Line prints a prompt and returns the line that the user types. It returns ErrNoAnswer at the end of the input. If ctx
-// ends first, it returns the cause of ctx.
+// ends first, it returns context.Cause(ctx).
 func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
 	d.Print("%s", prompt)
 	if !d.asked {

@@ -46,8 +46,8 @@ func runeColumns(r rune) int {
 	return 2
 }
 
-// wrap cuts a line into pieces: the first has at most first columns, the others at most rest. It cuts at a space unless
-// the piece would then be less than half full.
+// wrap cuts a line into pieces. The parameter first is the maximum width of the first piece, and rest that of the
+// others, in columns. It cuts at a space unless the piece would then be less than half full.
 func wrap(line string, first, rest int) []string {
 	var pieces []string
 	limit := first
