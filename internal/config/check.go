@@ -76,7 +76,7 @@ func (c *Config) CheckListen(address string) error {
 		return fmt.Errorf("%q is not host:port", shown(address))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return fmt.Errorf("%q is not a port from 0 to 65535", shown(port))
+		return fmt.Errorf("%q is not a port number (0 to 65535)", shown(port))
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {

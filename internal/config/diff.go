@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Changes lists the differences between two configs. Servers are matched by name. Each is in at most one list.
+// Changes lists the differences between two configs. Servers are matched by name. Each server is in at most one list.
 type Changes struct {
 	Added       []Server // new servers
 	Removed     []Server // old servers
@@ -20,8 +20,8 @@ func (c Changes) Empty() bool {
 	return len(c.Added)+len(c.Removed)+len(c.CatalogOnly)+len(c.Transport)+len(c.Settings) == 0 && !c.Listen
 }
 
-// Diff compares the current config with a new one. The tag change of a Server's field selects the list. A server whose Fault changed
-// is in Transport.
+// Diff compares the current config with a new one. The tag "change" of the fields that changed selects the list for a
+// server. A server whose Fault changed is in Transport.
 func Diff(old, next *Config) Changes {
 	var c Changes
 	before := map[string]Server{}
@@ -50,7 +50,8 @@ func Diff(old, next *Config) Changes {
 	return c
 }
 
-// differ reports whether a and b differ in a field that affects connections, or, without connection, in another one.
+// differ reports whether a and b differ in a field that affects connections or, if connection is false, in a field that
+// does not.
 func differ(a, b Server, connection bool) bool {
 	if connection && a.Embedded != b.Embedded {
 		return true

@@ -114,8 +114,8 @@ func (d *decoder) beside(path string) string {
 	return path
 }
 
-// readVariables reads the file of variables called written. It returns the variables and the resolved path. It warns
-// about invalid lines and loose permissions, at the position of n.
+// readVariables reads a file of variables. written is its path as written in the configuration. It returns the variables
+// and the resolved path. It warns about the first invalid line and about loose permissions, at the position of n.
 func (d *decoder) readVariables(written string, n *node, path string) ([]EnvLine, string, error) {
 	file := d.beside(written)
 	if !slices.Contains(d.files, file) {

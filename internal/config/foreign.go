@@ -28,7 +28,7 @@ var renamed = map[string]string{
 
 var configType, serverType = reflect.TypeFor[Config](), reflect.TypeFor[Server]()
 
-// filters maps keys of other programs that filter tools to keys of Filter.
+// filters maps the keys with which other programs filter tools to keys of Filter.
 var filters = map[string]string{"disabledTools": "disabled", "includeTools": "allow", "enabledTools": "allow", "excludeTools": "deny"}
 
 // elsewhere maps root keys for servers in a different format to the client that uses them.

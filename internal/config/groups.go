@@ -144,8 +144,9 @@ func (s *Server) settle() {
 
 func (s Server) runs() bool { return !s.Disabled && s.Fault == "" }
 
-// Replica returns the entry that replica number, counted from 0, belongs to, the index within that entry, and whether it should run. The
-// replicas of a group are numbered member by member. Disabled members count, so enabling one does not renumber the others.
+// Replica returns the entry to which the replica with the given number (from 0) belongs, the replica's index within that
+// entry, and whether it should run. The replicas of a group are numbered member by member. Disabled members count, so
+// enabling one does not renumber the others.
 func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 	if len(s.Members) == 0 {
 		return s, number, number < s.ReplicaCount()
@@ -161,8 +162,8 @@ func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 	return s, number, false
 }
 
-// membersDiffer reports whether the members of two groups differ in name, fault or keys that affect connections, or,
-// without connection, in other keys. A different number of members is a difference, too.
+// membersDiffer reports whether the members of two groups differ in name, fault or keys that affect connections or, if
+// connection is false, in other keys. A different number of members is a difference, too.
 func membersDiffer(a, b []Server, connection bool) bool {
 	return !slices.EqualFunc(a, b, func(a, b Server) bool {
 		if connection && (a.Name != b.Name || a.Fault != b.Fault) {

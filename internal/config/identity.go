@@ -81,7 +81,7 @@ func (d *decoder) checkRole(r *Role, c *Config) {
 	projects, _ := c.Project("")
 	for i, name := range r.Projects {
 		if r.Projects[i] = namespace.Slug(name); !slices.Contains(projects, r.Projects[i]) {
-			hint := "projects are defined under projects"
+			hint := "define the project under projects"
 			if near := Nearest(name, projects); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
@@ -120,7 +120,7 @@ func (d *decoder) checkPolicy(c *Config) {
 		case b.Role == "":
 			d.complain(at, "role is missing", "name a role of policy.roles")
 		case !slices.Contains(names, role):
-			hint := "roles are defined under policy.roles"
+			hint := "define the role under policy.roles"
 			if near := Nearest(b.Role, names); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}

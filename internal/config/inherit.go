@@ -2,8 +2,8 @@ package config
 
 import "cmp"
 
-// inherit sets the values that servers and projects take from the gateway if they have none. It also replaces
-// MetaTools `true` by `all`.
+// inherit sets the values that servers and projects take from the gateway if they have none. It also replaces the value
+// `true` of MetaTools with `all`.
 func (c *Config) inherit() {
 	for i := range c.Servers {
 		s := &c.Servers[i]

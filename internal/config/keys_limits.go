@@ -29,15 +29,16 @@ type Limits struct {
 	// SessionIdle closes a session after this time without calls and streams.
 	SessionIdle time.Duration `key:"sessionIdle" min:"1s" max:"8760h" default:"30m"`
 
-	// ParkedCall is how long a call may wait for a user's answer to a question.
+	// ParkedCall is how long a call may wait for its client to answer a server request (elicitation, sampling or roots).
 	ParkedCall time.Duration `key:"parkedCall" min:"1s" max:"168h" default:"10m"`
 
 	// ParkedPerServer is the maximum number of calls per server that wait for their clients to answer a server request. Further ones are
 	// canceled with OVERLOADED. 0 means no limit.
 	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000" default:"256"`
 
-	// ParkedPerClient is the maximum number of calls per client that wait for a user's answer. At the limit, the oldest one of a
-	// 2026-07-28 client is dropped, and a new question to an older client is refused. 0 means no limit.
+	// ParkedPerClient is the maximum number of calls per client that wait for the client to answer a server request. At the
+	// limit, the oldest waiting call of a 2026-07-28 client is dropped, and a new server request to an older client is
+	// refused. 0 means no limit.
 	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000" default:"16"`
 
 	// StartsAtOnce is the maximum number of processes that start at the same time. Servers with a waiting call start

@@ -28,7 +28,8 @@ type Server struct {
 	// Args are the arguments of `command`, passed exactly as written: `1.10` stays `1.10` and `yes` stays `yes`.
 	Args []string `key:"args" change:"connection"`
 
-	// Env are environment variables for `command`, passed exactly as written. PATH, HOME, USER, LANG, TERM and TMPDIR are always passed on.
+	// Env are environment variables for `command`, passed exactly as written. PATH, HOME, USER, LANG, TERM and TMPDIR are
+	// always passed on, and on Windows a few more, such as USERPROFILE.
 	Env map[string]string `key:"env" secret:"yes" change:"connection"`
 
 	// EnvFiles names files with `NAME=value` lines, relative to this file, whose variables are added to the
@@ -71,12 +72,12 @@ type Server struct {
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" default:"shared" change:"connection"`
 
 	// MaxBackends is the maximum number of connections with isolation `leased`, `principal` or `session`, or with `forwardHeaders`. At the
-	// limit, an idle connection of another client without subscriptions is closed. If there is none, the call is refused.
+	// limit, another client's idle connection without subscriptions is closed. If there is none, the call is refused.
 	// Default: 1 for leased, 64 for the others.
 	MaxBackends int `key:"maxBackends" min:"1" max:"100000" default:"1"`
 
-	// MaxConcurrent is the maximum number of running calls over all replicas. Further calls wait in the queue. Calls that wait for a user's
-	// answer do not count. 0 means no limit.
+	// MaxConcurrent is the maximum number of running calls over all replicas. Further calls wait in the queue. Calls that
+	// wait for their clients to answer a server request do not count. 0 means no limit.
 	MaxConcurrent int `key:"maxConcurrent" min:"0" max:"1000000" default:"64"`
 
 	// Queue limits the calls that wait for a free slot. Clients take turns.
@@ -86,8 +87,8 @@ type Server struct {
 	// downloads by npx or uvx.
 	StartTimeout time.Duration `key:"startTimeout" min:"1ms" max:"24h" default:"1m"`
 
-	// Timeout ends a call after this time without a response or progress, counted from dispatch. It pauses while a question
-	// to the user is open. 0 means no limit.
+	// Timeout ends a call after this time without a response or progress, counted from dispatch. It pauses while the call
+	// waits for its client to answer a server request. 0 means no limit.
 	Timeout time.Duration `key:"timeout" min:"0s" max:"168h" default:"30s"`
 
 	// MaxTimeout ends a call after this time even if it reports progress. It pauses like `timeout`. 0 means no limit.
@@ -173,7 +174,7 @@ type Queue struct {
 type Retry struct {
 	// InFlight selects which calls are resent, once, if the connection breaks after they were sent: `never` (none) or
 	// `idempotent` (calls of tools with idempotentHint or readOnlyHint, reads, prompts and completions). A call is
-	// not resent if its server has already sent a question for it.
+	// not resent if its server has already sent a server request for it.
 	InFlight string `key:"inFlight" oneof:"never|idempotent" default:"never"`
 }
 
@@ -217,7 +218,7 @@ type ForwardHeader struct {
 	// From is the name of the client's header. Required.
 	From string `key:"from"`
 
-	// To is the name of the server's header. Default: the same name.
+	// To is the name of the header in requests to the server. Default: the same name.
 	To string `key:"to"`
 
 	// Prefix is prepended to the value, for example `"Bearer "`.

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Load reads and parses the file at path, using the environment of this process. The Report holds the errors of Parse, or why the file
-// cannot be read (errors.Is finds fs.ErrNotExist). Load reads at most MaxFileBytes.
+// Load reads and parses the file at path, using the environment of this process. The Report holds the errors of Parse,
+// or why the file cannot be read (errors.Is finds fs.ErrNotExist). A file larger than MaxFileBytes is an error.
 func Load(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
@@ -111,8 +111,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Parse parses data, which the Report calls name. env resolves `${VAR}` (os.LookupEnv outside tests). The Config is nil if the Report has
-// errors. Parse never panics, reads no file, and returns within seconds on any input.
+// Parse parses data. name is the name of the file for the Report. env resolves `${VAR}` (os.LookupEnv outside tests).
+// The Config is nil if the Report has errors. Parse never panics, reads no file, and returns within seconds on any input.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, Report) {
 	return newDecoder(name, env).parse(data)
 }

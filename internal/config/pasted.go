@@ -43,9 +43,10 @@ type CommandLine struct {
 	Args    []string
 }
 
-// Corrected returns a command line that works on operating system goos instead of written, and why written does not work. It detects a command
-// line in one string, and, outside Windows, `cmd /c` and Windows program names. ok is false if it finds nothing wrong. isProgram reports whether
-// a name or path can be run on this machine.
+// Corrected returns a corrected form of the command line written in a configuration, for the operating system goos, and
+// why the written form does not work. It detects a command line in one string, and, outside Windows, `cmd /c` and Windows
+// program names. ok is false if it finds nothing wrong. isProgram reports whether a name or path can be run on this
+// machine.
 func Corrected(goos string, written CommandLine, isProgram func(string) bool) (fixed CommandLine, why string, ok bool) {
 	fixed = CommandLine{written.Command, slices.Clone(written.Args)}
 	if strings.ContainsAny(fixed.Command, " \t") && !isProgram(fixed.Command) {

@@ -31,8 +31,8 @@ func isRefused(at place, key string) bool {
 	return slices.Contains(strings.Split(refusedKeys[at.schema], "|"), key)
 }
 
-// foreignKeys are keys of other programs that have no meaning for the gateway. They are ignored with a warning, so that such a file can be
-// used unchanged.
+// foreignKeys are keys of other programs that have no meaning for the gateway. They are ignored with a warning, so that
+// these programs' files can be used unchanged.
 var foreignKeys = map[string][]string{
 	"": {"globalShortcut", "preferences", "isUsingBuiltInNodeForMcp", "isDxtAutoUpdatesEnabled", "locale", "scale",
 		"userThemeMode", "hasTrackedInitialActivation", "localAgentModeTrustedFolders", "inputs"},

@@ -45,7 +45,7 @@ func (d *decoder) checkProjects(c *Config) {
 			p.Servers[i] = namespace.Slug(name)
 			switch path := d.itemPath(at+".servers", i); {
 			case !slices.Contains(names, p.Servers[i]):
-				hint := "servers are defined under mcpServers"
+				hint := "define the server under mcpServers"
 				if near := Nearest(name, names); near != "" {
 					hint = fmt.Sprintf("did you mean %s?", near)
 				}
@@ -57,7 +57,7 @@ func (d *decoder) checkProjects(c *Config) {
 		}
 		if len(p.Labels) > 0 && !slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Carries(p.Labels) }) {
 			o := d.report.origins[at+".labels"]
-			d.warn(o.line, o.column, at+".labels", "no server has all of these labels", "labels are set under mcpServers")
+			d.warn(o.line, o.column, at+".labels", "no server has all of these labels", "set labels in the servers' entries under mcpServers")
 		}
 	}
 }

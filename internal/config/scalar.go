@@ -42,7 +42,7 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	d.noteSecrets(e.values, at)
 	switch {
 	case e.fault != "" && d.foreign:
-		d.complain(at.path, e.fault, "run goblin-actor config import to list what can be imported; only the program that wrote the file supports this")
+		d.complain(at.path, e.fault, "only the program that wrote the file supports this reference; to see what can be imported, run goblin-actor config import")
 		return "", false
 	case e.fault != "":
 		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME}, ${NAME:-default}, ${file:PATH}, ${keyring:NAME} or ${command:PROGRAM ARGUMENTS}; $$ is a dollar sign")
@@ -208,8 +208,9 @@ func (d *decoder) within(least, most bool, f field, n *node, at place) bool {
 	return least && most
 }
 
-// list reads a list of strings. A string that cannot be read is kept as written, because Show needs its position; the config is then
-// invalid or the server misconfigured. single allows one string without brackets. only forbids a list.
+// list reads a list of strings. A string that cannot be read is kept as written, because Show needs its position; the
+// config is then invalid or the server misconfigured. If single is set, one string without brackets is allowed. If only
+// is set, a list is not allowed.
 func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
 	switch {
 	case n.scalar() && single:

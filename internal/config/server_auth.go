@@ -15,7 +15,7 @@ func (s *Server) LogsIn() bool {
 	return s.Auth.Type != "auto" || !s.sendsAuthorization()
 }
 
-// LaneOf returns the principal whose login is used for a call by principal, or "" for the shared login.
+// LaneOf returns the principal whose login is used for calls by the given principal, or "" for the shared login.
 func (s *Server) LaneOf(principal string) string {
 	if s.Auth.As != "principal" {
 		return ""

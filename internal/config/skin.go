@@ -55,8 +55,9 @@ func LoadSkin(path string, parts, colors []string) (Skin, Report) {
 	return ParseSkin(path, data, parts, colors)
 }
 
-// ParseSkin parses data, which the Report calls name. parts are the parts of the console, colors the known color names. The Skin is nil if the
-// Report has errors. ParseSkin never panics, and returns within seconds on any input.
+// ParseSkin parses data. name is the name of the file for the Report, parts are the parts of the console, and colors the
+// known color names. The Skin is nil if the Report has errors. ParseSkin never panics, and returns within seconds on any
+// input.
 func ParseSkin(name string, data []byte, parts, colors []string) (Skin, Report) {
 	d := newDecoder(name, func(string) (string, bool) { return "", false })
 	skin := Skin{}
