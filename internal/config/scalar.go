@@ -258,7 +258,7 @@ func (d *decoder) texts(to *map[string]string, n *node, at place) {
 			continue
 		}
 		if d.foreign && m.value.kind == null {
-			continue // desktop clients mean that the variable or header is not set
+			continue // in desktop clients, null means that the variable or header is not set
 		}
 		s, ok := d.scalar(m.value, "a string", here)
 		if !ok {
