@@ -18,9 +18,8 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// TestMain also runs the test binary as the programs that a run starts: a server, a proxy or a static handler. `serve`
-// starts a proxy for the first HTTP server of the configuration. Like a gateway, the proxy answers /readyz and ends on
-// SIGTERM.
+// TestMain also runs the test binary as the programs that a run starts: a server, a proxy, a forwarder or a gateway. Run
+// as `serve`, it is a fakeGateway for one of the servers of the configuration.
 func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	if len(args) == 0 || args[0] != "bench" && args[0] != "serve" {
@@ -66,7 +65,8 @@ func child(args []string) error {
 	return fmt.Errorf("unknown command: %q", args)
 }
 
-// fakeGateway prints its URL and forwards connections byte by byte, but answers /readyz and /metrics itself.
+// fakeGateway prints its URL and forwards connections to target unchanged, but answers GET requests, such as those for
+// /readyz and /metrics, itself.
 func fakeGateway(in io.Reader, out io.Writer, target string) error {
 	to := strings.TrimSuffix(strings.TrimPrefix(target, "http://"), "/mcp")
 	l, err := net.Listen("tcp", "127.0.0.1:0")

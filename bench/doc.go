@@ -17,5 +17,5 @@
 //	report, err := bench.Run(ctx, bench.Options{Kind: "calls", Concurrency: []int{1, 8, 64}}, os.Stderr)
 //	report.WriteTable(os.Stdout)
 //
-// Run stops all processes that it started, also when ctx ends.
+// Run stops all processes that it started, even when ctx ends.
 package bench

@@ -19,9 +19,9 @@ import (
 type FanoutOptions struct {
 	Subscribers []int    // number of concurrent streams, one measurement each; default 100, 1000
 	Changes     int      // number of changes published one after the other to each target; default 100
-	Clients     []string // of Eras; default both
-	Behind      []string // of ServerKinds; default http and stdio
-	What        []string // of FanoutChanges; default updated
+	Clients     []string // elements of process.Eras; default both
+	Behind      []string // elements of process.ServerKinds; default http and stdio
+	What        []string // elements of FanoutChanges; default updated
 	Program     string   // this binary
 	Commit      string   // for the report
 	Command     string   // for the report

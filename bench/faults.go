@@ -19,9 +19,9 @@ var FaultKinds = []string{"kill", "hang", "slow", "leave", "flood"}
 
 // FaultsOptions configures RunFaults. Default completes them.
 type FaultsOptions struct {
-	What    []string      // of FaultKinds; default all
-	Behind  []string      // of ServerKinds, the faulty server; default http and stdio
-	Clients string        // one of Eras; default legacy
+	What    []string      // elements of FaultKinds; default all
+	Behind  []string      // kinds of the faulty server, elements of process.ServerKinds; default http and stdio
+	Clients string        // one of process.Eras; default legacy
 	Calm    time.Duration // undisturbed time before each fault, for comparison; default 2 s
 	Lasts   time.Duration // how long the server hangs or floods; default 2 s
 	Readers int           // slow: clients that request 1 MiB without reading it; default 64

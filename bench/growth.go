@@ -27,11 +27,11 @@ var growthSizes = map[string][]int{
 
 // GrowthOptions configures RunGrowth. Default completes them.
 type GrowthOptions struct {
-	What     []string      // of GrowthKinds; default all
-	Behind   string        // one of ServerKinds; default http
-	Clients  string        // one of Eras; default legacy
+	What     []string      // elements of GrowthKinds; default all
+	Behind   string        // one of process.ServerKinds; default http
+	Clients  string        // one of process.Eras; default legacy
 	Most     int           // larger sizes are skipped; default no limit
-	Duration time.Duration // of calls at each size; default 2 s
+	Duration time.Duration // how long calls are made at each size; default 2 s
 	Program  string        // this binary
 	Commit   string        // for the report
 	Command  string        // for the report

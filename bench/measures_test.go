@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// realGateway builds the program once, for tests that need a real gateway. Other tests use the forwarder in its place.
-// TestMain removes the file.
+// realGateway builds the program once, for tests that need a real gateway. Other tests use fakeGateway instead. TestMain
+// removes the file.
 var realGateway = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ga")
 	if err != nil {

@@ -22,7 +22,7 @@ type Options struct {
 	Duration    time.Duration // measured time per target and concurrency, for all rounds together; default 10 s
 	Rounds      int           // rounds that the duration is divided into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
-	Compare     []string      // of report.Comparable; Direct is always measured, because ratios need it
+	Compare     []string      // elements of report.Comparable; Direct is always measured, because ratios need it
 	Servers     int           // list: servers behind the gateway; default 20
 	Tools       int           // list: tools per server, all on one page; default 50
 	Starts      int           // cold: starts per size; default 20

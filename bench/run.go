@@ -76,7 +76,8 @@ type setup struct {
 
 // Stepper is a progress writer that also receives the number of completed steps.
 type Stepper interface {
-	// Step reports that done of all steps are complete. A run that fails does not complete all steps.
+	// Step receives the number of completed steps and the number of all steps. A run that fails does not complete all
+	// steps.
 	Step(done, all int)
 }
 

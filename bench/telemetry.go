@@ -11,7 +11,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// sampledShare is the share of calls that the sampling gateways trace.
+// sampledShare is the share of calls that the gateway "1 % sampled" traces.
 const sampledShare = "0.01"
 
 // telemetry measures the cost of exporting traces, metrics and logs. It sends the same calls through separate gateways to

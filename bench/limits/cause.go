@@ -190,7 +190,7 @@ func replicas(s *report.LimitSeries, server Server) string {
 	return "make the server faster, or add a second address to its `url`"
 }
 
-// took returns the mean time of a call without the queue, or if that is unknown, the median time of the whole call.
+// took returns the mean latency of calls without their time in the queue, or if that is unknown, their median latency.
 func took(s report.LimitStep) float64 {
 	if s.Served > 0 {
 		return s.Served

@@ -36,7 +36,7 @@ func (c *climb) title() string {
 	return strings.Join(append(parts, c.series.Era+" clients"), ", ")
 }
 
-// stepTime returns the duration of a step if there are series series. A climb has about eleven steps.
+// stepTime returns the duration of a step in a run with the given number of series. A climb has about eleven steps.
 func (o Options) stepTime(series int) time.Duration {
 	if o.Step > 0 {
 		return o.Step

@@ -50,7 +50,7 @@ func TestLimitsOfRawServers(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"Knee: ", "Bottleneck: ", "0 were lost, 0 crossed", "Called directly"} {
+	for _, want := range []string{"Knee: ", "Bottleneck: ", "0 responses were lost, 0 crossed", "Called directly"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}

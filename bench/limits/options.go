@@ -21,8 +21,8 @@ type Options struct {
 	Args string   // arguments of Tool as a JSON object; "" = none
 	Only []string // servers to measure; empty = all
 
-	Transports []string // of raw servers: http, stdio; default both
-	Concurrent []int    // of raw servers: maxConcurrent; default 64, the gateway's default
+	Transports []string // transports of raw servers: http, stdio; default both
+	Concurrent []int    // values of maxConcurrent for raw servers; default 64, the gateway's default
 	Eras       []string // legacy or modern clients with raw servers of the same era, or a mix such as legacy-modern; default legacy and modern
 
 	Raise string        // what to raise, one of Raises; default clients
@@ -30,7 +30,7 @@ type Options struct {
 	Max   int           // upper limit of the raised quantity; default 1024 for clients, 10000 for others
 	P99   time.Duration // limit for the p99 latency; 0 = none
 	Time  time.Duration // approximate time of the whole run; default 60 s
-	Step  time.Duration // of one step; default depends on Time, from 250 ms to 3 s
+	Step  time.Duration // duration of one step; default depends on Time, from 250 ms to 3 s
 
 	Program  string // this binary
 	Commit   string

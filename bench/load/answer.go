@@ -53,7 +53,7 @@ func failed(result []byte) bool {
 	return json.Unmarshal(result, &r) == nil && r.IsError
 }
 
-// events calls each with the data of every event of the stream.
+// events passes the data of every event in the stream to the function each.
 func events(stream []byte, each func(data []byte)) {
 	var data []byte
 	for line := range strings.SplitSeq(string(stream)+"\n", "\n") {

@@ -96,7 +96,7 @@ func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	switch {
 	case f != nil && f.Kind == protocol.KindError:
 		var said struct{ Message string }
-		_ = json.Unmarshal(f.ErrorBytes(), &said) // the message is optional, because what already names the error
+		_ = json.Unmarshal(f.ErrorBytes(), &said) // the message may be missing, because the outcome already names the error
 		return nil, fmt.Errorf("%s: %.200s", what, said.Message)
 	case what != "":
 		return nil, fmt.Errorf("%s: %.300q", what, body)
@@ -142,8 +142,8 @@ func (c *Caller) repeated(w *Crowd, index int) *wire.Request {
 	return request
 }
 
-// once sends a request and records the outcome. The latency of a result is measured from since. once returns the time
-// when the call ended.
+// once sends a request and records the outcome. The latency of a result starts at since. once returns the time when the
+// call ended.
 func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Time, r *Calls) time.Time {
 	body, err := c.send(request.Next())
 	what := Lost

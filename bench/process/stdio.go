@@ -54,7 +54,7 @@ type StdioProgram struct {
 	Changed time.Duration  // time of the last list_changed notification; 0 = none
 }
 
-// stdioLine is a line and the time since the start at which it was received.
+// stdioLine is a line that was received. The field at is measured from the start of the program.
 type stdioLine struct {
 	text []byte
 	at   time.Duration

@@ -22,7 +22,7 @@ type Assertion struct {
 	metric  string
 	words   []string // kind and targets, in lower case
 	clients int      // 0 = any
-	to      string   // the target to divide by; "" = none given: a ratio then refers to the reverse proxy if it was measured, otherwise to the base
+	to      string   // the target to divide by; "" = for a ratio, the reverse proxy if it was measured, otherwise the base
 	op      string
 	limit   float64 // in the unit of the metric's table column
 }
@@ -41,7 +41,8 @@ func metricNames() []string {
 	return names
 }
 
-// units holds, for each metric with a unit, the factors to the unit it is measured in.
+// units holds, for each metric with a unit, the units that an assertion can use, with the factors that convert them to
+// the unit of the metric's table column.
 var units = map[string]map[string]float64{
 	"p50":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
 	"p99":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},

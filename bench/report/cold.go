@@ -19,7 +19,7 @@ type ColdRow struct {
 	Best     float64 `json:"bestMillis"` // fastest start
 	Worst    float64 `json:"worstMillis"`
 	Start    float64 `json:"initializeMillis"` // median time to the response to initialize
-	Unknown  float64 `json:"unknownMillis"`    // time to the first list without a state file, which has to wait for the servers
+	Unknown  float64 `json:"unknownMillis"`    // time to the first list without a state file: the list waits for the servers
 	Bare     float64 `json:"processMillis"`    // median time of a run of the same program that only prints its version
 	Restarts int     `json:"restarts"`
 
@@ -53,10 +53,10 @@ type CompleteRow struct {
 	First      float64 `json:"firstListMillis"`  // response to the first tools/list
 	Held       int     `json:"firstListTools"`   // fewest tools in it over all starts
 	Tools      int     `json:"tools"`            // tools in a complete list
-	All        float64 `json:"completeMillis"`   // first response to repeated requests that has every tool, none of them from the state file
+	All        float64 `json:"completeMillis"`   // tools/list is repeated until a response has every tool, none from the state file
 	Best       float64 `json:"bestMillis"`       // minimum of All
 	Worst      float64 `json:"worstMillis"`      // maximum of All
-	Notified   float64 `json:"toldMillis"`       // time of the list_changed notification, over the starts that had one
+	Notified   float64 `json:"toldMillis"`       // time of the list_changed notification, in the starts that had one
 	Unnotified int     `json:"startsWithoutOne"` // starts without a notification within notifyWait
 }
 

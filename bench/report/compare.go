@@ -234,7 +234,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// tableWidth is the width of a usual terminal.
+// tableWidth is the usual width of a terminal, in characters.
 const tableWidth = 80
 
 // WriteTable writes the comparison with at most 80 characters per line, except for notes and version names.
@@ -316,7 +316,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// cut shortens text to n characters.
+// cut shortens text to at most n characters.
 func cut(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n-1]) + "…"

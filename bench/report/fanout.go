@@ -10,8 +10,9 @@ type Fanout struct {
 	Rows []FanoutRow `json:"rows"`
 }
 
-// FanoutRow is one number of streams of one era at one server. Times are in milliseconds from the command to publish
-// until the last stream has received the change. The Direct fields are the same for a server that writes to as many streams itself.
+// FanoutRow is the measurement of one kind of change, with one number of streams of one era and one kind of server. Times
+// are in milliseconds, from the command to publish until the last stream has received the change. The Direct fields
+// belong to the same number of streams that are connected to a server without the gateway.
 type FanoutRow struct {
 	Change      string  `json:"change"`
 	Clients     string  `json:"clients"`
@@ -22,7 +23,7 @@ type FanoutRow struct {
 	P99         float64 `json:"lastP99Millis"`
 	DirectP50   float64 `json:"directLastP50Millis"`
 	DirectP99   float64 `json:"directLastP99Millis"`
-	ToDirect    float64 `json:"toDirect"`       // of the last stream: median of the ratios of adjacent changes
+	ToDirect    float64 `json:"toDirect"`       // of the last stream: median of the ratios of each change to the same change on the direct streams
 	AllToDirect float64 `json:"p99ToDirect"`    // ratio of the p99 over all streams and changes
 	CPU         float64 `json:"cpuMicrosEach"`  // of the gateway, per stream and change
 	RSS         float64 `json:"rssMiB"`         // of the gateway, after the changes

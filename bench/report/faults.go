@@ -7,13 +7,13 @@ type Faults struct {
 	Rows []FaultRow `json:"rows"`
 }
 
-// FaultRow is one fault of one server. Times are in milliseconds; -1 means that the event did not occur.
+// FaultRow is the measurement of one kind of fault with one kind of server. Times are in milliseconds; -1 means that the event did not occur.
 type FaultRow struct {
 	Fault   string  `json:"fault"`
 	Behind  string  `json:"behind"`
 	Clients string  `json:"clients"`
 	Error   float64 `json:"firstErrorMillis"`   // from the fault to the first error of a call
-	Back    float64 `json:"firstSuccessMillis"` // from the end of the fault to the first success of a call sent after the end and after the first error; flood: to the last list
+	Back    float64 `json:"firstSuccessMillis"` // from the end of the fault to the first success of a call sent after the end and after the first error; flood: until a client received the last list
 	Calm    float64 `json:"othersCalmP99Millis"`
 	During  float64 `json:"othersP99Millis"` // p99 of calls to another server, from the fault until everything has recovered
 	Held    float64 `json:"heldMiB"`         // peak resident memory above the value before

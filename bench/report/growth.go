@@ -20,10 +20,10 @@ type GrowthRow struct {
 	CPU   float64 `json:"cpuMicrosPerCall"` // of the gateway
 	P50   float64 `json:"p50Micros"`        // of the calls
 	KiB   float64 `json:"kibEach"`          // memory in use per unit added since the previous row
-	List  float64 `json:"cpuMicrosPerItem"` // items: of the gateway, per listed item
+	List  float64 `json:"cpuMicrosPerItem"` // items: CPU time of the gateway per listed item
 	Use   float64 `json:"inUseMiB"`         // heap and stacks, after a garbage collection
 	RSS   float64 `json:"rssMiB"`
-	Ready float64 `json:"readyMillis"` // servers, items: since the gateway's start
+	Ready float64 `json:"readyMillis"` // servers, items: from the gateway's start until it is ready
 
 	First        float64 `json:"firstMillis,omitempty"`   // checks: from a server's first list until a client sees it
 	Checked      float64 `json:"firstRatio,omitempty"`    // First divided by that of a gateway that does not check definitions
@@ -37,11 +37,11 @@ type GrowthRow struct {
 // the size grows tenfold. Smaller increases are noise on a shared machine.
 const growthNoise = 1.3
 
-// memoryNoise is the memory in KiB above which sizes are compared. Differences below it are noise, because heaps grow
-// in spans.
+// memoryNoise is the least memory in KiB that all units of the smaller size must use together for memory to be judged.
+// Below it, differences are noise, because heaps grow in spans.
 const memoryNoise = 1024
 
-// growthFrom is the smallest size that is compared. Below it, fixed costs dominate.
+// growthFrom is the smallest size that a larger one is compared with. Below it, fixed costs dominate.
 const growthFrom = 10
 
 // Judge lists the costs that grow faster than linearly from one size to the next, and refused calls.

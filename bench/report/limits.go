@@ -17,14 +17,14 @@ type LimitSeries struct {
 	MaxConcurrent int         `json:"maxConcurrent"`
 	Steps         []LimitStep `json:"steps"`
 	Direct        []LimitStep `json:"direct,omitempty"` // the server without the gateway
-	Knee          *LimitStep  `json:"knee,omitempty"`   // the step after which more clients only wait longer; nil = not even the first step was good
+	Knee          *LimitStep  `json:"knee,omitempty"`   // the step after which more clients only wait longer, or the last one that was sustained; nil = not even the first
 	Ended         string      `json:"ended"`            // plateau, p99, errors, falls, max, time
 	Bottleneck    string      `json:"bottleneck"`       // short name, such as "server CPU"
 	Why           string      `json:"why"`
 	Change        string      `json:"change,omitempty"` // what to change, or that no setting would help
 }
 
-// LimitStep is the measurement at one number of clients. CPU is in cores: seconds of processor time per second.
+// LimitStep is the measurement of one step of a series. CPU is in cores: seconds of processor time per second.
 type LimitStep struct {
 	Clients   int            `json:"clients"`
 	Tries     int            `json:"tries"`                      // number of measurements, of which this is the best
@@ -38,7 +38,7 @@ type LimitStep struct {
 	Queued    int            `json:"queued,omitempty"`       // maximum number of calls in the server's queue
 	InFlight  int            `json:"inFlight,omitempty"`     // maximum number of calls at the server
 	Waited    float64        `json:"queueMicros,omitempty"`  // mean time of a call in that queue
-	Served    float64        `json:"serverMicros,omitempty"` // mean time of a call without the queue
+	Served    float64        `json:"serverMicros,omitempty"` // mean latency of a call without its time in the queue
 	RSS       float64        `json:"rssMiB,omitempty"`       // of the gateway
 	Crossed   int            `json:"crossed"`                // responses to another request
 	Lost      int            `json:"lost"`                   // requests without a response

@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// textWidth is the default width of a terminal.
+// textWidth is the usual width of a terminal, in characters.
 const textWidth = 80
 
 // table returns the table of all series for report.md.
@@ -27,7 +27,7 @@ func (l *Limits) table() [][]string {
 	return rows
 }
 
-const limitLegend = "load (generator), gateway or target, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway. " +
+const limitLegend = "load (generator), gateway or target, servers and other programs: processor time, 100% is one core. queued: maximum number of calls waiting in the gateway. " +
 	"Legacy clients speak MCP 2025-11-25 (sessions), modern ones 2026-07-28."
 
 var limitColumns = []string{"clients", "calls/s", "p50 ms", "p99 ms", "load", "gateway", "servers", "other", "queued", "failed"}
@@ -140,7 +140,7 @@ func (s LimitSeries) words() []string {
 			refused[name] += n
 		}
 	}
-	text := fmt.Sprintf("Of %d responses, %d were lost, %d crossed", answers, lost, crossed)
+	text := fmt.Sprintf("%d calls succeeded, %d responses were lost, %d crossed", answers, lost, crossed)
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
 		text += fmt.Sprintf(", %d %s", refused[name], name)
 	}

@@ -53,7 +53,7 @@ type Row struct {
 	Mallocs     float64 `json:"allocsPerCall,omitempty"`
 	RSS         float64 `json:"rssMiB,omitempty"`
 
-	Each []RoundRow `json:"rounds,omitempty"` // in the order they ran
+	Each []RoundRow `json:"rounds,omitempty"` // in the order in which they ran
 }
 
 // New returns a report of a kind with the circumstances of the run and no measurements.
