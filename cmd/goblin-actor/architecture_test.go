@@ -12,7 +12,7 @@ import (
 // previous name.
 var fileNamed = regexp.MustCompile(`([a-z][a-zA-Z0-9_/-]*/)?([a-z0-9_]+\.go)\b`)
 
-// TestDocsNameExistingFiles checks the Go files that the pages name, and the list of packages in docs/architecture.md.
+// TestDocsNameExistingFiles checks that the Go files that docs/architecture.md and docs/actors.md name exist.
 func TestDocsNameExistingFiles(t *testing.T) {
 	for _, page := range []string{"architecture.md", "actors.md"} {
 		raw, err := os.ReadFile(filepath.Join("..", "..", "docs", page))

@@ -44,19 +44,19 @@ while read line; do
 done
 `
 
-// plantedSecrets are, in this order, the value of a variable, a file, a keyring entry, the output of a command, a
-// header and a client secret.
+// plantedSecrets are, in this order, the value of a variable, the content of a file, a keyring entry, the output of a
+// command, a token in a header, and a value written in a URL and in env.
 var plantedSecrets = []string{"plantEd-variable-1+/=", "plantEd-file-2+/=", "plantEd-keyring-3+/=", "plantEd-command-4+/=", "plantEd-header-5", "plantEd-literal-6"}
 
-// writings returns the encodings of a secret that are searched for.
+// writings returns the forms of a secret that are searched for: unchanged, encoded, and without the last three bytes.
 func writings(s string) []string {
 	raw, _ := json.Marshal(s)
 	return []string{s, base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)),
 		base64.StdEncoding.EncodeToString([]byte("user:" + s)), url.QueryEscape(s), strings.Trim(string(raw), `"`), s[:len(s)-3]}
 }
 
-// S5.3.1: Attack 82: a configuration has secrets in every allowed place, and its servers print them in every encoding.
-// No log, page, command or error may show one. Messages between client and server pass unchanged.
+// S5.3.1: Attack 82: a configuration has secrets of every kind, and its servers print them in several encodings. No log,
+// page, command or error may show one. Messages between client and server pass unchanged.
 func TestAttack82PlantedSecrets(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")

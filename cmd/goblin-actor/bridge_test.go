@@ -111,7 +111,7 @@ func demos(t *testing.T, names ...string) string {
 }
 
 // If the gateway is killed or drained, and then restarted, a client of stdio --connect notices only that the call in
-// progress fails and that lists may have changed. Subscriptions, log level and capabilities are restored.
+// progress fails and that lists may have changed. Its subscription continues, and it is still asked questions.
 func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 	for _, end := range []string{"killed", "drained"} {
 		t.Run(end, func(t *testing.T) {

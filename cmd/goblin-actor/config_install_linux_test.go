@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// install shows the changes and asks for confirmation. If another program changes the file in the meantime, install
+// install shows the changes and asks for confirmation. If another program changes the file before the answer, install
 // does not overwrite it.
 func TestInstallConfirmation(t *testing.T) {
 	config := oracleConfig(t)

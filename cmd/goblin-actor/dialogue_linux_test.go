@@ -68,7 +68,7 @@ func TestTerminalForm(t *testing.T) {
 	}
 }
 
-// Several requests that arrive at once are asked one after the other.
+// Several requests that arrive at once are put to the user one after the other.
 func TestTerminalCouncil(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer

@@ -159,7 +159,7 @@ var cliMayImport = []string{"internal/cli/command", "internal/cli/configfile", "
 // commandMayImport lists what command packages may import.
 var commandMayImport = append([]string{"internal/config", "internal/secret", "internal/status", "internal/visible", "protocol", "protocol/namespace"}, cliMayImport...)
 
-// cobraPackages lists the packages that declare commands or flags.
+// cobraPackages lists the packages that declare commands or flags, or generate pages about them.
 var cobraPackages = []string{"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/command", "internal/cli/configfile",
 	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve", "internal/cli/service",
 	"internal/cli/target", "internal/cli/terminal", "contrib/release/pages"}

@@ -102,7 +102,8 @@ func TestOddResultsAreExplained(t *testing.T) {
 	}
 }
 
-// status, list, logs and calls explain servers whose lists or initialize results are not objects.
+// status explains why a server fails whose list or initialize result is not an object. list, logs and calls print no
+// errors of a JSON decoder about such servers.
 func TestOddListsAreExplained(t *testing.T) {
 	var modes []string
 	for _, name := range []string{"string", "number", "array", "null", "empty"} {

@@ -17,9 +17,9 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Two roles of a key repeatedly swap names and contents, so that the key may always see notes and never clock. The key
-// must see nothing else during and after each reload. The audit log records when the key gets another role, but not
-// when the content of a role changes.
+// Two roles repeatedly swap their contents while a key is bound to the other role, so that it may always see notes and
+// never clock. This must hold during and after each reload. The audit log records when the key gets another role, but
+// not when only the text of its role changes.
 func TestSwappedRoles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -122,7 +122,7 @@ func (p *pty) enter(text string) {
 	}
 }
 
-// start starts the program on the terminal, except for its stdout.
+// start starts the program with the terminal as stdin and stderr, and with out as stdout.
 func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.Command(programPath(p.t), args...)

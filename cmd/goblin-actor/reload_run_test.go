@@ -17,8 +17,7 @@ import (
 // settled is how long a file must stay unchanged before the gateway reads it.
 const settled = 200 * time.Millisecond
 
-// A gateway on stdin and stdout watches the files that its current configuration names, not those that the first
-// configuration named.
+// After a reload, a gateway on stdin and stdout watches the files that the new configuration names.
 func TestStdioWatchesFilesOfNewConfig(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	path := filepath.Join(first, "goblin.yaml")

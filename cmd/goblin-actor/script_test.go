@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 //	ended VAR          waits until the program that daemon VAR started has ended by itself; the exit code must be 0
 //	forge VAR          serves the test server forge over HTTP; its URL is $VAR
 //	interrupt args…    runs goblin-actor and interrupts it after its first line; requires exit code 130. With ! it must not
-//	                   print anything about the interruption.
-//	envsubst FILE      replaces $VAR in the file by the script's variables
+//	                   print an error after the interruption.
+//	envsubst FILE      replaces each $VAR in the file with the value of the script's variable
 //	retry TEXT goblin-actor args…
 //	                   repeats the command until it succeeds and its output contains TEXT, or with !TEXT does not
 //	certify NAME       writes NAME.crt and NAME.key, a self-signed certificate for localhost

@@ -112,8 +112,8 @@ mcpServers:
 const desktopFile = `{"mcpServers": {"goblin": {"command": "x", "args": ["--token", "sworDfish"], "env": {"A": "sworDfish"}, "url": "http://u:sworDfish@h/"},
   "other": {"command": "y", "args": ["sworDfish"], "env": {"A": "sworDfish"}}, "third": {"url": "ftp://h?token=sworDfish"}}}`
 
-// No command prints a secret from the configuration, a variable or the command line. No gateway logs one, and no page
-// of the admin socket shows one.
+// No command prints a secret from the configuration, a variable or the command line. The gateway does not log one, and
+// no page of the admin socket shows one.
 func TestNoCommandLeaksSecrets(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -38,7 +38,7 @@ func TestInterruptWithFullStderr(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	said := ""
-	rounds := 0 // since the call started; each sends progress to the client
+	rounds := 0 // changes of the number of bytes sent to clients during the call, which come from its progress
 	poll(t, "progress", func() bool {
 		resp, err := http.Get("http://" + g.address + "/metrics")
 		if err != nil {

@@ -40,7 +40,7 @@ func consoleHome(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 }
 
-// Without --tui, serve prints short lines on a terminal and the full log to a pipe.
+// Without --tui, serve prints short lines on a terminal instead of the log.
 func TestServeOnATerminal(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
@@ -124,7 +124,7 @@ func TestConsoleExplainsOddServers(t *testing.T) {
 	}
 }
 
-// An attached console reports that its gateway has ended. It continues when a gateway responds again.
+// An attached console reports that its gateway no longer responds. It continues when a gateway responds again.
 func TestConsoleSurvivesGatewayRestart(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)

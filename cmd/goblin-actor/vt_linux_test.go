@@ -29,7 +29,7 @@ func newVT(w, h int) *vt {
 	return v
 }
 
-// feed processes output. It ignores an incomplete sequence at its end.
+// feed processes output. It ignores an incomplete sequence at the end of out.
 func (v *vt) feed(out string) {
 	for out != "" {
 		switch {
