@@ -89,7 +89,7 @@ function run(program) {
   const npx = process.env.npm_command === "exec";
   const argv0 = npx ? "npx goblin-actor" : "goblin-actor";
   let child;
-  onSignals((signal) => child.kill(signal)); // before the start: a signal during it is handled after it
+  onSignals((signal) => child.kill(signal)); // registered before the start, so that a signal during the start is handled after it
   try {
     child = spawn(program, process.argv.slice(2), { argv0, stdio: "inherit" });
   } catch (error) {

@@ -19,11 +19,11 @@ import (
 // program prints its arguments and standard input, and then runs the commands in $END.
 const program = "#!/bin/sh\necho \"args: $*\"\ncat\neval \"$END\"\n"
 
-// platform is the name of this platform in the words of Node.js.
+// platform is the name that Node.js uses for this platform.
 var platform = "linux-" + strings.ReplaceAll(runtime.GOARCH, "amd64", "x64")
 
-// installed returns a directory in which npm has installed the launcher, and the launcher's path. platforms maps the
-// names of the installed platform packages to their versions.
+// installed returns a directory node_modules with the launcher and the platform packages, as npm would install them, and
+// the launcher's path. platforms maps the names of the platform packages to their versions.
 func installed(t *testing.T, platforms map[string]string) (dir, launcher string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -91,7 +91,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// TestLauncherForwardsSignals signals the launcher only, as a supervisor does. The program must get the signal once.
+// TestLauncherForwardsSignals signals only the launcher, as a supervisor does. The program must get the signal.
 func TestLauncherForwardsSignals(t *testing.T) {
 	dir, launcher := installed(t, nil)
 	addPlatform(t, dir, platform, "1.2.3",

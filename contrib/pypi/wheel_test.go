@@ -105,7 +105,7 @@ func sha256Of(data []byte) []byte {
 	return sum[:]
 }
 
-// TestWheelVersions checks that versions have the form of PEP 440. Package indexes refuse others.
+// TestWheelVersions checks that versions are converted to the form of PEP 440. Package indexes refuse other forms.
 func TestWheelVersions(t *testing.T) {
 	versions := []string{"1.2.0", "1.2.0-rc.1", "1.2.0-beta", "0.0.1-snapshot.4f2a", "0.0.1-SNAPSHOT-none"}
 	const want = "1.2.0 1.2.0rc1 1.2.0b0 0.0.1.dev0+4f2a 0.0.1.dev0+snapshot.none\n"

@@ -2,8 +2,8 @@
 
     python3 contrib/release/dist [DIST]
 
-DIST is the output directory of goreleaser (default: dist). Its metadata.json has the only version number; artifacts.json
-lists the binaries. The packages are written to DIST/npm, DIST/pypi, DIST/mcpb and DIST/registry. The variable
+DIST is the output directory of goreleaser (default: dist). Its metadata.json has the version for all packages, and its
+artifacts.json lists the binaries. The packages are written to DIST/npm, DIST/pypi, DIST/mcpb and DIST/registry. The variable
 GOBLIN_OWNER is the GitHub account in their links and in the server's name.
 """
 

@@ -34,6 +34,6 @@ def pack(release: Release) -> None:
 
 def schema() -> Path:
     """Returns the path of the schema in Go's module cache."""
-    # Outside of the repository, so that its go.mod is not involved.
+    # The command runs outside of the repository, so that go does not use the repository's go.mod.
     result = subprocess.run(["go", "mod", "download", "-json", SOURCE], cwd="/", check=True, capture_output=True, text=True)
     return Path(json.loads(result.stdout)["Dir"]) / SCHEMA

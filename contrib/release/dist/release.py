@@ -12,7 +12,7 @@ CONTRIB = ROOT / "contrib"
 
 @dataclass(frozen=True)
 class Platform:
-    """One operating system and processor, in the words of Go, of Node.js and of wheels."""
+    """One operating system and processor, with its names in Go, Node.js and wheels."""
 
     goos: str
     goarch: str
@@ -37,7 +37,7 @@ PLATFORMS = [
 
 @dataclass
 class Release:
-    """What is packed. The version is a semantic version without the prefix v."""
+    """The release to pack. The version is a semantic version without the prefix v."""
 
     version: str
     owner: str
@@ -53,7 +53,7 @@ class Release:
         return {**json.loads(self.text(path)), "version": self.version}
 
     def empty(self, name: str) -> Path:
-        """Returns the empty directory name of dist."""
+        """Creates or empties the directory of that name in dist and returns it."""
         directory = self.dist / name
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
