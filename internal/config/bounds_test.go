@@ -81,8 +81,8 @@ func longInputs() map[string]string {
 	}
 }
 
-// TestBoundedTime checks that no input within the limits takes long to parse. On two cores in November 2026 the slowest took 0.6 s. The limit
-// leaves room for a busy machine under the race detector, and still catches quadratic time.
+// TestBoundedTime checks that none of the inputs takes long to parse. On two cores in November 2026, the slowest took
+// 0.6 s. The limit leaves room for a busy machine under the race detector, and still catches quadratic time.
 func TestBoundedTime(t *testing.T) {
 	for name, data := range longInputs() {
 		start := time.Now()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// S5.1.5: without auth the gateway listens on loopback addresses only, and API keys are not sent over unencrypted networks.
+// S5.1.5: without auth, the gateway listens on loopback addresses only. With auth, other addresses need TLS, a trusted
+// proxy or tls: off.
 func TestAttack26OpenListenWithoutAuth(t *testing.T) {
 	const exposed, plain = "without auth", "need TLS"
 	for more, want := range map[string]string{

@@ -28,7 +28,8 @@ func TestParseEnvFile(t *testing.T) {
 	}
 }
 
-// TestEnvFiles checks that the process environment takes precedence, and that a server gets only the variables of its own entry.
+// TestEnvFiles checks that the process environment takes precedence over the root envFile, and that a server gets only
+// the variables of its own entry.
 func TestEnvFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ENVFILE_TEST_OUTER", "outer")
@@ -96,7 +97,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestEditKeepsJSONComments checks that edits keep // and /* */ comments in JSON.
+// TestEditKeepsJSONComments checks that adding a server keeps // and /* */ comments in JSON.
 func TestEditKeepsJSONComments(t *testing.T) {
 	text := "{\n  // mine: \"a\"\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}, // it's\n    /* b */\n    \"b\": {\"command\": \"y\"} // last\n  },\n}\n"
 	added, err := AddServer("f.json", text, Entry{Name: "c", Command: "z"})

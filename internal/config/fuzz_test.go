@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// FuzzParse checks that Parse returns without a panic and in time, that there is a Config exactly if there are no errors, that findings have
-// valid positions, that the output of Show parses, and that no message contains the value of a variable.
+// FuzzParse checks that Parse does not panic and takes less than a minute, that it returns a Config exactly if there are
+// no errors, that findings have valid positions, that the output of Show parses, and that no message contains the value
+// of a variable.
 func FuzzParse(f *testing.F) {
 	archives, _ := filepath.Glob("testdata/report/*.txtar")
 	for _, path := range append(archives, "testdata/full.yaml") {

@@ -23,7 +23,8 @@ mcpServers:
   c: {command: "${MISSING}", group: forge, labels: {kind: x}}
 `
 
-// TestGather checks that a group becomes one server with the replicas of its members, and that the argument is not modified.
+// TestGather checks that a group becomes one server with the replicas of its members, and that Gather does not modify its
+// argument.
 func TestGather(t *testing.T) {
 	c := grouped(t, forge)
 	g := Gather(c)
@@ -63,7 +64,8 @@ func TestGroupWithoutRunningMembers(t *testing.T) {
 	}
 }
 
-// TestDiffOfGroups checks that a change to a member's connection keys is a transport change of the group, and other changes are not.
+// TestDiffOfGroups checks that a changed connection key of a member, or a removed or disabled member, is a transport
+// change of the group, and that other changes are not.
 func TestDiffOfGroups(t *testing.T) {
 	diff := func(old, next string) string {
 		c := Diff(Gather(grouped(t, old)), Gather(grouped(t, next)))

@@ -194,7 +194,8 @@ func TestLookupsFail(t *testing.T) {
 	}
 }
 
-// TestCommandsRunOnce checks that a command runs once per load, and that it is killed with its children.
+// TestCommandsRunOnce checks that a command runs once per load, and that it is killed with its children after the time
+// limit.
 func TestCommandsRunOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs Unix programs")

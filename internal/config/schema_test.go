@@ -78,7 +78,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// plain converts a tree to values like an editor, according to the YAML core schema.
+// plain converts a tree to values as an editor does, by the YAML core schema.
 func plain(n *node) any {
 	switch {
 	case n == nil || n.empty():

@@ -29,7 +29,8 @@ func parseFull(t *testing.T) (*Config, Report) {
 	return cfg, report
 }
 
-// TestFullFile checks that values are stored in their fields, args and env exactly as written. TestKeysAreReadShownAndCompared covers the keys that full.yaml leaves out.
+// TestFullFile checks that values are stored in their fields, and those of args and env exactly as written.
+// TestKeysAreReadShownAndCompared covers the keys that full.yaml leaves out.
 func TestFullFile(t *testing.T) {
 	got, _ := parseFull(t)
 	files := DefaultServer()

@@ -22,7 +22,7 @@ func describeTool(t *testing.T, inputSchema string) string {
 	return args
 }
 
-// Members of objects and of array elements are printed to depth 3, also if they are reached through references and
+// Members of objects and of array elements are printed to depth 3, even if they are reached through references and
 // alternatives.
 func TestDescribeShowsMembers(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
@@ -46,7 +46,7 @@ func TestDescribeShowsMembers(t *testing.T) {
 	}
 }
 
-// A schema whose references multiply is printed in part.
+// A schema whose references expand to very many members is printed only in part.
 func TestDescribeIsBounded(t *testing.T) {
 	var members []string
 	for i := range 100 {

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A server of the configuration is recognized by its tool filters too: an equal server is not imported twice, and a server with other
-// filters is not skipped.
+// import compares tool filters too: a server with the same filters as one in the configuration counts as the same
+// server, and a server with other filters does not.
 func TestServersWithToolFilters(t *testing.T) {
 	in := &importer{text: "mcpServers:\n  ours: {command: x, tools: {allow: [a, b], deny: [c], disabled: [d]}}\n"}
 	in.vars.lookup = func(string) (string, bool) { return "", false }

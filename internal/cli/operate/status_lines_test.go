@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Each change that matters to a person gives one sentence, without control characters; anything else none.
+// Each change that matters to a person gives one sentence without control characters. Other changes give none.
 func TestSentences(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	was := &status.Snapshot{}

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// The service manager gets the state on the socket that it names. Without a service manager nothing happens; if the socket is gone, the
-// log says so.
+// The service manager receives the state on the socket that it names. Without a service manager, nothing happens. If the
+// socket is gone, the log contains a message about it.
 func TestNotifySystemd(t *testing.T) {
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))
