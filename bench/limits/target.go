@@ -149,7 +149,7 @@ func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	case first < 0:
 		s.note("%s was not measured: it did not start or has no tools; run goblin-actor doctor for details", server.Name)
 	case !ok:
-		s.note("%s was not measured: no tool is declared read-only (readOnlyHint) and not open-world (openWorldHint) and has arguments that can be generated; name a tool that may be called often: %s --args '{…}'", server.Name, example)
+		s.note("%s was not measured: it has no tool that is declared read-only (readOnlyHint), is not declared open-world (openWorldHint), and has arguments that can be generated; name a tool that may be called often: %s --args '{…}'", server.Name, example)
 	default:
 		return t, true
 	}

@@ -28,8 +28,8 @@ type tool struct {
 }
 
 // safe reports whether the tool may be called repeatedly without the user's consent. The server must declare it
-// read-only and not open-world, and its required arguments must be simple enough to be generated from its schema. args
-// holds these arguments.
+// read-only and must not declare it open-world, and its required arguments must be simple enough to be generated from
+// its schema. args holds these arguments.
 func (t tool) safe() (args string, ok bool) {
 	if !t.Annotations.ReadOnlyHint || t.Annotations.OpenWorldHint {
 		return "", false

@@ -93,12 +93,12 @@ func (d *decoder) checkRole(r *Role, c *Config) {
 		empty bool
 	}{{"servers", len(r.Servers) == 0}, {"projects", len(r.Projects) == 0}} {
 		if path := join(at, key.name); key.empty && d.written(path) {
-			d.complain(path, "empty, which would mean all", "name some, or remove the key to mean all")
+			d.complain(path, "empty, which would mean all", "list at least one, or remove the key to mean all")
 		}
 	}
 	for key, f := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 		if path := join(join(at, key), "allow"); len(f.Allow) == 0 && d.written(path) {
-			d.complain(path, "empty, which would mean all", "name some, remove the key to mean all, or write deny: [\"*\"] to mean none")
+			d.complain(path, "empty, which would mean all", "list at least one, remove the key to mean all, or write deny: [\"*\"] to mean none")
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (d *decoder) checkPolicy(c *Config) {
 		role := namespace.Slug(b.Role)
 		switch {
 		case b.Role == "":
-			d.complain(at, "role is missing", "name a role of policy.roles")
+			d.complain(at, "role is missing", "add role: NAME with a role defined under policy.roles")
 		case !slices.Contains(names, role):
 			hint := "define the role under policy.roles"
 			if near := Nearest(b.Role, names); near != "" {

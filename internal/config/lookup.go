@@ -36,7 +36,7 @@ type lookups struct {
 	deadline time.Time
 }
 
-var errLookTime = fmt.Errorf("the limit of %v for all references of the file has passed", lookTime)
+var errLookTime = fmt.Errorf("the time limit of %v for all references in the file has passed", lookTime)
 
 type answer struct {
 	value string

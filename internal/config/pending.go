@@ -22,7 +22,7 @@ var refusedKeys = map[string]string{
 // removedKeys maps keys of earlier versions to hints about their replacements. Files that still have them keep working,
 // with a warning.
 var removedKeys = map[string]string{
-	"policy.reveal": "goblin-actor policy explain names the rule that denies a call",
+	"policy.reveal": "to see which rule denies a call, run goblin-actor policy explain",
 	"tracing":       "write telemetry: {endpoint: http://host:4318}",
 }
 

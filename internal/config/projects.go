@@ -38,7 +38,7 @@ func (d *decoder) checkProjects(c *Config) {
 			empty bool
 		}{{"servers", len(p.Servers) == 0}, {"labels", len(p.Labels) == 0}} {
 			if path := join(at, key.name); key.empty && d.written(path) {
-				d.complain(path, "empty, which would mean all servers", "name some, or remove the key to mean all")
+				d.complain(path, "empty, which would mean all servers", "list at least one, or remove the key to mean all")
 			}
 		}
 		for i, name := range p.Servers {

@@ -147,7 +147,7 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
 		fmt.Fprintln(errOut, "the configuration has no policy section, so roles have no effect")
 	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.NoRoles:
-		fmt.Fprintf(errOut, "key %s has no role of policy.roles, so it sees nothing; add it to policy.bind, or revoke it and create it again with --role\n", k.Name)
+		fmt.Fprintf(errOut, "key %s has none of the roles in policy.roles, so it sees nothing; add it to policy.bind, or revoke it and create it again with --role\n", k.Name)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
-	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, overrides the configuration (repeatable)")
+	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on instead of those in the configuration (repeatable)")
 	flags.BoolVar(&o.tui, "tui", false, "open the terminal UI; quitting it stops the gateway")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers and ignore any configuration")
 	flags.StringVar(&o.logFile, "log-file", "", "write the log to this file instead of stderr; at 10 MiB it is renamed to FILE.1")
