@@ -31,7 +31,7 @@ func NewAudit() *cobra.Command {
 	return cmd
 }
 
-// auditPath returns the path of the audit log. This is named unless it is "", otherwise the path in the configuration.
+// auditPath returns the path of the audit log: the parameter named, or if that is "", the path in the configuration.
 func auditPath(named, configFlag string) (string, error) {
 	if named != "" {
 		return named, nil

@@ -24,8 +24,8 @@ type auditPrinter struct {
 	p      terminal.Palette
 }
 
-// print prints the newest matching lines, oldest first. Their maximum number is last. If follow is set, print then
-// prints new lines until ctx ends.
+// print prints the newest matching lines, oldest first. The parameter last is their maximum number. If follow is set,
+// print then prints new lines until ctx ends.
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more, to detect older lines
 	if err != nil && !follow {
@@ -104,8 +104,8 @@ func elsewhere(peer string) string {
 	return peer
 }
 
-// all prints found as a table. The columns fit their cells, or, if follow is set, are at least as wide as their
-// headers.
+// all prints the entries in found as a table. The columns fit their cells. If follow is set, they are at least as wide
+// as their headers in auditHead.
 func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	if follow {
 		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {

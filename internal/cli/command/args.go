@@ -34,8 +34,8 @@ func HelpHint(cmd *cobra.Command) string {
 	return fmt.Sprintf("run %q", cmd.CommandPath()+" --help")
 }
 
-// Args returns a check of the number of arguments: at least least and, unless most is negative, at most most. what
-// names the arguments in messages, for example "a tool name".
+// Args returns a check of the number of arguments. The parameters least and most are the bounds; a negative most means
+// no upper bound. what names the arguments in messages, for example "a tool name".
 func Args(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -58,8 +58,8 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 	return own.Client, func() { own.Close(); end() }, nil
 }
 
-// WaitReady waits until every eager server is ready or has failed once, at most ReadyTimeout. It reports servers that
-// failed or are not ready on errOut.
+// WaitReady waits until every eager server is ready or has failed once, at most ReadyTimeout. It writes warnings to
+// errOut about servers that failed or are not ready.
 func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
@@ -84,7 +84,7 @@ func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 			if err := context.Cause(ctx); err != context.DeadlineExceeded {
 				return err
 			}
-			fmt.Fprintf(errOut, "warning: not ready after %v: %s\n", ReadyTimeout, terminal.OneLine(strings.Join(s.Waiting, ", "), 200))
+			fmt.Fprintf(errOut, "warning: servers that are not ready after %v: %s\n", ReadyTimeout, terminal.OneLine(strings.Join(s.Waiting, ", "), 200))
 			return nil
 		}
 	}

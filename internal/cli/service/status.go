@@ -51,7 +51,7 @@ shows what the gateway does.`,
 			if err := r.print(cmd, out); err != nil || s.running {
 				return err
 			}
-			return &command.Error{Code: command.ExitFailed} // the report says it
+			return &command.Error{Code: command.ExitFailed} // the report has been printed
 		},
 	}
 	nameFlag(cmd, &name)

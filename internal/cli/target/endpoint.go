@@ -28,7 +28,7 @@ import (
 // ConnectVariable is the environment variable used if --connect is missing.
 const ConnectVariable = "GOBLIN_CONNECT"
 
-// WhichHelp describes this order in the help of client commands.
+// WhichHelp describes in the help of client commands which gateway they use.
 const WhichHelp = " (default: $" + ConnectVariable + ", else the only gateway running here, else " + client.DefaultAddress + ")"
 
 // ConnectFlag adds --connect to a command that uses the admin socket.
