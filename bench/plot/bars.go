@@ -59,7 +59,7 @@ func (b Bars) SVG() []byte {
 	return c.end()
 }
 
-// cut shortens text to n characters.
+// cut shortens text to at most n characters.
 func cut(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n-1]) + "…"

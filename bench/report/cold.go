@@ -9,7 +9,7 @@ type Cold struct {
 	Complete []CompleteRow `json:"complete"`
 }
 
-// ColdRow is one catalog size. Times are in milliseconds since the process started.
+// ColdRow is the measurement of one catalog size. Times are in milliseconds since the process started.
 type ColdRow struct {
 	Servers  int     `json:"servers"`
 	Tools    int     `json:"tools"` // of each server

@@ -13,7 +13,7 @@ type Growth struct {
 	Faults  []string    `json:"faults,omitempty"` // costs that grow faster than linearly, and refused calls
 }
 
-// GrowthRow is one size. A zero field was not measured.
+// GrowthRow is the measurement of one size. A zero field was not measured.
 type GrowthRow struct {
 	Of    string  `json:"of"`
 	N     int     `json:"n"`

@@ -38,7 +38,7 @@ type Machine struct {
 	Go    string `json:"go"`
 }
 
-// Row is one target at one concurrency. A zero field was not measured.
+// Row is the measurement of one target at one concurrency. A zero field was not measured.
 type Row struct {
 	Target      string  `json:"target"`
 	Concurrency int     `json:"concurrency"`

@@ -13,5 +13,5 @@ const (
 	WholeForwarder = "whole-forwarder"
 )
 
-// Comparable lists all targets.
+// Comparable lists these targets.
 var Comparable = []string{Direct, ReverseProxy, Forwarder, WholeForwarder}
