@@ -7,7 +7,8 @@ type Faults struct {
 	Rows []FaultRow `json:"rows"`
 }
 
-// FaultRow is the measurement of one kind of fault with one kind of server. Times are in milliseconds; -1 means that the event did not occur.
+// FaultRow is the measurement of one kind of fault with one kind of server. Times are in milliseconds; -1 means that
+// the event did not occur.
 type FaultRow struct {
 	Fault   string  `json:"fault"`
 	Behind  string  `json:"behind"`

@@ -36,9 +36,9 @@ type Limits struct {
 	// canceled with OVERLOADED. 0 means no limit.
 	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000" default:"256"`
 
-	// ParkedPerClient is the maximum number of calls per client that wait for the client to answer a server request. At the
-	// limit, the oldest waiting call of a 2026-07-28 client is dropped, and a new server request to an older client is
-	// refused. 0 means no limit.
+	// ParkedPerClient is the maximum number of calls per client that wait for the client to answer a server request. At
+	// the limit, the oldest waiting call of a 2026-07-28 client is dropped, and a new server request to an older client
+	// is refused. 0 means no limit.
 	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000" default:"16"`
 
 	// StartsAtOnce is the maximum number of processes that start at the same time. Servers with a waiting call start

@@ -5,8 +5,9 @@ import "net/url"
 // TelemetryOff is the Telemetry.Endpoint that disables the export.
 const TelemetryOff = "off"
 
-// Telemetry exports traces, metrics and logs to an OpenTelemetry collector, with OTLP over HTTP. The variables `OTEL_*` of the gateway's
-// environment configure everything else, such as `OTEL_TRACES_SAMPLER` and `OTEL_EXPORTER_OTLP_HEADERS`.
+// Telemetry exports traces, metrics and logs to an OpenTelemetry collector, with OTLP over HTTP. The variables `OTEL_*`
+// of the gateway's environment configure everything else, such as `OTEL_TRACES_SAMPLER` and
+// `OTEL_EXPORTER_OTLP_HEADERS`.
 type Telemetry struct {
 	// Endpoint is the collector's address, such as `http://127.0.0.1:4318`. `off` exports nothing. Default: `OTEL_EXPORTER_OTLP_ENDPOINT` of
 	// the environment; without it, nothing is exported.

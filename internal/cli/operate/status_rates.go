@@ -14,7 +14,8 @@ import (
 // ratesWindow is the time over which the status reports rates.
 const ratesWindow = time.Minute
 
-// serverRates are the rates of a server, or of the gateway, in the last minute. Durations are in seconds and accurate to 12 %.
+// serverRates are the rates of a server, or of the gateway, in the last minute. Durations are in seconds and accurate
+// to 12 %.
 type serverRates struct {
 	Server         string  `json:"server"` // "" = all servers
 	Calls          uint64  `json:"calls"`

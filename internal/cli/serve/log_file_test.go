@@ -45,8 +45,8 @@ func TestLogFileIsBounded(t *testing.T) {
 	}
 }
 
-// If the log cannot be renamed or opened, later lines are not lost: the log grows, contains a warning with the reason, and
-// is renamed when that is possible again.
+// If the log cannot be renamed or opened, later lines are not lost: the log grows, contains a warning with the reason,
+// and is renamed when that is possible again.
 func TestLogFileThatCannotBeRenamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.log")
 	if err := os.MkdirAll(filepath.Join(path+".1", "inside"), 0o700); err != nil {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// tailFile returns the last lines of a service's log file, or "" if there is none. The gateway normally keeps the file below 10 MiB.
+// tailFile returns the last lines of a service's log file, or "" if there is none. The gateway normally keeps the file
+// below 10 MiB.
 func tailFile(name string) string {
 	path, err := logIn(name)
 	if err != nil {
