@@ -174,7 +174,7 @@ type Queue struct {
 type Retry struct {
 	// InFlight selects which calls are resent, once, if the connection breaks after they were sent: `never` (none) or
 	// `idempotent` (calls of tools with idempotentHint or readOnlyHint, reads, prompts and completions). A call is
-	// not resent if its server has already sent a server request for it.
+	// not resent if its server has already sent the client a request during the call.
 	InFlight string `key:"inFlight" oneof:"never|idempotent" default:"never"`
 }
 
