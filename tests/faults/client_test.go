@@ -184,7 +184,7 @@ func events(body io.Reader, frame func(string)) error {
 	}
 }
 
-// call calls the server's tool with the given action.
+// call calls the server's tool echo with the action do and its parameter n.
 func (c *client) call(t testing.TB, server, do string, n int) answer {
 	t.Helper()
 	return c.post(t, callFrame(7, server, do, n))

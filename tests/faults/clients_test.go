@@ -53,7 +53,7 @@ func reply(id, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":%q}}}`, id, name)
 }
 
-// Answers with wrong ids, from another session, or sent twice do not reach a server. The right answer reaches it once.
+// Answers with a wrong id or from another session do not reach the server. If the right answer is sent twice, only the first one counts.
 func TestUnexpectedAnswers(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"isolation": "leased", "maxBackends": 4})}))
@@ -71,7 +71,7 @@ func TestUnexpectedAnswers(t *testing.T) {
 	victim.post(t, `{"jsonrpc":"2.0","id":`+id+`}`) // not a valid message
 	select {
 	case a := <-done:
-		t.Fatalf("the call ended by another session's answer: %s", a)
+		t.Fatalf("the call ended with an answer that is wrong or from another session: %s", a)
 	case <-time.After(100 * time.Millisecond):
 	}
 	for _, name := range []string{"victim", "again"} {
@@ -90,7 +90,8 @@ func TestUnexpectedAnswers(t *testing.T) {
 	}
 }
 
-// A client vanishes during a call or a server request. The end of its session frees its resources and the server's slot.
+// Clients disconnect during a call or a server request, and their sessions are deleted. Afterwards no call is in flight, and the server
+// can be called again.
 func TestClientsThatVanish(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"maxConcurrent": 4})}))
@@ -210,8 +211,7 @@ func TestAnotherSessionsEvents(t *testing.T) {
 	thief.works(t, "good")
 }
 
-// Some clients do not read their streams. Queued answers and notifications are limited, other clients are not delayed, and memory use stays
-// limited.
+// Some clients do not read their streams. A call of another client takes at most healthyTime, and the gateway uses at most 400 MiB of memory.
 func TestClientsThatReadSlowly(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"good": bad("none"), "changes": bad("changes")})

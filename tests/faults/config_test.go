@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Invalid configuration files of every kind and invalid addresses are refused with exit code 3, and an unknown flag with exit code 2. The error
+// Invalid configuration files of many kinds and invalid addresses are refused with exit code 3, and an unknown flag with exit code 2. The error
 // names the place or the cause. No refusal takes more than 3 s of CPU time.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func aliasBomb() string {
 	return b.String()
 }
 
-// refuses runs serve, which must exit by itself.
+// refuses runs serve, which must exit by itself with the given code. Its output must contain all of want.
 func refuses(t *testing.T, name, dir string, code int, want []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"serve"}, args...)...)

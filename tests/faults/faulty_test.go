@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// request holds the fields of a client's line that a faulty server uses.
+// request holds the fields of a received message that a faulty server uses.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -244,7 +244,7 @@ func (f *faulty) call(r request) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "fatal: the password is hunter2")
 		os.Exit(5)
-	case "stopped": // answers and then stops
+	case "stopped": // answers and then stops itself (SIGSTOP)
 		f.result(r.ID, done)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		return
@@ -288,7 +288,7 @@ func (f *faulty) call(r request) {
 	case "error-string":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":"it broke"}`, r.ID)
 		return
-	case "verbatim": // returns the received params as text, and unknown fields
+	case "verbatim": // returns the received arguments as text, and sends unknown fields
 		f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%s,"x":[1.0,1e3]}}`, oddities)
 		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"hologram","z":1,"a":2},{"type":"text","text":%s}],"odd":%s}}`,
 			r.ID, strconv.Quote(string(r.Params.Arguments)), oddities)
@@ -296,7 +296,7 @@ func (f *faulty) call(r request) {
 	case "error-data":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-12345,"message":"<&>","data":%s,"more":1}}`, r.ID, oddities)
 		return
-	case "same-id": // a request with the id of the call
+	case "same-id": // requests with the id of the call
 		f.say(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, r.ID)
 		f.say(`{"jsonrpc":"2.0","id":%s,"method":"roots/list"}`, r.ID)
 	case "progress":
@@ -316,7 +316,7 @@ func (f *faulty) call(r request) {
 		answer := f.ask("elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`)
 		f.result(r.ID, `{"content":[{"type":"text","text":`+strconv.Quote(answer)+`}]}`)
 		return
-	case "ask-many": // a.N concurrent requests, without waiting
+	case "ask-many": // a.N requests, without waiting for their answers
 		for n := range a.N {
 			f.say(`{"jsonrpc":"2.0","id":"m%d","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`, n)
 		}
@@ -328,7 +328,7 @@ func (f *faulty) call(r request) {
 		for n := range a.N {
 			f.say(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, n)
 		}
-	case "flood-progress", "flood-logs", "flood-updates": // for n milliseconds
+	case "flood-progress", "flood-logs", "flood-updates": // for a.N milliseconds
 		f.flood(a.Do, r.Params.Meta.ProgressToken, time.Duration(a.N)*time.Millisecond)
 	case "stderr":
 		for n := range a.N {
@@ -338,7 +338,8 @@ func (f *faulty) call(r request) {
 	f.result(r.ID, done)
 }
 
-// flood sends one kind of message as fast as possible for the duration d: progress of 20 KB, log messages, or updates of invented resources.
+// flood sends one kind of message as fast as possible for the duration d: progress with a text of 20 kB, log messages, or updates of
+// resources that do not exist.
 func (f *faulty) flood(what string, token json.RawMessage, d time.Duration) {
 	large := strings.Repeat("p", 20_000)
 	for n, began := 1, time.Now(); time.Since(began) < d; n++ {

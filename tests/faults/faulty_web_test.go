@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// faultyWeb starts an HTTP server with the fault named by its path, and returns its URL.
+// faultyWeb starts an HTTP server and returns its URL. On each path, it has the fault that the path names.
 func faultyWeb(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(answerFaulty))
 	t.Cleanup(func() {
@@ -85,7 +85,7 @@ func (e exchange) events(text string) {
 
 func (e exchange) hang() { <-e.r.Context().Done() }
 
-// cut closes the connection.
+// cut closes the connection, with a TCP reset if reset is set.
 func (e exchange) cut(reset bool) {
 	conn, _, err := e.w.(http.Hijacker).Hijack()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// modernFrame is a tools/call of a modern client with the given name, which requests progress.
+// modernFrame returns a tools/call of a modern client whose name is who. The call requests progress.
 func modernFrame(who, server, do string, n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},"io.modelcontextprotocol/clientCapabilities":{},`+
@@ -51,7 +51,7 @@ func (g *gateway) asks(who, server string) (string, error) {
 	return string(text), err
 }
 
-// slowest returns the 99th percentile of the duration of n calls of a healthy server.
+// slowest returns the 99th percentile of the durations of n calls of a healthy server.
 func (g *gateway) slowest(t *testing.T, n int) time.Duration {
 	t.Helper()
 	var took []time.Duration

@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// stdio is a gateway started by a client.
+// stdio is a gateway on stdio, started by its client.
 type stdio struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -29,7 +29,7 @@ type stdio struct {
 	began time.Time
 }
 
-// startStdio starts a gateway and initializes a session; its state is in dir.
+// startStdio starts a gateway, whose state is in dir, and initializes a session.
 func startStdio(t *testing.T, config, dir string) *stdio {
 	t.Helper()
 	g := &stdio{t: t, cmd: exec.Command(binary, "stdio", "--config", config), began: time.Now()}
@@ -163,7 +163,7 @@ func TestCatalogSurvivesRestart(t *testing.T) {
 	}
 }
 
-// A gateway that is killed at any moment leaves a usable state file. A damaged file is moved aside.
+// A gateway that is killed soon after its first list leaves a usable state file. A damaged file is moved aside.
 func TestStateFileSurvivesKill(t *testing.T) {
 	server, _ := slowly(t)
 	dir := gatetest.ShortDir(t)

@@ -43,7 +43,7 @@ func TestLazyProcess(t *testing.T) {
 	}
 }
 
-// No call fails while processes are restarted and scaled, and in the end their number is as configured.
+// No call fails while a server's processes are restarted and scaled. After each change, their number is as configured.
 func TestScalingUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := func(n int) settings {

@@ -111,7 +111,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.logged(t, "draining")
-	waitFor(t, "/readyz to say no", func() (bool, string) {
+	waitFor(t, "/readyz to fail", func() (bool, string) {
 		code, page := get(g.base + "/readyz")
 		return code != 200, page
 	})
@@ -246,7 +246,7 @@ func TestGatewayKilled(t *testing.T) {
 }
 
 // No call fails while the configuration is reloaded under load. Changes of settings that do not concern the connection do not reconnect the
-// server. A change of the transport lets calls in progress finish. A broken file changes nothing.
+// server. After a change of env, the new process replaces the old one, whose call in progress finishes. A broken file changes nothing.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := func(more map[string]any) settings { return servers(map[string]any{"good": with(bad("none"), more)}) }
@@ -284,7 +284,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		g.reloaded(t, i+1)
 	}
 	if after := g.server(t, "good"); after.PID != before.PID || after.Incarnation != before.Incarnation {
-		t.Errorf("changes of the catalog alone reconnected the server: %+v, then %+v", before, after)
+		t.Errorf("changes that do not concern the connection reconnected the server: %+v, then %+v", before, after)
 	}
 	refusals := func() int { return strings.Count(g.log.String(), "the configuration was rejected") }
 	for _, text := range []string{"mcpServers: [", "nonsense: 1", "\x00\x01", strings.Repeat("[", 50_000), `{"mcpServers":{"good":{"comand":"x"}}}`} {
@@ -293,7 +293,7 @@ func TestReloadUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		hup()
-		waitFor(t, fmt.Sprintf("the log to refuse %.20q", text), func() (bool, string) {
+		waitFor(t, fmt.Sprintf("the log to report that %.20q was rejected", text), func() (bool, string) {
 			n := refusals()
 			return n > before, fmt.Sprint(n)
 		})
@@ -314,7 +314,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		return false, fmt.Sprint(g.snapshot(t).Backends)
 	})
 	if a := <-slow; !strings.Contains(a.last(), `"done"`) {
-		t.Errorf("a call that ran during a change of transport: %s", a)
+		t.Errorf("a call that ran while env changed: %s", a)
 	}
 	waitFor(t, "the old process to be gone", func() (bool, string) {
 		left := alive([]int{before.PID})

@@ -166,7 +166,7 @@ func TestStdioClientKilledDuringProgress(t *testing.T) {
 			if connected {
 				deleted = 0 // the gateway continues
 			}
-			waitFor(t, "the server to hear of it", func() (bool, string) {
+			waitFor(t, "the server to receive the cancellation", func() (bool, string) {
 				said := upstream.said()
 				return strings.Count(said, "cancelled") == 1 && strings.Count(said, "deleted") == deleted, said
 			})

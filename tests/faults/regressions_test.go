@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The gateway passes on params, results, error data and notifications byte for byte.
+// The gateway passes on arguments, results, error data and notifications byte for byte.
 func TestMessagesPassUnchanged(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -194,7 +194,7 @@ func TestReadsTimeOut(t *testing.T) {
 	c.post(t, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"resource://good/x://one"}}`).wants(t, "a read", -31006, "TIMEOUT")
 }
 
-// HTTP 503 is not counted as a timeout, and metrics name the server even if its tools have underscores in their names.
+// HTTP 503 is counted as unavailable, not as a timeout. Metrics name the server even if its prefix contains an underscore.
 func TestFailuresAreCountedByServer(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)
@@ -273,7 +273,7 @@ func TestDeafChild(t *testing.T) {
 	for range 20 {
 		began := time.Now()
 		healthy.works(t, "good")
-		if took := time.Since(began); took > 9*time.Second { // it would take ten if it waited for the others
+		if took := time.Since(began); took > 9*time.Second { // it would take 10 s if it waited for the calls of odd
 			t.Errorf("a healthy call took %s", took)
 		}
 	}

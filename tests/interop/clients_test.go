@@ -8,12 +8,12 @@ import (
 )
 
 // TestConversations makes clients of three SDKs, over HTTP and stdio, hold the whole conversation with
-// server-everything through the gateway. The server runs once as a process and once over Streamable HTTP. S0.1.1 S0.4.1
+// server-everything through the gateway, once over stdio and once over Streamable HTTP. S0.1.1 S0.4.1
 // S0.5.1 S0.5.3 S0.5.4 S0.6.1 S0.9.1 S1.49 S1.69 S2.5.1 S2.5.2 S3.1.2 S3.2.1 S3.2.2 S3.3.2 S4.1.1 S4.4.1 S4.5.1
 func TestConversations(t *testing.T) {
 	servers := map[string]any{
 		"local": npmServer(t, "server-everything"),
-		// server-everything stores its tools' results per session, so all clients must share one.
+		// server-everything stores its tools' results per session, so all clients must share a session.
 		"web": map[string]any{"url": everythingHTTP(t), "type": "http", "isolation": "shared"},
 	}
 	g := serve(t, servers)
@@ -46,7 +46,7 @@ func TestConversations(t *testing.T) {
 	})
 }
 
-// stdio returns the command of a gateway on stdio.
+// stdio returns a command that runs a gateway on stdio.
 func stdio(t *testing.T, servers map[string]any) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func stdio(t *testing.T, servers map[string]any) *exec.Cmd {
 	return cmd
 }
 
-// hold holds the conversation and checks it.
+// hold holds the conversation, checks its transcript and closes p. It fails the test if err is not nil.
 func hold(t *testing.T, p peer, err error, prefix, name string) {
 	t.Helper()
 	if err != nil {

@@ -24,7 +24,7 @@ type transcript struct {
 	NoTool, NoPrompt, NoResource         fault
 	Link                                 string // the resource that a tool created
 	Listed                               bool   // the resource was listed after list_changed
-	LinkURI, LinkBlob                    string // and could be read
+	LinkURI, LinkBlob                    string // contents of the resource, as read after that
 }
 
 // converse holds a long conversation. name makes the names of created items unique.
@@ -78,7 +78,8 @@ func converse(ctx context.Context, p peer, prefix, name string) (transcript, err
 	return s, failed
 }
 
-// cancels starts a call that takes a minute and cancels it at its first progress notification.
+// cancels starts a call that takes a minute, cancels it at its first progress notification, and reports whether it then failed
+// within 30 seconds.
 func cancels(ctx context.Context, p peer, prefix string) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -156,7 +157,7 @@ func (s transcript) check(t *testing.T, prefix string) {
 	}
 	begins("long call", s.Long, "Long running operation completed")
 	if !s.Cancelled {
-		t.Error("the canceled call did not end immediately")
+		t.Error("the canceled call did not fail within 30 seconds")
 	}
 	equal("after cancel", s.AfterCancel, "Echo: still here")
 	begins("read", s.Read, "# Everything Server")

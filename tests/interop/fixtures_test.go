@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// fixtures starts the HTTP servers and returns all servers of the matrix. goServer is the go-sdk's everything-server.
+// fixtures starts the HTTP servers and returns all servers of the matrix. goServer is the path of the go-sdk's
+// everything-server.
 func fixtures(t *testing.T, goServer string) []*fixture {
 	t.Helper()
 	var all []*fixture
@@ -20,7 +21,7 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 		return with(map[string]any{"url": url, "type": "http"}, more...)
 	}
 
-	// server-everything stores its tools' results and subscriptions per session: all clients must share one.
+	// server-everything stores its tools' results and subscriptions per session, so all clients must share a session.
 	roots := map[string]any{"roots": []string{cave}}
 	one("server-everything 2026.8.31, stdio", "evstdio", legacyVersion, serverEverything, merged(npmServer(t, "server-everything"), roots))
 	one("server-everything 2026.8.31, HTTP", "evhttp", legacyVersion, serverEverything, merged(http(everythingHTTP(t), "isolation", "shared"), roots))

@@ -17,7 +17,7 @@ type goSDK struct {
 	session *mcp.ClientSession
 	ears    *ears
 	tokens  tokens
-	wanted  string // log level, modern
+	wanted  string // log level to send with each call; modern only
 }
 
 //lint:file-ignore SA1019 roots, sampling and logging are deprecated as of 2026-07-28, but still supported

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// inspector is the inspector's command line. Each request is a process that takes a second, with its own session: it can list and
-// call, but receives no notifications in between.
+// inspector is the inspector's command line. Each request runs a process for about a second, with its own session. The inspector can
+// list and call, but receives no notifications between requests.
 type inspector struct {
 	url   string
 	lists *listsOnce
 	ear   *ears
 }
 
-// listsOnce caches the gateway's lists, which are the same for all its servers.
+// listsOnce caches the gateway's lists. They are the same in every cell, because all cells of the inspector share one gateway.
 type listsOnce struct {
 	mu    sync.Mutex
 	items map[string][]string

@@ -67,7 +67,7 @@ func needNode(t *testing.T) {
 	t.Skip(noNode)
 }
 
-// npmServer returns the command of a pinned npm server.
+// npmServer returns the configuration of a pinned npm server, run as a process.
 func npmServer(t *testing.T, name string, args ...string) map[string]any {
 	t.Helper()
 	needNode(t)

@@ -21,7 +21,7 @@ var javaLimits = knownLimits{
 }
 
 // TestJava compares what clients of the Java SDK see of its servers directly and through the gateway. It omits
-// the SDK's HTTP+SSE server, which also loses sessions without the gateway.
+// the SDK's HTTP+SSE server, which loses sessions even without the gateway.
 func TestJava(t *testing.T) {
 	needProgram(t, "java/classes/Client.class", "run make interop-java, with Java 17 or newer and Maven")
 	java := func(arguments ...string) *exec.Cmd {

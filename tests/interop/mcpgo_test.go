@@ -72,12 +72,12 @@ func dialMCPGo(ctx context.Context, t transport.Interface, m manner) (peer, erro
 	return p, nil
 }
 
-// mcpGoConnections opens a new connection for each request. mcp-go cancels the POST of an answer as soon as the call that asked has ended. If
-// the POST's empty response arrives at that moment, net/http closes the connection although it has already returned it to its pool. The next
-// request on it, of any SDK, fails with "context canceled" (transport.go, persistConn.readLoop and roundTrip, Go 1.26).
+// mcpGoConnections opens a new connection for each request. mcp-go cancels the POST of an answer to a server request as soon as the call
+// that caused the request has ended. If the POST's empty response arrives at that moment, net/http closes the connection after returning it to
+// its pool. The next request on that connection, of any SDK, fails with "context canceled" (transport.go, persistConn.readLoop and roundTrip, Go 1.26).
 var mcpGoConnections = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// mcpGoOverHTTP connects over Streamable HTTP. It keeps a GET stream open in versions that have it.
+// mcpGoOverHTTP connects over Streamable HTTP. In versions that have a GET stream, it keeps one open.
 func mcpGoOverHTTP(ctx context.Context, to target, m manner) (peer, error) {
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(mcpGoConnections)}
 	if to.key != "" {

@@ -168,8 +168,8 @@ type node struct {
 }
 
 // dialNode connects a client; where holds the members of a connect request to clients/driver.mjs that name the gateway:
-// via, and url and key or command, args and env. In v2 the version is "" (the SDK's default, which is initialize),
-// "auto", or the one version to speak.
+// via, and url and key or command, args and env. With SDK v2, m.version is "" (the SDK's default, which is
+// initialize), "auto", or the only version to negotiate.
 func dialNode(ctx context.Context, d *driver, where map[string]any, m manner) (peer, error) {
 	p := &node{driver: d, ear: newEars()}
 	d.mu.Lock()

@@ -67,7 +67,7 @@ type manner struct {
 	answers answers
 }
 
-// ears records notifications: "tools/list_changed", "updated <uri>", "log <level>". It is safe for concurrent use.
+// ears records notifications as texts such as "tools/list_changed", "updated <uri>" and "log <level>". It is safe for concurrent use.
 type ears struct {
 	mu   sync.Mutex
 	all  []string
@@ -91,7 +91,7 @@ func (e *ears) count() int {
 	return len(e.all)
 }
 
-// wait waits for a notification that starts with what. It ignores the first since notifications.
+// wait waits for a notification whose text begins with the value of what. since is the number of recorded notifications to skip.
 func (e *ears) wait(ctx context.Context, since int, what string) error {
 	for {
 		e.mu.Lock()

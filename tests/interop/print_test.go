@@ -9,9 +9,9 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the matrix into docs/protocol.md")
-	all    = flag.Bool("all", false, "every Python client talks to every Python server over Streamable HTTP, not a selection")
-	bridge = flag.Bool("bridge", false, "clients over the bridge have all servers of the matrix, not some")
-	only   = flag.String("only", "", "of the matrix, only the cells whose name (client version over way with server) this regular expression matches")
+	all    = flag.Bool("all", false, "let the Python clients talk to the servers of all Python libraries over Streamable HTTP, not only to a selection")
+	bridge = flag.Bool("bridge", false, "let clients over the bridge talk to all servers of the matrix, not only to some")
+	only   = flag.String("only", "", "run only the cells whose name matches this regular expression; a name is \"client version over way with server\" in TestMatrix and \"client with server\" elsewhere")
 )
 
 const (

@@ -43,7 +43,7 @@ func (r *reports) wait(ctx context.Context, n int) ([]float64, error) {
 	}
 }
 
-// tokens maps progress tokens to calls, also after a call was answered: the Go SDKs process answers
+// tokens maps progress tokens to calls. A token stays valid after its call was answered, because the Go SDKs process answers
 // and notifications in separate goroutines. It is safe for concurrent use.
 type tokens struct {
 	mu    sync.Mutex
@@ -62,7 +62,7 @@ func (t *tokens) next(progress func(float64)) string {
 	return token
 }
 
-// tell passes a report on to the call of its token.
+// tell passes the progress v to the call that has the token. It ignores unknown tokens.
 func (t *tokens) tell(token any, v float64) {
 	name, _ := token.(string)
 	t.mu.Lock()

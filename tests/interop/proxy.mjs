@@ -1,4 +1,4 @@
-// A reverse proxy on 127.0.0.1:PORT in front of TARGET. All clients share its one connection to TARGET. With several targets, it
+// A reverse proxy on 127.0.0.1:PORT in front of TARGET. It keeps one idle connection per target, which requests of all clients reuse. With several targets, it
 // distributes requests round-robin and sets a cookie that names the target. Requests with that cookie go to that target.
 //
 //	node proxy.mjs PORT TARGET [TARGET…]

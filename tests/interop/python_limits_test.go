@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// pyLimit describes conversations that some clients and servers cannot hold. Clients, servers, talks and members are regular
-// expressions that must match the whole name.
+// pyLimit describes conversations that some clients and servers cannot hold, or members of results that differ. The fields clients,
+// servers, talks and members are regular expressions that must match a whole name or path.
 type pyLimit struct {
 	clients, servers, talks string
 	works                   bool    // the conversation works through the gateway, which compensates for the limit
@@ -20,7 +20,7 @@ func members(expression string) *string { return &expression }
 
 const (
 	legacyPeers = "sdk1.*|fastmcp[23]|.* legacy"
-	dual        = "(sdk2|fastmcp4)-stdio" // the gateway opens such a process in the legacy era; with a URL, each client has its own connection
+	dual        = "(sdk2|fastmcp4)-stdio" // processes that support both eras: the gateway opens them in the legacy era
 	modernPeers = "(sdk2|fastmcp4)-(stdio|modern|http|stateless)"
 	noSession   = "without a session, the server cannot send requests or notifications to the client, and cannot match a cancellation to its call"
 )

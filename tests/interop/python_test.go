@@ -24,12 +24,12 @@ var pythons = map[string]string{"sdk1": "sdk1", "sdk2": "sdk2", "fastmcp2": "sdk
 var pyTalks = []string{"list", "odd", "many", "add", "fail", "unknown", "mixed", "progress", "log", "cancel", "elicit", "sample", "roots",
 	"either", "refuse", "resources", "tree", "link", "prompts", "complete", "subscribe", "grow", "found", "ping"}
 
-// pyClient is a column of the matrix: a process that talks to one server after the other.
+// pyClient is a column of the matrix: a process that talks to one server after another.
 type pyClient struct {
 	name    string
 	library string
 	mode    string // mode of the second SDK: auto, legacy or a version
-	path    string // path on the gateway, with %s for the server; without one, names have server prefixes
+	path    string // path on the gateway, with %s for the server; without %s, names have server prefixes
 }
 
 var pyClients = []pyClient{
@@ -54,14 +54,15 @@ type pyServer struct {
 
 func (s *pyServer) name() string { return s.library + "-" + s.way }
 
-// meets reports whether the client talks to the server. Over Streamable HTTP, clients talk to the servers of both SDKs.
-// FastMCP is built on them, so its servers are met by one client per era and the clients of their own library; with
-// -all, by every client. Clients in legacy mode skip servers without the modern era. Over other transports, each
-// process takes a second, so at most one client per era and the client of the server's own library talk to a server.
+// meets reports whether the client talks to the server. All clients talk to the http servers of both SDKs, except that
+// clients in legacy mode skip servers without the modern era. FastMCP is built on the SDKs, so without -all its http
+// servers talk only to one client per era and the clients of their own library. The other ways take a second per
+// process. There, clients in legacy mode are left out, and a server talks to at most one client per era and the clients
+// of its own library.
 func (c pyClient) meets(s *pyServer) bool {
 	second := s.library == "sdk2" || s.library == "fastmcp4"
 	switch {
-	case s.way == "http" && c.mode == "legacy" && !second: // it resembles the first SDK
+	case s.way == "http" && c.mode == "legacy" && !second: // such a client resembles one of the first SDK
 		return false
 	case s.way == "http":
 		sdk := s.library == "sdk1" || s.library == "sdk2"
@@ -272,7 +273,7 @@ func TestPython(t *testing.T) {
 				defer func() { <-running }()
 				begun := time.Now()
 				p := startPyClient(t, c.library)
-				for i := range servers { // each column starts with another server, so that they rarely wait for each other
+				for i := range servers { // each client starts with a different server, so that clients rarely wait for each other
 					if s := servers[(i+n*len(servers)/len(pyClients))%len(servers)]; c.meets(s) && chosenName(c.name+" with "+s.name()) {
 						t.Run(s.name(), func(t *testing.T) { meet(t, p, c, s, g, used) })
 					}

@@ -34,8 +34,8 @@ func noneInFlight(t *testing.T, g *gateway) (bool, string) {
 	return busy == "", "busy: " + busy
 }
 
-// TestDesktopFile uses a desktop client's file unchanged. The gateway offers everything, filesystem and memory at one
-// endpoint; calls take effect and are counted. S0.10.1 S3.1.1 S4.1.2
+// TestDesktopFile uses a desktop client's file unchanged. The gateway offers the tools of three servers (everything,
+// filesystem and memory) at one endpoint; calls take effect and are counted. S0.10.1 S3.1.1 S4.1.2
 func TestDesktopFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -98,8 +98,8 @@ func TestDesktopFile(t *testing.T) {
 	}
 }
 
-// TestKilledServerRestarts kills a server under load: its failed calls name it, calls of the other server do not fail,
-// and it is connected again within a second. S3.2.3 S4.3.1 S4.3.2
+// TestKilledServerRestarts kills a server under load. Errors of its calls must name it, calls of the other server must not
+// fail, and the killed server must be ready again within a second. S3.2.3 S4.3.1 S4.3.2
 func TestKilledServerRestarts(t *testing.T) {
 	gatetest.Within(t, time.Second, "the killed server's return", func() time.Duration { return killed(t) })
 }
@@ -108,7 +108,7 @@ func TestKilledServerRestarts(t *testing.T) {
 func killed(t *testing.T) (took time.Duration) {
 	raw := map[string]any{"command": binary, "args": []string{"bench", "server", "--stdio"}}
 	g := serve(t, map[string]any{"one": raw, "two": raw})
-	waitFor(t, "the server to have been ready for 5 s, so that the first attempt comes at once", func() (bool, string) {
+	waitFor(t, "the server to have been ready for 5 s, so that its first restart is immediate", func() (bool, string) {
 		b := backend(t, g, "one")
 		return b.State == "ready" && time.Since(b.Since) > 5*time.Second, b.State
 	})

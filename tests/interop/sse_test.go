@@ -19,8 +19,8 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestHTTPAndSSE holds the whole conversation with a server of the HTTP+SSE transport, configured or detected. The gateway
-// must reconnect after the server was killed and restarted. S4.3.1
+// TestHTTPAndSSE holds the whole conversation with an HTTP+SSE server twice: with the transport configured and with it
+// detected. The gateway must reconnect after the server is killed and restarted. S4.3.1
 func TestHTTPAndSSE(t *testing.T) {
 	port := freePort(t)
 	stop := everything(t, "sse", port)
@@ -59,7 +59,7 @@ func TestHTTPAndSSE(t *testing.T) {
 	}
 }
 
-// sseStream is a server's stream with safe concurrent writes.
+// sseStream is a server's response stream. It is safe for concurrent writes.
 type sseStream struct {
 	http.ResponseWriter
 	mu *sync.Mutex

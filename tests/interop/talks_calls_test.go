@@ -65,7 +65,7 @@ func (t *talk) calls(ctx context.Context) error {
 	if err := t.ask(ctx, t.echo, nil); err != nil {
 		return err
 	}
-	if _, slow := t.peer.(*inspector); slow { // a process per request
+	if _, slow := t.peer.(*inspector); slow { // each of its requests would start another process
 		return nil
 	}
 	if t.fixture.read != "" {
@@ -133,8 +133,8 @@ func (t *talk) cancelOne(ctx context.Context) error {
 	return nil
 }
 
-// notFound requests items unknown to the gateway and items unknown to the server. The error is -32602 in 2026-07-28; earlier
-// versions specify -32002 for resources, which not all servers use.
+// notFound requests items unknown to the gateway and a resource unknown to the server. For a resource, the error code is -32602
+// in 2026-07-28. Earlier versions specify -32002, which not all servers use.
 func (t *talk) notFound(ctx context.Context) error {
 	_, err := t.call(ctx, t.item(t.fixture, "no_such_tool"), nil, nil)
 	if f := t.fault(err); err == nil || !strings.Contains(f.Message, "no_such_tool") {
@@ -176,7 +176,7 @@ func (t *talk) completion(ctx context.Context) error {
 
 // question calls a tool that asks the client, and repeats the call once if the gateway refuses the server's request. Some clients never
 // report that they canceled a call, or only after their next one. While the canceled call runs, the gateway cannot tell which of the two
-// calls a process asks for, so it refuses. This happens only once, because from then on the gateway makes the process's calls one at a
+// calls a request of the process belongs to, so it refuses the request. This happens only once, because from then on the gateway makes the process's calls one at a
 // time.
 func (t *talk) question(ctx context.Context, a ask) error {
 	err := t.ask(ctx, a, nil)

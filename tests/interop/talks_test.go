@@ -15,7 +15,7 @@ import (
 // talkNames are the conversations of every client with every server, in order. TestMatrix reports the results.
 var talkNames = []string{"list", "call", "progress", "cancel", "elicit", "sample", "roots", "updated", "list_changed", "not found", "complete", "log"}
 
-// talkTime limits a conversation. None needs longer than the five seconds between two signals of
+// talkTime limits a conversation. None needs longer than the five seconds between two periodic messages of
 // server-everything, but the machine may be busy. Known failures get less time.
 const (
 	talkTime    = gatetest.Patience
@@ -39,7 +39,7 @@ type fixture struct {
 
 	servers map[string]map[string]any // by name in the configuration
 
-	lists     map[string]string // tools, prompts, resources, templates: an item that must be listed
+	lists     map[string]string // by kind (tools, prompts, resources, templates): an item that must be listed
 	read      string            // URI
 	prompt    ask
 	echo      ask
@@ -50,7 +50,7 @@ type fixture struct {
 	form      map[string]any // the answer to elicit
 	sample    ask
 	roots     ask
-	watched   string // URI of a resource that changes by itself, or by touch
+	watched   string // URI of a resource that changes by itself or when touch is called
 	touch     ask
 	change    ask    // changes a list; {cell} in its arguments is replaced by the cell's name
 	changes   string // the changed list
@@ -62,7 +62,7 @@ type fixture struct {
 	prepare   []ask // calls to make once per connection
 }
 
-// names converts a fixture's own names to public names.
+// names converts a fixture's own names to public names. Without the gateway (direct), it keeps them.
 type names struct{ direct bool }
 
 func (n names) item(f *fixture, name string) string {

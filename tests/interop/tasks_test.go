@@ -109,7 +109,7 @@ func TestTasksOfModernServers(t *testing.T) {
 	}
 }
 
-// askedTask calls a tool whose task asks the client, and checks the task's result.
+// askedTask calls a tool whose task requests input from the client, and checks the task's result.
 func askedTask(t *testing.T, client *node, server string) {
 	var told taskTold
 	err := client.do(t.Context(), "task", map[string]any{"name": server + "_simulate-research-query", "arguments": map[string]any{"topic": "python", "ambiguous": true}}, &told)

@@ -1,4 +1,4 @@
-// A client of the TypeScript SDK, v1 or v2, controlled over stdin and stdout with one JSON object per line:
+// Clients of the TypeScript SDK, v1 or v2, controlled over stdin and stdout with one JSON object per line:
 //
 //   node clients/driver.mjs v1|v2
 //   → {"id":1,"on":"c1","op":"connect","via":"http|sse|stdio",…}    ← {"id":1,"result":…} or {"id":1,"error":{code,message}}
@@ -68,7 +68,7 @@ const ops = {
       if (token !== undefined) calls.set(token, calls.newest);
       return send(message, ...more);
     };
-    // If progress arrives together with the response, its handler has already been removed. The SDK drops it and reports an error.
+    // If progress arrives together with the response, the SDK has already removed the progress handler. It drops the progress and reports an error.
     client.onerror = (e) => {
       const [, lost] = /unknown token: (.*)/.exec(e.message) ?? [];
       const { progressToken, progress } = lost ? JSON.parse(lost).params : {};
@@ -98,7 +98,7 @@ const ops = {
   // A call as a task of 2025-11-25, in v1 only. The result contains what the SDK's stream reports, and the task as listed.
   async task({ client }, { name, arguments: args, cancel }) {
     const { tasks } = client.experimental, told = { statuses: [] };
-    await client.listTools(); // the list tells the client which tools are tasks
+    await client.listTools(); // the list tells the client which tools run as tasks
     for await (const m of tasks.callToolStream({ name, arguments: args })) {
       if (m.type === "error") {
         if (!cancel) throw m.error;

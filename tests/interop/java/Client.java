@@ -115,7 +115,7 @@ final class Client implements AutoCloseable {
         }
     }
 
-    /** Runs all conversations over one connection. After one that breaks the connection or does not end in time, it opens a new one. */
+    /** Runs all conversations over one connection. If a conversation breaks the connection or times out, the next one gets a new connection. */
     private static Map<String, Object> converse(Map<String, Object> task) {
         Map<String, Object> done = new LinkedHashMap<>();
         List<Object> left = new ArrayList<>(Json.list(task.get("talks")));

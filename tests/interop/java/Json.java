@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Builds types of the protocol from their names on the wire, and back. */
+/** Converts between the SDK's protocol types and JSON, with the names that are used on the wire. */
 final class Json {
 
     static final McpJsonMapper mapper = McpJsonDefaults.getMapper();

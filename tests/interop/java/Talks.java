@@ -132,7 +132,7 @@ final class Talks {
         List<McpSchema.CallToolResult> results = Flux.range(0, 20).flatMapSequential(i -> calling("odd", "value", key + " " + i), 20).collectList().block();
         for (int i = 0; i < results.size(); i++) {
             Object structured = Json.plain(results.get(i)).get("structuredContent");
-            must((key + " " + i).equals(Json.object(structured).get("value")), "another's answer", i, results.get(i));
+            must((key + " " + i).equals(Json.object(structured).get("value")), "the result of another call", i, results.get(i));
         }
     }
 
@@ -153,7 +153,7 @@ final class Talks {
     private void unknown() {
         Mono<?> prompt = peer.client.getPrompt(Json.make(McpSchema.GetPromptRequest.class, "name", prefix + "no_such", "arguments", Json.map()));
         for (Map<String, Object> result : List.of(call("no_such"), read(uris + "note://nowhere"), Client.outcome(prompt))) {
-            must(result.containsKey("error") || Boolean.TRUE.equals(result.get("isError")), "what does not exist", result);
+            must(result.containsKey("error") || Boolean.TRUE.equals(result.get("isError")), "no error for an unknown item", result);
         }
     }
 
@@ -167,7 +167,7 @@ final class Talks {
         saw = Client.outcome(peer.client.callTool(Json.make(McpSchema.CallToolRequest.class,
             "name", prefix + "steps", "arguments", Json.map("n", 3), "_meta", Json.map("progressToken", key))));
         must(text(saw).equals("3 steps"), "steps", saw);
-        peer.until(() -> !peer.heard(peer.progress).isEmpty()); // it may be dropped or arrive late; what arrives must be the server's, and must grow
+        peer.until(() -> !peer.heard(peer.progress).isEmpty()); // progress may be dropped or arrive late; what arrives must be the server's, and must grow
         double last = 0;
         for (Object note : peer.heard(peer.progress)) {
             double now = ((Number) Json.object(note).get("progress")).doubleValue();
@@ -187,7 +187,7 @@ final class Talks {
         return peer.heard(peer.logs).stream().filter(line -> Json.text(line).contains(key)).toList();
     }
 
-    /** Cancels the call at its first progress. The SDK does not notify the server of this. */
+    /** Cancels the call at its first progress notification. The SDK does not notify the server of this. */
     private void cancel() throws InterruptedException {
         peer.client.callTool(Json.make(McpSchema.CallToolRequest.class, "name", prefix + "wait", "arguments", Json.map("key", key),
             "_meta", Json.map("progressToken", "wait " + key))).subscribe().dispose();
@@ -209,7 +209,7 @@ final class Talks {
             Talks talks = new Talks(deaf, Json.map("to", to, "prefix", prefix, "uris", uris, "key", key));
             Map<String, Object> result = talks.call("elicit", "key", "KEY");
             must(result.containsKey("error") || Boolean.TRUE.equals(result.get("isError")), "an answer of a client that gives none", result);
-            must(!Json.list(Client.outcome(deaf.client.listTools()).get("tools")).isEmpty(), "no tools after a question");
+            must(!Json.list(Client.outcome(deaf.client.listTools()).get("tools")).isEmpty(), "no tools after a server request");
         }
         must(text(call("add", "a", 1)).equals("3"), "another client");
     }

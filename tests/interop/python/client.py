@@ -77,7 +77,7 @@ class Talks:
     async def many(self):
         results = await asyncio.gather(*(self.call("odd", {"value": f"{self.key} {i}"}) for i in range(20)))
         for i, result in enumerate(results):
-            must(result["structuredContent"]["value"] == f"{self.key} {i}", "another's answer", i, result)
+            must(result["structuredContent"]["value"] == f"{self.key} {i}", "the result of another call", i, result)
 
     async def add(self):
         for name, arguments in {"both": {"a": 1, "b": 5}, "default": {"a": 1}, "missing": {}, "wrong": {"a": "x"}, "more": {"a": 1, "c": 2}}.items():
@@ -90,7 +90,7 @@ class Talks:
 
     async def unknown(self):
         for result in (await self.call("no_such"), await self.read("note://nowhere"), await outcome(self.peer.prompt(self.prefix + "no_such", {}))):
-            must("error" in result or result.get("isError"), "what does not exist", result)
+            must("error" in result or result.get("isError"), "no error for an unknown item", result)
 
     async def mixed(self):
         self.saw = await self.call("mixed")
@@ -149,7 +149,7 @@ class Talks:
         async with peers.connect(self.to, self.mode, deaf=True) as deaf:
             result = await outcome(deaf.call(self.prefix + "elicit", {"key": "KEY"}))
             must("error" in result or result.get("isError"), "a result although no client can answer", result)
-            must((await deaf.list("tools"))["tools"], "no tools after a question")
+            must((await deaf.list("tools"))["tools"], "no tools after a server request")
         must(text(await self.call("add", {"a": 1})) == "3", "another client")
 
     async def resources(self):
@@ -227,7 +227,7 @@ class Talks:
 
 
 async def converse(task):
-    """Runs all conversations over one connection. After one that breaks the connection or does not end in time, it opens a new one."""
+    """Runs all conversations over one connection. If a conversation breaks the connection or times out, the next one gets a new connection."""
     done, left, failed = {}, list(task["talks"]), 0
     while left:
         before = len(left)
@@ -235,7 +235,7 @@ async def converse(task):
             async with peers.connect(task["to"], task["mode"]) as peer:
                 while left and await one(task, peer, left.pop(0), done):
                     pass
-        except Exception as e:  # when they close a connection, libraries also fail because of requests that are still open
+        except Exception as e:  # libraries also raise an exception if requests are still open when the connection is closed
             if len(left) == before:
                 failed += 1
                 if failed == 3:
@@ -257,7 +257,7 @@ async def one(task, peer, name, done):
         told["wrong"] = f"nothing for {limit} s; {talks.saw!r}"[:500]
     except Exception as e:
         told["wrong"] = f"{type(e).__name__}: {e}"[:800]
-        if isinstance(e, (Wrong, peers.Problem)):  # the server answered; no new connection is needed, which might lead to another process
+        if isinstance(e, (Wrong, peers.Problem)):  # the server answered, so the connection is kept; a new one might reach another process
             told["saw"] = talks.saw
             return True
     told["saw"] = talks.saw

@@ -158,11 +158,11 @@ class Peer:
         return AnyUrl(uri)
 
     async def list(self, kind):
-        """Lists tools, resources, resource_templates or prompts, all pages."""
+        """Lists tools, resources, resource_templates or prompts. Raises an exception if there is more than one page."""
         one = getattr(self.client, f"list_{kind}_mcp" if self.fast else f"list_{kind}")
         result = plain(await one())
         if result.get("nextCursor"):
-            raise AssertionError("more pages than one")
+            raise AssertionError("more than one page")
         return result
 
     async def call(self, name, arguments, progress=None):
@@ -192,7 +192,7 @@ class Peer:
         await self.session.set_logging_level(level)
 
     async def abandon(self, name, arguments, begun):
-        """Makes a call and cancels it at its first progress."""
+        """Makes a call and cancels it at its first progress notification. Returns the result if the call ends before, otherwise None."""
 
         async def progress(*_):
             begun.set()
@@ -216,7 +216,7 @@ class Peer:
 
     @contextlib.asynccontextmanager
     async def listening(self, uri=None):
-        """Listens for changes of the tools and of the resource, with a stream or a subscription."""
+        """Listens for changes of the resource, or of the tools if there is no uri. The modern era uses a stream, the legacy era a subscription."""
         if self.modern:
             from mcp.client.subscriptions import listen
 

@@ -62,7 +62,7 @@ def hidden(uri):
 if library == "sdk1" or library == "sdk2":
 
     class Hides(Server):
-        """Reads resources, including some that are not listed."""
+        """Does not list resources whose URI starts with hidden:, but serves them."""
 
         async def list_resources(self):
             return [r for r in await super().list_resources() if not hidden(r.uri)]

@@ -1,4 +1,4 @@
-// A third-party authorization server, oidc-provider from npm, on a free port of loopback. It prints its issuer in one line. It registers clients, reads
+// A third-party authorization server, oidc-provider from npm, on a free port of loopback. It prints its issuer on one line. It registers clients, reads
 // client id metadata documents, supports device logins, and grants access to any requested resource.
 //
 //   node servers/oidc-provider.mjs jwt|opaque
@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
 const accessTokenFormat = process.argv[2];
-const document = "https://client.example/goblin.json"; // the one client id metadata document there is
+const document = "https://client.example/goblin.json"; // the only client id metadata document
 
 const server = createServer();
 server.listen(0, "127.0.0.1", () => {

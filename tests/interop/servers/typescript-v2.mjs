@@ -1,4 +1,4 @@
-// A server of the TypeScript SDK v2 that has every conversation of TestMatrix, in both eras:
+// A server of the TypeScript SDK v2 that supports every conversation of TestMatrix, in both eras:
 //
 //   node servers/typescript-v2.mjs            on stdin and stdout
 //   node servers/typescript-v2.mjs PORT       over streamable HTTP, older versions in sessions
@@ -16,7 +16,7 @@ const extras = new Set(); // tools that were added
 const lasting = new Set(); // instances that serve one connection or session each
 let notify; // notify function of the HTTP handler, in which a modern instance serves only one request
 
-// asks responds with input_required until the client has provided the input. read returns the text for the answer.
+// asks returns a handler that responds with input_required until the client has provided the input. read returns the text for the answer.
 const asks = (question, read) => (ctx) => {
   const answer = ctx.mcpReq.inputResponses?.answer;
   return answer ? text(read(answer)) : inputRequired({ inputRequests: { answer: question }, requestState: "asked" });

@@ -20,13 +20,13 @@ pub enum Wrong {
     Broken(String), // the connection can no longer be used
 }
 
-/// What a client received, in the order of arrival.
+/// What a client received, each kind in the order of arrival.
 #[derive(Default)]
 pub struct Heard {
     pub logs: Mutex<Vec<Value>>,
     pub asked: Mutex<Vec<Value>>,
     pub progress: Mutex<Vec<Value>>,
-    pub notes: Mutex<Vec<String>>, // the URI of an updated resource, or tools
+    pub notes: Mutex<Vec<String>>, // the URI of an updated resource, or "tools" if the list changed
     news: Notify,
 }
 
@@ -128,7 +128,7 @@ pub fn outcome<T: serde::Serialize>(result: Result<T, ServiceError>) -> Result<V
     }
 }
 
-/// Runs all conversations over one connection. After one that breaks the connection or does not end in time, it opens a new one.
+/// Runs all conversations over one connection. If a conversation breaks the connection or times out, the next one gets a new connection.
 async fn converse(task: &Value) -> Value {
     let mut done = Map::new();
     let mut left: Vec<&str> = task["talks"].as_array().into_iter().flatten().filter_map(Value::as_str).rev().collect();

@@ -186,7 +186,7 @@ impl Server {
         answered(&json!(result))
     }
 
-    /// Asks with input_required in the modern era, and with a request in the legacy era.
+    /// Requests input with input_required in the modern era, and with an elicitation request in the legacy era.
     async fn either(&self, request: &CallToolRequestParams, key: &str, context: &RequestContext<RoleServer>) -> Answer {
         if context.protocol_version().is_none_or(|version| version.as_str() < "2026") {
             return self.elicit(key, context).await;
@@ -251,7 +251,7 @@ impl ServerHandler for Server {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => {
-                    let _ = match change.map_err(broken)? { // the client's filter rejects changes that it did not request
+                    let _ = match change.map_err(broken)? { // rmcp drops changes that the client's filter does not include
                         Change::Tools => context.sink().notify_tool_list_changed().await,
                         Change::Updated(uri) => context.sink().notify_resource_updated(uri).await,
                     };

@@ -235,8 +235,8 @@ impl<'a> Talks<'a> {
         let deaf = connect(self.task, true).await?;
         let talks = Talks::new(&deaf, self.task);
         let result = talks.call("elicit", json!({"key": "KEY"})).await?;
-        must(result.get("error").is_some() || result["isError"] == true, "an answer of a client that gives none", &result)?;
-        must(talks.lists("add").await?, "no tools after a question", &result)?;
+        must(result.get("error").is_some() || result["isError"] == true, "a result although no client can answer", &result)?;
+        must(talks.lists("add").await?, "no tools after a server request", &result)?;
         let _ = deaf.cancel().await;
         must(text(&self.call("add", json!({"a": 1})).await?) == "3", "another client", &result)
     }
