@@ -1,8 +1,8 @@
 // Package attacks requires a test for each attack that the gateway withstands. It also checks the tests: in a build without the
 // protection, the attack must succeed and the test must fail.
 //
-// weak/NN-words.txt names an attack, its test, and a replacement in one file that removes the protection. Attacks on the whole program
-// have their tests here, others next to the protection.
+// weak/NN-words.txt names an attack, its test, and a replacement in one file that removes the protection. The tests are next to the
+// protection. Those of attacks on the whole program are in actors and cmd/goblin-actor.
 package attacks
 
 import (
@@ -25,7 +25,7 @@ import (
 
 var (
 	attacks = flag.Bool("attacks", false, "run each attack against the current code and against the weakened build")
-	attack  = flag.String("attack", "*", "only weakenings whose file name matches")
+	attack  = flag.String("attack", "*", "run only weakenings whose file name, without .txt, matches this glob")
 )
 
 const root = "../.."

@@ -1,7 +1,7 @@
 // Command collector is a small OpenTelemetry Collector, built from the official parts: the OTLP receiver and the debug exporter,
-// which prints what it gets.
+// which prints what it receives.
 //
-// It is a module of its own, since the collector has about two hundred dependencies. `make telemetry` builds and uses
+// It is a module of its own, because the collector has about two hundred dependencies. `make telemetry` builds and uses
 // it.
 package main
 

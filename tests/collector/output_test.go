@@ -71,7 +71,8 @@ func (s *span) set(field, value string) {
 	}
 }
 
-// chain returns the spans of a trace from its root on, each the parent of the next one. It returns fewer if they branch or are incomplete.
+// chain returns the root span of a trace, a child of it, a child of that child, and so on. If the trace branches or is incomplete, some of its
+// spans are missing.
 func chain(all []span, trace string) (list []span) {
 	parent := ""
 	for {

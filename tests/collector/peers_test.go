@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// peer is a client or server with its own spans. It uses the official SDKs of MCP and OpenTelemetry, and nothing of the gateway.
+// peer is a client or server with its own spans. It uses the official SDKs of MCP and OpenTelemetry, and none of the gateway's code.
 type peer struct {
 	tracer trace.Tracer
 	end    func(context.Context) error

@@ -134,7 +134,7 @@ func TestBaselineComparison(t *testing.T) {
 		}
 	}
 	if !b.entries[0].used || !b.entries[1].used || b.entries[2].used {
-		t.Error("entries were not marked as used")
+		t.Error("the wrong entries are marked as used")
 	}
 	for _, wrong := range []string{"- {scenarios: [a], legs: [b]}", "- {scenario: [a]}", "- {scenarios: [a], legs: [b], reason: c, result: odd}"} {
 		if _, err := parseBaseline([]byte(wrong)); err == nil {

@@ -65,12 +65,12 @@ type leg struct {
 	target func(t *testing.T, version string) string
 }
 
-// A scenario's version determines the era of the client, which is the suite, and the leg determines the era of the server. Together they
+// A scenario's version determines the era of the client (the suite), and the leg determines the era of the server. Together they
 // cover all four combinations, each with the server as a process and behind a URL.
 var (
 	both    = []suite{stable, next}
 	few     = []string{protocol.Version20250326, protocol.Version20250618, tasks} // not run against third-party servers
-	noTasks = []string{tasks}                                                     // legacy servers lack the extension
+	noTasks = []string{tasks}                                                     // legacy servers lack the extension tasks
 	legs    = []leg{
 		{"direct", both, nil, fixtureHTTP},
 		{"legacy-stdio", both, noTasks, func(t *testing.T, version string) string { return serve(t, fixtureCommand(legacy(version))) }},

@@ -142,7 +142,7 @@ var (
 	driverInfo = map[string]any{"name": "goblin-actor-conformance", "version": "1.0.0"}
 )
 
-// begin initializes the session, or sends server/discover.
+// begin initializes the session or, in the modern era, sends server/discover.
 func (d *driver) begin(ctx context.Context) error {
 	if d.modern {
 		_, err := d.ask(ctx, "server/discover", map[string]any{})
@@ -284,7 +284,7 @@ func (d *driver) write(message any) error {
 	return err
 }
 
-// answerTo answers a server request: it accepts a form with its defaults (SEP-1034).
+// answerTo returns the response to a server request. It accepts an elicitation with the form's default values (SEP-1034).
 func answerTo(id json.RawMessage, method string, params json.RawMessage) map[string]any {
 	answer := map[string]any{"jsonrpc": "2.0", "id": id}
 	switch method {

@@ -29,7 +29,7 @@ const suiteDocument = "https://conformance-test.local/client-metadata.json"
 // loginsAtMost limits how often a driver logs in before it gives up on a scenario or a call.
 const loginsAtMost = 3
 
-// authServer returns the gateway's configuration of the scenario's server, with the credentials that its operator has. person reports
+// authServer returns the gateway's configuration of the scenario's server, with the credentials that the scenario provides. person reports
 // whether a user logs in.
 func authServer(scenario, address string) (server map[string]any, person bool) {
 	var given struct {
@@ -93,7 +93,7 @@ func listedOrNot(err error) error {
 	return err
 }
 
-// playAuth lists the tools and calls them.
+// playAuth lists the tools and calls them. It returns errNothingListed if there are none. A failed call is only printed.
 func playAuth(ctx context.Context, binary, dir, config string) error {
 	d := &driver{modern: os.Getenv(driverEra) == "modern", can: driverCan}
 	return d.play(ctx, binary, dir, config, func(ctx context.Context, d *driver) error {

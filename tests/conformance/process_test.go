@@ -43,8 +43,8 @@ func fixtureHTTP(t *testing.T, version string) string {
 	return announced(t, exec.Command(fixtureBinary, "--protocol", version, "--http", "127.0.0.1:0")).URL
 }
 
-// gosdkHTTP starts the go-sdk's everything-server over HTTP and returns its URL. With sessions it is a legacy server, without
-// sessions it supports both eras.
+// gosdkHTTP starts the go-sdk's everything-server over HTTP and returns its URL. With sessions, it is a legacy server; without
+// sessions, it supports both eras.
 func gosdkHTTP(t *testing.T, stateless bool) string {
 	t.Helper()
 	address := "127.0.0.1:" + gatetest.FreePort(t)
@@ -68,7 +68,7 @@ func gosdkHTTP(t *testing.T, stateless bool) string {
 }
 
 // writeConfig writes a configuration with one server, under which the gateway adds nothing and keeps all names.
-// (JSON is YAML.)
+// The file is JSON, which is also YAML.
 func writeConfig(dir string, server map[string]any) (string, error) {
 	text, err := json.Marshal(map[string]any{
 		"mcpServers": map[string]any{"behind": server},

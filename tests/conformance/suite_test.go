@@ -28,7 +28,7 @@ const (
 	next   suite = "0.2.0-alpha.12"
 )
 
-// runTime limits a run; clientTime limits a client scenario. Client scenarios run concurrently.
+// runTime limits a run of the suite; clientTime limits a client scenario. Client scenarios run concurrently.
 const (
 	runTime    = 10 * time.Minute
 	clientTime = gatetest.Patience
@@ -99,7 +99,7 @@ func (s suite) servers(t *testing.T, url, version string) []result {
 	if version != tasks {
 		return s.run(t, "", "server", "--url", url, "--suite", "all", "--spec-version", version)
 	}
-	results := make([][]result, len(taskScenarios)) // concurrently, because they mostly wait
+	results := make([][]result, len(taskScenarios)) // the scenarios run concurrently, because they mostly wait
 	t.Run("scenarios", func(t *testing.T) {
 		for i, scenario := range taskScenarios {
 			t.Run(scenario, func(t *testing.T) {

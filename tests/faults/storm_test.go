@@ -126,7 +126,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A server whose process exits at every start is retried, but only a few times a second.
+// A server whose process exits at every start is retried, but at most three times in two seconds.
 func TestServerThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"odd": bad("exit"), "good": bad("none")}))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Invalid messages are refused with the right error code, HTTP status and, if it can be read, id.
+// Invalid messages are refused with the right error code, HTTP status and id; the id is null if it cannot be read.
 func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

@@ -49,7 +49,7 @@ func TestLoginLifecycle(t *testing.T) {
 	w.issuer.Revoke(false) // the next call is refused, its token renewed, and the call repeated
 	contains(t, "call with a revoked token", w.post("tools/call", "safe_echo", `"name":"safe_echo",`), "done")
 	w.tools.release <- struct{}{}
-	contains(t, "call in the middle of which the token expired", <-slow, "done")
+	contains(t, "call during which the token expired", <-slow, "done")
 
 	// After a restart no login is needed.
 	if err := w.gate.End(); err != nil {

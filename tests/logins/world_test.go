@@ -22,7 +22,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-var binary string // of the gateway
+var binary string // path of the gateway
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "gl")
@@ -284,7 +284,7 @@ func (w *world) append(lines string) {
 func (w *world) browser() {
 	w.t.Helper()
 	if runtime.GOOS != "linux" {
-		w.t.Skip("SKIPPED: the browser of this test is a script called xdg-open")
+		w.t.Skip("SKIPPED: this test replaces xdg-open, which only Linux uses")
 	}
 	curl, err := exec.LookPath("curl")
 	if err != nil {

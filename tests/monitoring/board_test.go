@@ -83,7 +83,7 @@ func readBoard(t *testing.T, name string) (b board) {
 	return b
 }
 
-// Panels have unique ids, titles, descriptions and queries. They do not overlap and lie within the 24 cells of the width.
+// Each panel has a unique id, a title, a description and queries. Panels do not overlap and lie within the dashboard's width of 24 cells.
 func TestPanelsAreComplete(t *testing.T) {
 	for _, name := range boards {
 		b := readBoard(t, name)
@@ -105,7 +105,7 @@ func TestPanelsAreComplete(t *testing.T) {
 	}
 }
 
-// Queries use only metrics that the gateway has, and only their labels.
+// The queries of dashboards and alerts use only metrics that the gateway has, and only labels that these metrics have.
 func TestQueriesUseExistingMetrics(t *testing.T) {
 	for _, name := range boards {
 		b := readBoard(t, name)

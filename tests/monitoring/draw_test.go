@@ -201,7 +201,7 @@ func (p *picture) legend(at box, all []line) float64 {
 	return at.y + at.h - 16*float64(len(rows))
 }
 
-// curve draws a line, with gaps where seconds have no value, and the area below a stacked one.
+// curve draws a line, with gaps where values are more than 1.5 s apart. For a stacked series, it also fills the area down to the base.
 func (p *picture) curve(x, y axis, l line) {
 	var path, floor strings.Builder
 	for i, point := range l.points {
@@ -241,7 +241,7 @@ func timeAxis(results []result, from, to float64) axis {
 	return axis{low, high, from, to}
 }
 
-// times writes the seconds since the first value.
+// times labels the axis with the seconds since the first value, every 15 s.
 func (p *picture) times(x axis, y float64) {
 	for s := 0.0; s <= x.high-x.low; s += 15 {
 		p.text(x.at(x.low+s), y, 11, "middle", ` fill="#666"`, fmt.Sprintf("%.0f s", s))

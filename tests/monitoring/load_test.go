@@ -124,10 +124,10 @@ func generateLoad(t *testing.T, url string, took time.Duration, restart func()) 
 	loop(40*time.Millisecond, func() { steady.call("notes_search_notes", `{"query":"welcome"}`) })
 	loop(60*time.Millisecond, func() { steady.call("clock_now", `{}`) })
 	loop(400*time.Millisecond, func() { steady.call("notes_edit_note", `{"slug":"missing","text":"x"}`) }) // an error of the tool
-	loop(200*time.Millisecond, func() { steady.call("flaky_now", `{}`) })                                  // which the policy denies, but only reports
+	loop(200*time.Millisecond, func() { steady.call("flaky_now", `{}`) })                                  // denied by the policy, which is in report mode
 	loop(300*time.Millisecond, func() { steady.request("resources/read", `{"uri":"resource://flaky/clock://now"}`) })
 	loop(200*time.Millisecond, func() { steady.request("prompts/list", `{}`) })
-	for range 6 { // more than flaky works on at once
+	for range 6 { // more than flaky's maxConcurrent
 		loop(50*time.Millisecond, func() { steady.call("flaky_wait", `{"seconds":0.3,"steps":2}`) })
 	}
 	for range 3 {
@@ -139,7 +139,7 @@ func generateLoad(t *testing.T, url string, took time.Duration, restart func()) 
 		s.end()
 	})
 	all.Go(func() {
-		for range 2 { // a counter that appears with its first event shows only the second one
+		for range 2 { // the first restart only creates the counter, so Prometheus sees an increase only at the second one
 			time.Sleep(took / 3)
 			restart()
 		}

@@ -79,7 +79,8 @@ func (p *prometheus) get(t *testing.T, path string, params url.Values, data any)
 	}
 }
 
-// query returns the series of a query at the end, or with steps of a second. Points that are not numbers are left out.
+// query returns the series of expr: at the time ended if instant is set, otherwise from began to ended in steps of one second. It leaves out
+// values that are infinite or not numbers.
 func (p *prometheus) query(t *testing.T, expr string, instant bool, began, ended time.Time) (r result) {
 	t.Helper()
 	stamp := func(at time.Time) string { return fmt.Sprintf("%.3f", float64(at.UnixMilli())/1000) }

@@ -67,7 +67,7 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 // With a server of two replicas behind a load balancer with cookie affinity, every call is answered by the replica that opened the session.
-// nginx compresses documents and event streams, too.
+// If nginx is the balancer, it also compresses documents and event streams.
 func TestServerBehindABalancer(t *testing.T) {
 	for _, transport := range []string{"http", "sse"} {
 		t.Run(transport, func(t *testing.T) {

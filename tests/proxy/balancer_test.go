@@ -32,8 +32,8 @@ http {
 }
 `
 
-// balancer returns the command of a load balancer with cookie affinity in front of two replicas. Which program it is depends on the
-// machine, as with front.
+// balancer returns the command of a load balancer with cookie affinity in front of two replicas. As with front, the program
+// depends on what is installed.
 func (p *place) balancer(port, first, second string) *exec.Cmd {
 	p.t.Helper()
 	if program := nginx(); program != "" {
@@ -43,14 +43,15 @@ func (p *place) balancer(port, first, second string) *exec.Cmd {
 	return p.npmProxy(port, "http://"+first, "http://"+second)
 }
 
-// npmProxy returns the command of the proxy of tests/interop. Without it, the test fails with CI=true and is skipped elsewhere.
+// npmProxy returns the command of the proxy of tests/interop. The test fails with PROXY=nginx. Without the proxy, it fails with CI=true and is
+// skipped elsewhere.
 func (p *place) npmProxy(port string, targets ...string) *exec.Cmd {
 	p.t.Helper()
 	if os.Getenv("PROXY") == "nginx" {
 		p.t.Fatal("nginx is not installed: apt-get install nginx, or set NGINX_PROGRAM")
 	}
 	if _, err := os.Stat("../interop/node_modules/http-proxy-3"); err != nil {
-		const why = "SKIPPED: neither nginx nor the npm proxy is installed (make interop), so nothing is tried behind a real proxy"
+		const why = "SKIPPED: neither nginx nor the npm proxy is installed (make interop), so the tests behind a real proxy do not run"
 		if os.Getenv("CI") == "true" {
 			p.t.Fatal(why)
 		}

@@ -80,7 +80,7 @@ func (p *place) write(name, text string) {
 	}
 }
 
-// relay starts a relay that forwards connections to the gateway.
+// relay starts a relay that forwards connections to the address to and counts them.
 func (p *place) relay(to string) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

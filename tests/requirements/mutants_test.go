@@ -19,7 +19,7 @@ import (
 
 var (
 	mutants = flag.Bool("mutants", false, "check that the tests of the rows fail with mutants/*.txt")
-	mutant  = flag.String("mutant", "*", "only mutants whose name matches")
+	mutant  = flag.String("mutant", "*", "run only mutants whose name matches this glob")
 )
 
 const root = "../.."

@@ -13,8 +13,8 @@ import (
 
 var (
 	sample = flag.Bool("sample", false, "print 60 comments, 60 strings and 30 paragraphs")
-	seed   = flag.Uint64("seed", 1, "which sample")
-	all    = flag.Bool("all", false, "check the pending packages too")
+	seed   = flag.Uint64("seed", 1, "seed that selects the sample")
+	all    = flag.Bool("all", false, "also check the pending directories")
 )
 
 const root = "../.."

@@ -66,7 +66,7 @@ func (p *place) loginAtHosted(ada *person) {
 	if err != nil || a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") == "" {
 		p.t.Fatalf("a client without a key got %v, %v", a, err)
 	}
-	if runtime.GOOS == "linux" { // Go reads SSL_CERT_FILE there
+	if runtime.GOOS == "linux" { // on Linux, Go reads SSL_CERT_FILE
 		p.write("ada.key", []byte(ada.key))
 		port := p.gate.Base[strings.LastIndexByte(p.gate.Base, ':'):]
 		if got := p.run("list", "tools", "--connect", "https://localhost"+port, "--key-file", "ada.key"); !strings.Contains(got, "hosted_echo") {
