@@ -38,7 +38,7 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-// FuzzSplitWords checks that words quoted and joined split into the same words.
+// FuzzSplitWords checks that splitting quoted words, joined by spaces, returns the same words.
 func FuzzSplitWords(f *testing.F) {
 	f.Add(`op read "op://My Vault/x y"`)
 	f.Add(`a '' "\"" b`)

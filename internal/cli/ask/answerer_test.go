@@ -50,7 +50,8 @@ func answering(t *testing.T, in io.Reader, flags ...string) (*answerer, *bytes.B
 	return a, &out
 }
 
-// Without a terminal, requests are answered from flags. All other requests are declined with a message.
+// Without a terminal, requests are answered from flags, and otherwise declined with a message. A roots request without a flag gets an
+// empty list.
 func TestAnswersOfFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers.json")
 	if err := os.WriteFile(file, []byte(`{"name":"Ugg","age":7}`), 0o600); err != nil {

@@ -70,8 +70,8 @@ func TestOverloadedMessagesNameTheirLimit(t *testing.T) {
 	}
 }
 
-// overloadedMessages returns the messages of the composite literals in the source whose Name is protocol.Overloaded. If
-// a message consists of several string literals, they are joined.
+// overloadedMessages returns the message of each composite literal in the source that has a field with the value
+// protocol.Overloaded. If a message consists of several string literals, they are joined.
 func overloadedMessages(t *testing.T) []string {
 	t.Helper()
 	var messages []string

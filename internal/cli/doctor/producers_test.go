@@ -166,8 +166,8 @@ func (s site) answer(path string, status int, body string, header ...string) {
 	})
 }
 
-// methods answers each request with the result or error for its method, or with that for "" if there is none. For the
-// answer "hang", it sends no response.
+// methods answers each request at path with the member "result" or "error" that answers has for its method, or else for
+// "". For the answer "hang", it sends no response.
 func (s site) methods(path string, answers map[string]string) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		var m struct {

@@ -58,7 +58,7 @@ func TestStatusNamesTheOldestCall(t *testing.T) {
 	}
 }
 
-// Until the gateway has signed a line, the status names none: there is no line n=0.
+// Until the gateway has signed a line, the status names no signed line, because there is no line n=0.
 func TestStatusOfTheAuditLog(t *testing.T) {
 	for signed, want := range map[uint64]string{0: "not signed since the start; its key is KEY", 7: "signed up to n=7 with KEY"} {
 		var b strings.Builder

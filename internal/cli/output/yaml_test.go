@@ -57,7 +57,7 @@ func FuzzWriteYAML(f *testing.F) {
 	})
 }
 
-// onlyText reports whether v consists only of strings, booleans, null, and lists and maps of them. Numbers are
+// onlyText reports whether v consists only of strings, booleans, null, and non-empty lists and maps of them. Numbers are
 // excluded, because they may have several Go types.
 func onlyText(v any) bool {
 	switch v := v.(type) {
