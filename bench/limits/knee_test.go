@@ -84,7 +84,7 @@ func TestNextClients(t *testing.T) {
 	}
 }
 
-// Every climb ends, and its last steps have been measured twice.
+// Every climb ends, and its steps from the knee on have been measured at least twice.
 func TestClimbEnds(t *testing.T) {
 	for name, rate := range map[string]func(clients, try int) float64{
 		"grows":    func(n, _ int) float64 { return float64(n) },

@@ -23,7 +23,7 @@ func TestInstallConfirmation(t *testing.T) {
 		{"enter means no", "\n", "", false, "error: nothing was written"},
 		{"end of input", "\x04", "", false, "error: nothing was written"},
 		{"invalid answer first", "maybe\nyes\n", "", true, ""},
-		{"file changed in the meantime", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*the file has changed since it was read"},
+		{"file changed before the answer", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*the file has changed since it was read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "mcp.json")

@@ -96,7 +96,7 @@ func TestTerminalCouncil(t *testing.T) {
 	}
 }
 
-// Ctrl-D cancels the question, Ctrl-C cancels the call.
+// Ctrl-D cancels the question, and Ctrl-C cancels the call.
 func TestTerminalCtrlDAndCtrlC(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer

@@ -82,7 +82,7 @@ func TestAuditLogRecordsRefusals(t *testing.T) {
 			refusals += max(1, line.Count)
 		}
 	}
-	if lines > 2*2*2 || refusals != 2000 { // for each of two kinds, the first refusal and the sum; a minute may end in between
+	if lines > 2*2*2 || refusals != 2000 { // two kinds of refusals, in at most two minutes: for each, the first refusal and the summary
 		t.Errorf("2000 refusals have %d lines with a total of %d", lines, refusals)
 	}
 	for _, secret := range []string{first, late, "gbl_stolen"} {

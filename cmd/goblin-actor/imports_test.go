@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"actors/meta":         actorMayImport,
 	"actors/monitor":      actorMayImport,
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
-	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // does not see messages
+	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // does not see MCP messages
 
 	"protocol":                   {"protocol/rawjson"},
 	"protocol/rawjson":           {},
@@ -251,7 +251,7 @@ func TestForbiddenImports(t *testing.T) {
 	}
 }
 
-// faultOf explains why pkg must not import path. It returns "" if it may.
+// faultOf explains why pkg must not import path, or returns "" if the import is allowed.
 func faultOf(pkg, path string) string {
 	allowed, known := mayImport[pkg]
 	if !known {

@@ -123,7 +123,7 @@ func (p *pty) size(w, h int) {
 	}
 }
 
-// screen waits until a terminal of that size that has received all output shows every text.
+// screen waits until all output so far, shown on a terminal of the size w × h, contains every text in want. It returns the screen.
 func (p *pty) screen(w, h int, want ...string) string {
 	p.t.Helper()
 	limit := time.After(gatetest.Patience)

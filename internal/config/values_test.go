@@ -277,7 +277,7 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
-// TestPairsInLists checks that a list element like a:b is text, and a mapping if it is quoted.
+// TestPairsInLists checks that a list element like a:b is text, but a mapping if its key is quoted.
 func TestPairsInLists(t *testing.T) {
 	for text, want := range map[string]string{`image:latest`: "image:latest", `"image":latest`: "", `"image":"latest"`: ""} {
 		cfg, report := Parse("goblin.yaml", []byte("mcpServers: {a: {command: x, args: ["+text+"]}}\n"), nil)
