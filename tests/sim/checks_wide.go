@@ -226,10 +226,9 @@ func (w *world) isIdempotent(a *clientRequest) bool {
 	return tool == idempotentTool && slices.ContainsFunc(w.servers, func(s *server) bool { return s.name == name && s.Retries })
 }
 
-// mayRepeat reports whether r may execute a call that was executed before, for the second time at most. The tool must be idempotent and its server
-// must allow retries. In addition, the connection of the earlier execution must have broken before the client received a server request. Or r
-// is the call's first request, which arrived after the second one over a connection that has broken. Then the client may have received a server
-// request.
+// mayRepeat reports whether r may be the second execution of a call. The tool must be idempotent and its server must allow retries. In addition,
+// the connection of the earlier execution must have broken, and the client must not have received a server request of the call. Neither is
+// required if the connection of r has broken: then r may be the first request, which arrived after the second one.
 func (r *serverCall) mayRepeat(before *serverCall, times int) bool {
 	if a := r.c.s.w.history.lastRequest[r.nonce]; !r.c.s.Retries || r.tool != idempotentTool || times > 2 || before == nil || a == nil || !r.connBroke() && (a.wasAsked || !before.connBroke()) {
 		return false

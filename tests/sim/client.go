@@ -21,7 +21,7 @@ type client struct {
 	honest           bool
 	old              bool            // speaks 2025-03-26
 	noElicitation    bool            // does not declare elicitation
-	ignoresQuestions bool            // temporarily
+	ignoresQuestions bool            // temporarily answers no server requests
 	project          *config.Project // nil = none
 	projectVia       string          // path, header or meta; see ClientParams
 	headerValue      string          // of the forwarded header
@@ -52,7 +52,7 @@ type client struct {
 	lastList      *clientRequest  // the last tools/list request of listTwice
 	concurrent    map[string]bool // URIs with several subscription requests at once
 	list          []string
-	cached        []string // tools of the list that the gateway only remembers
+	cached        []string // tools in the list that are marked as cached
 	listChangedAt int      // moment of the last list_changed notification
 }
 

@@ -199,7 +199,7 @@ func (c *client) unsubscribe() {
 	if c.modern {
 		return
 	}
-	for _, id := range sortedKeys(c.pending) { // may be unconfirmed
+	for _, id := range sortedKeys(c.pending) { // a subscription that may be unconfirmed
 		if a := c.pending[id]; a.method == "resources/subscribe" && c.w.clientRand.IntN(2) == 0 {
 			c.noteConcurrent(a.uri)
 			delete(c.subs, a.uri)
@@ -306,7 +306,7 @@ func (c *client) stall() {
 	c.w.scheduler.After(c.w.userDelay()*4, func() { c.stalled = false })
 }
 
-// leave ends the session, with or without DELETE. The client opens another one after a while.
+// leave ends the session, with or without DELETE. The client opens a new session after a while.
 func (c *client) leave() {
 	c.w.count("a client that left")
 	if c.w.clientRand.IntN(2) == 0 {

@@ -93,7 +93,7 @@ func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipecli
 func (c *client) applyResponse(a *clientRequest, e *frameToClient) {
 	switch {
 	case a.method == "resources/subscribe" && e.Error != nil && c.w.p.Wide && a.session == c.session:
-		delete(c.subs, a.uri) // it may have replaced a subscription with another header; then the server's answer to the newest one counts
+		delete(c.subs, a.uri) // the request may have replaced a subscription with another header value; then only its own outcome counts
 	case a.method == "initialize" && e.Error != nil:
 		c.state = ""
 	case a.method == "initialize":

@@ -60,7 +60,7 @@ func (b *history) checkLost(w *world, a *clientRequest) {
 		return
 	}
 	if r.c.modern && a.method == "tools/call again" {
-		return // lastCall is the one that asked, not the one that got the answers
+		return // lastCall is the request that the server answered with input requests, not the one with the answers
 	}
 	if !r.c.lostCalls && !r.c.brokenResponses[r.ticket] && !b.cut[a.nonce] && !r.c.s.down {
 		w.violated("%s was answered with %q, but %s lost neither its session nor the response", a, a.message, r.c)

@@ -188,7 +188,7 @@ func (l *link) post(o upstream.Outgoing) {
 			return
 		case l.conn.s.down || l.conn.s.fault(20):
 			l.w.count("a POST that could not be sent")
-			if o.Method == "notifications/initialized" { // without it the connection stays unopened, and the gateway opens another
+			if o.Method == "notifications/initialized" { // without it, the connection stays uninitialized, and the gateway opens another
 				l.conn.lostCalls = true
 			}
 			l.closeExchange(o.Ticket)

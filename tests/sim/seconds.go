@@ -29,7 +29,7 @@ func (w *world) checkUsage(m samples) {
 	}
 }
 
-// series returns the gateway's recent past.
+// series returns the series that the gateway has recorded.
 func (w *world) series() (all []status.Series) {
 	done := false
 	go func() {
@@ -44,7 +44,8 @@ func (w *world) series() (all []status.Series) {
 	return all
 }
 
-// checkSeconds compares the seconds and minutes of the gateway with its counters. Calls of the current second are not recorded yet.
+// checkSeconds compares the seconds and minutes of the gateway with its counters. It checks nothing if a
+// call ended in the current second, which is not recorded yet, or if the first minutes are no longer stored.
 func (w *world) checkSeconds() {
 	all := w.series()
 	if len(all) == 0 {
@@ -61,7 +62,7 @@ func (w *world) checkSeconds() {
 		return // the first minutes are no longer stored
 	}
 	var got status.Totals
-	from := (gateway.Until - status.MaxSeconds + 60) / 60 * 60 // minutes are complete before, and seconds are stored since
+	from := (gateway.Until - status.MaxSeconds + 60) / 60 * 60 // minutes before from are complete, and seconds since from are stored
 	for i := range gateway.Minutes {
 		if gateway.Minutes[i].Start < from {
 			got.Add(&gateway.Minutes[i])

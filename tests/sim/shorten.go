@@ -56,7 +56,7 @@ func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortes
 			shorter(func(p *Params) { p.Clients = slices.Delete(slices.Clone(p.Clients), i, i+1) })
 		}
 	}
-	for i := len(p.Servers) - 1; i >= 0 && len(p.Servers) > 2; i-- { // keep the honest one and another
+	for i := len(p.Servers) - 1; i >= 0 && len(p.Servers) > 2; i-- { // keep the honest server and one other
 		if !p.Servers[i].Honest {
 			shorter(func(p *Params) { p.Servers = slices.Delete(slices.Clone(p.Servers), i, i+1) })
 		}

@@ -13,7 +13,7 @@ import (
 // watchPause is the time between two reports to a watcher. A console gets them more often, but a story lasts for hours.
 const watchPause = 30 * time.Second
 
-// watcher follows the gateway, as a console does, from the calm on. It knows only what the stream reports.
+// watcher follows the gateway, as a console does, from the calm phase on. It knows only what the stream reports.
 type watcher struct {
 	local    status.Local
 	faulty   bool // it is slow at times, and it loses its stream
@@ -86,7 +86,7 @@ func (v *watcher) take(n status.Notice) error {
 	}
 	if v.faulty && v.notices%5 == 0 {
 		v.mu.Unlock()
-		time.Sleep(15 * time.Second) // the next picture replaces the deltas
+		time.Sleep(15 * time.Second) // the next snapshot replaces the deltas
 		v.mu.Lock()
 	}
 	if v.faulty && v.notices%7 == 0 {
@@ -95,7 +95,7 @@ func (v *watcher) take(n status.Notice) error {
 	return nil
 }
 
-// overWire returns what arrives of a value.
+// overWire returns a copy of value that was encoded as JSON and decoded.
 func overWire[T any](value *T) *T {
 	raw, err := json.Marshal(value)
 	arrived := new(T)
@@ -108,7 +108,8 @@ func overWire[T any](value *T) *T {
 	return arrived
 }
 
-// checkStreams checks that picture and deltas equal the status, and that every finished call was reported. All must be quiet.
+// checkStreams checks that the snapshot and deltas of each watcher add up to the status, and that every finished call was reported. No call may
+// be in progress.
 func (w *world) checkStreams(when string) {
 	for i, v := range w.watchers {
 		var shown, told string

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// lastNarrowSeed is the last seed whose story is never wide. These stories stay the same when wide stories get more properties. Of the stories
-// with larger seeds, a quarter are narrow, too.
+// lastNarrowSeed is the largest seed up to which no story is wide. These stories stay the same when wide stories get more properties. Of the
+// stories with larger seeds, a quarter are not wide either.
 const lastNarrowSeed = 24
 
 // Traits are further properties of a server in a wide story. The zero value stands for the gateway's defaults.
