@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// oddServer is the program odd-server MODE.
+// oddServer is the main function of the program odd-server. The program has one argument: the mode in which it misbehaves.
 func oddServer() {
 	if err := gatetest.ServeOdd(os.Args[1], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

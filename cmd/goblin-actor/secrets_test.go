@@ -167,7 +167,7 @@ func TestNoCommandLeaksSecrets(t *testing.T) {
 	tells("the gateway's log", gateway.stop(t))
 }
 
-// forEachCommand visits every command that can run.
+// forEachCommand visits every visible command that can run.
 func forEachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
 	if cmd.Hidden {
 		return

@@ -81,7 +81,7 @@ func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// notes is a server on stdio with the tool search, and a resource that cannot be read.
+// notes runs a server on stdio with the tool search, and with a resource that cannot be read.
 func notes(ctx context.Context, endpoint string) error {
 	p, err := newPeer(ctx, "notes", endpoint)
 	if err != nil {
@@ -99,7 +99,7 @@ func notes(ctx context.Context, endpoint string) error {
 	return s.Run(ctx, &mcp.StdioTransport{})
 }
 
-// planner is a server on streamable HTTP with the tool plan, which calls the tool notes_search through the gateway. It prints its URL.
+// planner runs a server on streamable HTTP with the tool plan, which calls the tool notes_search through the gateway. It prints its URL.
 func planner(ctx context.Context, endpoint string) error {
 	p, err := newPeer(ctx, "planner", endpoint)
 	if err != nil {

@@ -54,7 +54,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// await polls until done, for up to a minute.
+// await polls until done returns true. It fails the test after a minute.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {

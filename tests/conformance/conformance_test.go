@@ -99,7 +99,7 @@ const clientLeg = "client-" // followed by the era
 // which sometimes delays them by more. Such a scenario is repeated alone at the end, and the second result counts.
 var timed = []string{"sse-retry"}
 
-// legacy returns the version that a legacy server is forced to: that of the scenarios, or the newest legacy version.
+// legacy returns the version that a legacy server is forced to: version itself if it is legacy, otherwise the newest legacy version.
 func legacy(version string) string {
 	if protocol.IsLegacy(version) {
 		return version

@@ -167,7 +167,7 @@ func (c *client) stream(t *testing.T, lastEvent string) (*http.Response, func())
 	}
 }
 
-// Events of another session's stream are not replayed for any Last-Event-ID.
+// Events of another session's stream are not replayed, whatever Last-Event-ID a client sends.
 func TestAnotherSessionsEvents(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

@@ -223,7 +223,7 @@ func (f *faulty) list(r request) {
 	}
 }
 
-// call executes the arguments: {"do":…,"n":…}.
+// call does what the arguments {"do":…,"n":…} of a tool call say, and answers the call.
 func (f *faulty) call(r request) {
 	var a struct {
 		Do string `json:"do"`

@@ -112,7 +112,7 @@ func TestCatalogSurvivesRestart(t *testing.T) {
 	server, wait := slowly(t)
 	dir := gatetest.ShortDir(t)
 	config := filepath.Join(dir, "goblin.json")
-	settings{"mcpServers": map[string]any{"one": server}, "metaTools": false}.write(t, config) // the gateway's own items are never remembered
+	settings{"mcpServers": map[string]any{"one": server}, "metaTools": false}.write(t, config) // the state file does not contain the gateway's own items
 	first := startStdio(t, config, dir)
 	live := first.live()
 	first.end()

@@ -83,7 +83,7 @@ func testBinary(t *testing.T) string {
 	return path
 }
 
-// goSDKBinary builds the go-sdk's everything-server, in the version go.mod pins.
+// goSDKBinary builds the go-sdk's everything-server, in the version that go.mod pins.
 func goSDKBinary(t *testing.T) string {
 	t.Helper()
 	out := t.TempDir() + "/everything-server"

@@ -30,8 +30,8 @@ type ask struct {
 }
 
 // fixture is a server, or several servers that together support all conversations, with the parameters of each
-// conversation. A zero field means that the server lacks the feature. If a conversation needs it, limits_test.go has
-// the reason.
+// conversation. A zero field means that the server lacks the feature. If a conversation needs the
+// feature, limits_test.go gives the reason why it is missing.
 type fixture struct {
 	name    string // name in the matrix
 	key     string // name in the configuration; with several servers: key-<server>

@@ -36,7 +36,7 @@ func TestLoginLifecycle(t *testing.T) {
 	contains(t, "last page", w.logIn(w.loginURL(refused)), "You are logged in to safe")
 	contains(t, "call after the login", w.call("safe_echo"), "done")
 
-	// The token expires during a call, while other calls use the next one.
+	// The token expires during a call, while other calls use renewed tokens.
 	slow := make(chan string)
 	go func() { slow <- w.call("safe_slow") }()
 	<-w.tools.begun

@@ -134,7 +134,7 @@ var (
 	quoted     = regexp.MustCompile(`"[^"]*"`)
 )
 
-// checkQuery checks the names in a query. It does not parse PromQL: TestLive has Prometheus do that.
+// checkQuery checks the names of metrics and labels in a query. It does not parse PromQL: TestLive has Prometheus do that.
 func checkQuery(t *testing.T, where, query string) {
 	t.Helper()
 	all := slices.Concat(scraped, []string{"le"}) // the labels of all metrics of the query

@@ -31,7 +31,7 @@ func (p *picture) text(x, y float64, size int, anchor, style, text string) {
 // box is the area of a panel, in pixels.
 type box struct{ x, y, w, h float64 }
 
-// drawBoard draws the panels of a dashboard at their positions, with the data of their queries. It is not a picture of Grafana.
+// drawBoard draws the panels of a dashboard at their positions, with the data of their queries. The result is not a screenshot of Grafana.
 func drawBoard(b board, results map[int][]result) []byte {
 	bottom := 0
 	for _, panel := range b.Panels {

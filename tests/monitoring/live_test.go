@@ -41,7 +41,7 @@ policy:
     - {role: user, local: true}
 `
 
-// Times of the test, and values for the variables of the dashboards.
+// Durations of the test, and values for the variables of the dashboards.
 const (
 	loadTime  = 60 * time.Second
 	alertTime = 60 * time.Second // maximum time after the load until the alerts fire

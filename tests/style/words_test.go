@@ -42,9 +42,9 @@ var plain = []struct {
 	{regexp.MustCompile(`(?i)\b(there )?(is|are|was) no (JSON|YAML|URL|URI|object|string|number|file|directory|gateway|server|tool|process|secret|key|list|name|address|port|event stream|HTTP|MCP)\b`), "is not a …"},
 }
 
-// allowed maps paths to a word that is right there, because it is quoted or has another meaning.
+// allowed maps the path of a file to a word that is acceptable in it, because the word is quoted or has another meaning.
 var allowed = map[string]string{
-	"actors/meta/query.go": "somebody",                                                                                  // a word of queries
+	"actors/meta/query.go": "somebody",                                                                                  // a word that users write in queries
 	"actors/doc.go":        "desk",                                                                                      // the name of the actors
 	"docs/actors.md":       "desk", "docs/architecture.md": "desk", "docs/audit.md": "desk", "docs/commands.md": "desk", // the name that status and logs show
 }

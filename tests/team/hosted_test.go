@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// hosted is the MCP server with the login: echo returns its text; slow sends a notification, waits for release, sends another and answers.
+// hosted is the MCP server with the login: echo returns "echo" and its text; slow sends a notification, waits for release, sends another and answers.
 type hosted struct {
 	begun   chan struct{}
 	release chan struct{}

@@ -251,7 +251,7 @@ impl ServerHandler for Server {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => {
-                    let _ = match change.map_err(broken)? { // rmcp drops changes that the client's filter does not include
+                    let _ = match change.map_err(broken)? { // the sink rejects changes that the client's filter does not include
                         Change::Tools => context.sink().notify_tool_list_changed().await,
                         Change::Updated(uri) => context.sink().notify_resource_updated(uri).await,
                     };
