@@ -16,7 +16,7 @@ var oddKeys = []string{`"a"`, `"x y"`, `"\u006bey"`, `"id2"`, `"é"`, `"__proto_
 
 func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
 
-// space returns white space as allowed between tokens, without line breaks, because pipes fold them.
+// space returns white space as allowed between tokens. It contains no line breaks, because the gateway replaces them with spaces on stdio.
 func (g *generator) space() string { return pick(g.rng, []string{"", "", "", " ", "  ", "\t"}) }
 
 // value returns any JSON value.
@@ -50,7 +50,7 @@ func (g *generator) members(depth int) []string {
 	return list
 }
 
-// object joins members to an object. shuffled randomizes their order.
+// object joins members into an object. shuffled randomizes their order.
 func (g *generator) object(members []string, shuffled bool) string {
 	if shuffled {
 		g.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })

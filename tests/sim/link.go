@@ -80,7 +80,7 @@ func (l *link) pump(number uint64, n *lane) {
 	}
 	n.delivering = true
 	lag := l.conn.s.latency
-	if len(n.events) > 50 { // the event arrived long ago
+	if len(n.events) > 50 { // the event has already waited long enough
 		lag = func() time.Duration { return 0 }
 	}
 	l.w.scheduler.Schedule("", func() { l.w.scheduler.After(lag(), func() { l.deliver(number, n) }) })

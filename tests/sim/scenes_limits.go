@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Scenes about state that the gateway keeps for long: parked calls and the servers' filters.
+// Scenes about state that the gateway keeps for a long time: parked calls and the servers' filters.
 
 // holdTime is the duration of calls with the instruction "hold". It is shorter than the gateway's timeout for silent
 // servers.

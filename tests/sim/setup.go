@@ -84,7 +84,7 @@ func (w *world) addServer(i int, sp ServerParams) {
 		}
 		c.Type, c.Isolation, c.Replicas = "http", []string{"class", "shared"}[i%2], 1
 	} else {
-		c.Command, c.Args = "simulated", []string{c.Name} // the gateway remembers one list for all servers with equal commands
+		c.Command, c.Args = "simulated", []string{c.Name} // the state file has one list for all servers with equal commands, so each server needs its own
 	}
 	if w.p.Wide {
 		sp.writeTo(&c)
