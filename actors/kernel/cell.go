@@ -15,7 +15,7 @@ type cell struct {
 	system     *System
 	parent     *cell  // nil for a top-level actor
 	name, kind string // name is the full name
-	order      uint64 // of spawning, among all actors of the system
+	order      uint64 // position in the order of spawning of all actors of the system
 	restarts   int    // panics allowed within `within`
 	within     time.Duration
 	box        mailbox
@@ -31,7 +31,7 @@ type cell struct {
 	incarnations uint32           // number of incarnations so far
 
 	// Guarded by box.mu.
-	failures  []time.Time // the panics within `within`
+	failures  []time.Time // times of the last panic and of those less than within before it
 	restarted int         // total number of restarts
 	failure   any         // the panic that ended the actor
 }
@@ -45,7 +45,7 @@ func newTimerTarget(to *cell) *timerTarget {
 	return d
 }
 
-// stop makes the actor stop. Stopping carries the first reason given. Any goroutine may call it.
+// stop makes the actor stop. The message Stopping carries the first reason given. Any goroutine may call stop.
 func (c *cell) stop(why string) {
 	c.why.CompareAndSwap(nil, &why)
 	c.box.PostSystemMessage(&actor.Stop{})

@@ -24,7 +24,7 @@ type chain struct {
 	len         int
 	left        int       // messages it may still handle
 	count       int       // messages handled
-	began       time.Time // start of the time slice; read every clockInterval messages, since reading the clock costs as much as handling a message
+	began       time.Time // start of the time slice; the clock is read only every clockInterval messages, because reading it costs as much as handling a message
 	caller      uint64    // the inline call that the goroutine is running; 0 = none
 	job         Job       // set by Self.RunInline
 }
@@ -111,7 +111,7 @@ func (c *chain) pop() *mailbox {
 }
 
 // yields counts a message that is about to be handled. It reports whether it is another mailbox's turn, or the share is
-// used up.
+// used up. After each timeSlice it also yields the processor to other goroutines.
 func (c *chain) yields() bool {
 	if c.left == 0 {
 		return true

@@ -128,5 +128,5 @@ func (d *dispatcher) pop() func() {
 	return fn
 }
 
-// close ends the idle goroutines. workers.wait waits until they have ended.
+// close ends the goroutines that are idle, and the others once they become idle. workers.wait waits until all have ended.
 func (d *dispatcher) close() { d.once.Do(func() { close(d.quit) }) }

@@ -28,10 +28,10 @@
 //     reach only the incarnation that requested them.
 //   - Messages of one sender arrive in the order they were sent, in a fair mailbox within each lane. Exceptions: Urgent
 //     messages overtake, and a State or Step message may replace a queued one with the same key.
-//   - A parent stops after its children, restarts without them, and receives each child's end at most once.
+//   - A parent stops after its children, restarts without them, and receives at most one ChildStopped for each child.
 //   - Step, Act, Abandon and Key are called without holding a lock, so all of them may call Tell. Size, Sum and the Key of
 //     Sum's result are called under a lock; they must only read their message.
-//   - After System.Stop no goroutine is left. Systems share no state, so one may live in a synctest bubble.
+//   - Once System.Stop has returned nil, no goroutine is left. A System may live in a synctest bubble.
 //
 // # Known limits
 //

@@ -48,7 +48,6 @@ func Log(level slog.Level, text string, args ...any) Effect {
 // StopSelf returns the effect of stopping the actor. Messages that are still queued then are abandoned.
 func StopSelf() Effect { return Effect{Act: SelfStop{}} }
 
-// perform performs an effect.
 func (h *shell) perform(e Effect) {
 	switch a := e.Act.(type) {
 	case nil:

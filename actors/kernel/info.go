@@ -12,7 +12,7 @@ type Info struct {
 	Depth      int    // messages queued now
 	Waiting    int    // goroutines in TellWait now
 	Handled    uint64 // messages passed to the Logic, except the kernel's own (Started, …) and Observations
-	Refused    uint64 // Work messages abandoned because the mailbox was full
+	Refused    uint64 // Work messages abandoned because the mailbox or their lane was full
 	Dropped    uint64 // LogLine and Step messages dropped
 	Panics     uint64
 	Restarts   int
@@ -21,7 +21,7 @@ type Info struct {
 }
 
 // Actors returns the Info of every actor that has not stopped, by name. Each Info is taken at a slightly different
-// moment. It is meant to be called a few times a second at most.
+// moment. Actors is meant to be called a few times a second at most.
 func (s *System) Actors() []Info {
 	var list []Info
 	s.cells.Range(func(_, c any) bool {

@@ -19,7 +19,7 @@ const (
 	State                // always accepted; replaces a queued message with the same key, at its position
 	LogLine              // at most logLimit are queued in a lane; beyond that the oldest is dropped and counted
 	Urgent               // always accepted; overtakes all other classes
-	Step                 // like State, but replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued
+	Step                 // replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued; may be dropped if too many bytes are queued
 )
 
 // String returns the name of the class.

@@ -62,7 +62,8 @@ func (k *keys) forget(key any) {
 	delete(k.more, key)
 }
 
-// putKeyed queues a State or Step message. The caller must hold mu.
+// putKeyed queues a State or Step message. It returns the message that e replaces, or e's own if too many bytes are
+// queued, with the reason for abandoning it. The caller must hold mu.
 func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Reason) {
 	newest, size, old := m.keys.of(key), sizeOf(e.msg), 0
 	full := l.keyedBytes+size > sizeLimit || m.keyedBytes+size > sizeTotal
@@ -70,7 +71,7 @@ func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Reason) {
 	if replace {
 		old = sizeOf(newest.msg)
 	}
-	overfull := full && size > old && m.keyedBytes > old // false if this message exceeds the limit on its own
+	overfull := full && size > old && m.keyedBytes > old // false if no other keyed message is queued: a single one may exceed the limits
 	switch summed, ok := e.msg.(Summarized); {
 	case ok && (overfull || !replace && m.keys.len() >= keyLimit):
 		e.msg = summed.Sum()

@@ -36,7 +36,7 @@ type lanes struct {
 	idle        []*lane // lanes that were empty when they were added
 }
 
-// laneFor returns the lane with that number. The caller must hold mu.
+// laneFor returns the lane with that number, which it creates if necessary. The caller must hold mu.
 func (m *mailbox) laneFor(number uint32) *lane {
 	if number == 0 {
 		return &m.base

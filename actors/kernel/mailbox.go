@@ -101,8 +101,8 @@ func (m *mailbox) tellInline(msg any) {
 // schedule requests that a goroutine of the dispatcher run the mailbox.
 func (m *mailbox) schedule() { m.dispatcher.Schedule(m.process) }
 
-// runInline runs the mailbox on the calling goroutine for a while. caller identifies the inline call; 0 means that no
-// job may be set.
+// runInline handles up to maxInline messages of the mailbox and its chain on the calling goroutine. In a simulated system
+// it schedules the mailbox instead. caller identifies the inline call; 0 means that no job may be set.
 func (m *mailbox) runInline(caller uint64) {
 	if m.simulated {
 		m.schedule()
@@ -121,7 +121,7 @@ func (m *mailbox) run() {
 	run(m, share, 0)
 }
 
-// accept queues msg according to its class. It reports whether the caller has to have the mailbox run.
+// accept queues msg according to its class. It reports whether the caller must run or schedule the mailbox.
 func (m *mailbox) accept(msg any, caller uint64) (wake bool) {
 	class := classOf(msg)
 	var key any
@@ -131,7 +131,7 @@ func (m *mailbox) accept(msg any, caller uint64) (wake bool) {
 	return m.post(entry{msg: msg, class: class, caller: caller}, key)
 }
 
-// tellOwn queues the message of a timer or a result of Go for one incarnation. It is never refused.
+// tellOwn queues the message of a timer or a result of Go for one incarnation, even if the mailbox is full.
 func (m *mailbox) tellOwn(incarnation uint32, msg any) {
 	if m.post(entry{msg: msg, class: Outcome, incarnation: incarnation}, nil) {
 		m.schedule()
@@ -160,8 +160,8 @@ func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	return wake
 }
 
-// put queues e and returns the message that is dropped for it, if any: e's own or an older one. The caller must hold
-// mu.
+// put queues e. If a message is dropped, put returns it and the reason: e's own message, or an older one that e displaced.
+// The caller must hold mu.
 func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	switch m.phase {
 	case closing:
@@ -196,8 +196,8 @@ func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	return lost, why
 }
 
-// settle updates the mailbox's counts and the lists of lanes after a change of a lane. Before it, the lane had depth
-// messages, of which waits counted against the limit. The caller must hold mu.
+// settle updates the mailbox's counts and the lists of lanes after a change of lane l. depth and waits are the results of
+// l.len and l.waits from before the change. The caller must hold mu.
 func (m *mailbox) settle(l *lane, depth, waits int) {
 	m.depth += l.len() - depth
 	m.waiting += l.waits() - waits

@@ -53,8 +53,8 @@ func (s *System) start(run func()) {
 	go run()
 }
 
-// afterStep calls run. In a simulated system, run is called after the current step. If another goroutine continued
-// during a step, Go's scheduler would decide which of them schedules an actor first.
+// afterStep calls run. In a simulated system, run is called after the current step. If run woke another goroutine during
+// the step, Go's scheduler would decide which of the two goroutines schedules an actor first.
 func (s *System) afterStep(run func()) {
 	if s.scheduler != nil {
 		s.scheduler.Go(run)

@@ -86,7 +86,7 @@ func (l *incarnation) begin() context.Context {
 	return l.ctx
 }
 
-// end cancels the context of the incarnation, including one that a later call of Go would create.
+// end cancels the context of the incarnation. A later call of Go passes the canceled context.
 func (l *incarnation) end() {
 	l.begin()
 	l.cancel()
@@ -108,8 +108,8 @@ func (s Self) RunInline(job Job) bool {
 // Stop stops the actor after the current message. Queued messages are abandoned.
 func (s Self) Stop() { s.incarnation.cell.stop(WhyAsked) }
 
-// StopChild stops a child of this actor after the child's current message; ChildStopped follows. It ignores other
-// references.
+// StopChild stops a child of this actor after the child's current message; ChildStopped follows. If child is not a child of
+// this actor, StopChild only logs a warning.
 func (s Self) StopChild(child Reference) {
 	if child.cell == nil || child.cell.parent != s.incarnation.cell {
 		s.Logger().Warn("actor not stopped: it is not a child of this actor", "child", child.Name())
