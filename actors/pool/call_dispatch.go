@@ -88,8 +88,8 @@ func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effec
 	return s.sendQueued(now, out)
 }
 
-// callParked records that a call waits for its client's answer, or no longer does. A parked call does not count for
-// maxConcurrent, so another one can run. If more than limits.parkedPerServer calls would be parked, this one is
+// callParked records that a call waits for its client's answer, or no longer does. A parked call does not count toward
+// maxConcurrent, so another call can run. If more than limits.parkedPerServer calls would be parked, this one is
 // canceled and fails.
 func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
@@ -123,7 +123,8 @@ func (s *state) canBeServed(now time.Time, w target) bool {
 	return s.canAddLater(w)
 }
 
-// refuse fails a call that gets no connection. A call that was sent before gets the fault of that attempt.
+// refuse fails a call that gets no connection. A call whose connection or response broke before gets the fault of that
+// loss.
 func (s *state) refuse(q *queued, f *protocol.Fault) kernel.Effect {
 	if q.broken != nil {
 		f = q.broken.Fault

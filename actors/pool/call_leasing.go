@@ -12,11 +12,11 @@ const (
 )
 
 // autoLease limits each connection to one running call after the server sent a request that did not name its call. With
-// one call, the next such request can be attributed. The limit is lifted once no such request has arrived for the
-// duration. The duration doubles each time the limit is imposed again. A server that keeps sending such requests
+// one call, the next such request can be attributed. The limit is lifted once no such request has arrived for some time:
+// one minute at first, and twice as long each time the limit is imposed again. A server that keeps sending such requests
 // therefore stays limited, while a single request limits it for a minute only.
 type autoLease struct {
-	until    time.Time // when the limit is lifted unless another such request comes; zero = no limit
+	until    time.Time     // when the limit is lifted unless another such request arrives; zero = no limit
 	duration time.Duration
 	timer    uint64 // number of the newest timer; older ones are ignored
 }

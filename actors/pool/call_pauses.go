@@ -11,7 +11,7 @@ import (
 
 const (
 	longestPause = 5 * time.Minute // longer pauses requested by a server are cut to this
-	maxPauses    = 1024            // maximum number of pauses at a time; beyond it, a 429 fails only the call that received it
+	maxPauses    = 1024            // maximum number of pauses at a time; beyond it, a 429 response only fails its own call
 )
 
 // pauses records which connections get no calls for a while because the server answered HTTP 429 (Too Many Requests).

@@ -13,7 +13,7 @@ type queued struct {
 	message.Dispatch
 	since    time.Time
 	deadline time.Time
-	broken   *message.ConnectionLost // the loss of the connection that it was sent on before; nil = it was never sent
+	broken   *message.ConnectionLost // the earlier loss of its connection or response; nil = none
 
 	inClientQueue             *clientQueue
 	ageElement, clientElement *list.Element
@@ -119,8 +119,8 @@ func (l *callQueue) send(q *queued) {
 	l.remove(q)
 }
 
-// rotatePast moves the client that was served last to the end of the turns, even if its call did not wait in the
-// queue.
+// rotatePast moves the client whose turn is next to the end of the turns if its call was sent last, even if that call did
+// not wait in the queue.
 func (l *callQueue) rotatePast() {
 	if first := l.turns.Front(); first != nil && first.Value.(*clientQueue).client == l.lastClient {
 		l.turns.MoveToBack(first)

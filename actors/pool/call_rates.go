@@ -11,8 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// rateKey identifies the counter of a rate limit: one principal's calls of one tool, over all of the principal's
-// connections.
+// rateKey identifies the counter of a rate limit: one principal's calls of one tool, from all of the principal's clients.
 type rateKey struct{ principal, item string }
 
 // dispatchLimited dispatches a call, or refuses it if the principal has called the tool more often than policy permits.

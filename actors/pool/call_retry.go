@@ -12,9 +12,9 @@ import (
 
 // callNotExecuted handles a call that a backend returned because the server did not execute it. The call is sent on
 // another connection. If none can take it now, it is queued if its connection has ended or is being closed and another
-// one will be available soon. Otherwise it fails. Each connection is tried once; otherwise several unreachable ones
-// would pass the call to each other forever. A call that the server refused for lack of a login goes to loginRefused. A
-// call that was canceled meanwhile is dropped.
+// one will be available soon. Otherwise it fails. Until the call is queued, each connection is tried once; otherwise
+// several unreachable ones would pass the call to each other forever. A call that the server refused for lack of a login
+// goes to loginRefused. A call that was canceled meanwhile is dropped.
 func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {

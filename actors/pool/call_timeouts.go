@@ -49,7 +49,7 @@ func (s *state) recordTimeout(now time.Time, out []kernel.Effect) []kernel.Effec
 
 // timeoutsDue logs the timeouts since the last warning.
 func (s *state) timeoutsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if !s.calls.timeouts.armed { // the timer was started before the pool restarted
+	if !s.calls.timeouts.armed {
 		return out
 	}
 	s.calls.timeouts.armed = false

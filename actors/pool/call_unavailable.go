@@ -156,7 +156,7 @@ func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
 // queueTimeoutFault returns the fault of a call or subscription request that has waited for queue.timeout.
 func (s *state) queueTimeoutFault(now time.Time) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
-		Message: fmt.Sprintf("server %s was busy for %s (queue.timeout); the call was not sent; retry later", s.server.Name, s.server.Queue.Timeout)}
+		Message: fmt.Sprintf("server %s was busy for %s (queue.timeout); the request was not sent; retry later", s.server.Name, s.server.Queue.Timeout)}
 	for _, conn := range s.replicas.connections {
 		if conn.phase == message.Ready && !conn.leaving {
 			return f

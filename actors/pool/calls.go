@@ -32,7 +32,7 @@ type run struct {
 	waitsOnly bool // it only waits for the end of a task, so the server does no work for it (message.Request.Waits)
 
 	deadline  time.Time               // its queue deadline, kept in case it has to wait again; zero = it has not waited
-	broken    *message.ConnectionLost // the loss of the connection that it was sent on before; nil = it was not sent before
+	broken    *message.ConnectionLost // the earlier loss of its connection or response; nil = none
 	cancelled bool                    // its holder no longer expects an answer
 	tried     []*connection           // connections that returned it unexecuted
 }
@@ -68,7 +68,7 @@ func (c *calls) count(r *run, n int) {
 	}
 }
 
-// working returns the number of calls that count for maxConcurrent: running ones that are neither parked nor waiting.
+// working returns the number of calls that count toward maxConcurrent: running ones that are neither parked nor waiting.
 func (c *calls) working() int { return len(c.running) - c.parked - c.waiting }
 
 // stepCalls handles the messages and timers that concern calls.

@@ -11,8 +11,8 @@ import (
 // CatalogIdentity returns a hash of what a server's catalog depends on: the program with its arguments, working
 // directory and environment variables, or the URLs with their headers. It does not depend on the server's name. A
 // group's identity depends on its members, except disabled and misconfigured ones. Unlike eraIdentity, it includes
-// the values of variables and headers, since another account or database may offer other tools. Hashing keeps secrets
-// out of the state file.
+// the values of variables and headers, since a different account or database may offer different tools. Hashing keeps
+// secrets out of the state file.
 func CatalogIdentity(server config.Server) string {
 	var members []string
 	for _, m := range server.Members {

@@ -79,8 +79,8 @@ func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []k
 	return s.rememberCatalog(now, out)
 }
 
-// shareList returns a list that equals the list items and is already in memory (a replica's list or the remembered one), or
-// else the list items itself. This way, equal lists are stored once.
+// shareList returns a list that equals items and is already in memory (a replica's list or the remembered one). If there
+// is none, it returns items itself. This way, equal lists are stored once.
 func (s *state) shareList(kind protocol.ItemKind, items [][]byte) [][]byte {
 	if known := s.catalog.remembered.catalog; known != nil && slices.EqualFunc(known.Lists[kind].Items, items, bytes.Equal) {
 		return known.Lists[kind].Items

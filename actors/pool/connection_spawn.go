@@ -43,7 +43,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	conn.phase, conn.since, conn.attempts.downSince = message.Idle, now, now
 	s.replicas.add(conn)
 	before := uint64(0)
-	if conn.main { // other connections replace none, so they count from 0
+	if conn.main { // other connections replace none, so their incarnations count from 0
 		before = s.replicas.opened[conn.replica]
 	}
 	key, _ := s.loginOf(conn)
@@ -54,7 +54,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	}))
 }
 
-// broadcastExcept sends msg to the backends of all connections, except those for which the function not returns true.
+// broadcastExcept sends msg to the backends of all connections, except those for which the given function returns true.
 func (s *state) broadcastExcept(msg any, not func(*connection) bool, out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		if !not(conn) {

@@ -2,7 +2,7 @@
 // backends, picks one for each call, holds the bounded queue, and passes the server's catalog to the registry.
 //
 // Invariants:
-//   - Until it is canceled, every Dispatch is at one backend, waits in the queue or for a login, or has been answered.
+//   - Every Dispatch is at one backend, waits in the queue or for a login, has been answered, or was canceled.
 //   - A call that a server may have received is not sent to another backend, unless the configuration allows it, and
 //     then only once.
 //   - At most maxConcurrent calls run at once, not counting those that wait for a client's answer or only for the end of a task.

@@ -48,8 +48,8 @@ func (s *state) startUnlessLazy(now time.Time, out []kernel.Effect) []kernel.Eff
 	return s.spawnReplicas(now, s.restartIdleTimer(now, out))
 }
 
-// wake records that a client needs the server now. It starts a lazy server that is stopped, and the backends of any
-// other server that startAfterClients still holds back.
+// wake records that a client needs the server now. It starts a lazy server that is stopped. For any other server, it starts
+// the backends that still wait until clients have been served the remembered catalog (startAfterClients).
 func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.idle.usedAt = now
 	if !s.isLazy() {

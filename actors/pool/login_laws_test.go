@@ -213,7 +213,7 @@ func TestLoginHints(t *testing.T) {
 		want   string
 	}{
 		"a user can log in":     {config.ServerAuth{Type: "auto", As: "shared"}, message.BackendChanged{Phase: message.NeedsLogin}, "log in: goblin-actor login fake"},
-		"client credentials":    {config.ServerAuth{Type: "client", As: "shared"}, message.BackendChanged{Phase: message.NeedsLogin}, "correct clientId and clientSecret"},
+		"client credentials":    {config.ServerAuth{Type: "client", As: "shared"}, message.BackendChanged{Phase: message.NeedsLogin}, "fix clientId and clientSecret"},
 		"a login does not help": {config.ServerAuth{Type: "auto", As: "shared"}, message.BackendChanged{Phase: message.NeedsLogin, NoLogin: true}, "set its headers"},
 		"auth is off":           {config.ServerAuth{Type: "none", As: "shared"}, message.BackendChanged{Phase: message.NeedsLogin}, "set its headers"},
 		"it is retried":         {config.ServerAuth{Type: "auto", As: "shared"}, message.BackendChanged{Phase: message.Waiting}, "retries by itself"},

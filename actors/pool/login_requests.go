@@ -49,8 +49,8 @@ type (
 // is none.
 func (s *state) entry(name string) *config.Server { return findEntry(&s.server, name) }
 
-// requestLogin passes a request on to its login: the principal's own, or the shared one if the principal is an
-// operator.
+// requestLogin passes a request to log in or out on to the actor of the login: the principal's own, or the shared one if
+// the principal is an operator.
 func (s *state) requestLogin(m message.RequestLogin, out []kernel.Effect) []kernel.Effect {
 	entry, principal := s.entry(m.Entry), who.Of(m.Who)
 	if entry == nil || !entry.LogsIn() || s.fault != "" {

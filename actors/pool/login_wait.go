@@ -64,7 +64,7 @@ func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out
 		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.OnlyGatewayLogsIn
 		return append(out, s.refuse(q, fault))
 	}
-	if q.broken != nil { // it was sent before
+	if q.broken != nil { // the call may have been executed
 		return append(out, s.refuse(q, fault))
 	}
 	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.Method.MayRequireInput() || len(s.logins.waiting) >= s.maxLoginWaiters() {

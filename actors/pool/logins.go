@@ -95,9 +95,9 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 	return s.announceLoginNeed(out)
 }
 
-// useLogin lets a connection that needs a login use the present one. A login that the server has refused is tried
-// again only after it has been renewed. If an attempt is in progress, it may already use the new login, or will need it
-// later. In both cases it counts as the first attempt with that login.
+// useLogin makes a connection that needs a login retry with login l, if l is present. A login that the server has refused
+// is tried again only after it has been renewed. If an attempt is in progress, it may already use the new login, or will
+// need it later. In both cases it counts as the first attempt with that login.
 func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel.Effect {
 	switch conn.phase {
 	case message.Connecting, message.Handshaking, message.Syncing:
@@ -201,7 +201,7 @@ func (s *state) loginHint() string {
 				break
 			}
 			if s.usesClientCredentials(key) {
-				return "the gateway logs in with client credentials: correct clientId and clientSecret under auth in the configuration"
+				return "the gateway logs in with client credentials: fix clientId and clientSecret under auth in the configuration"
 			}
 			return status.LoginHint + "goblin-actor login " + key.Entry
 		}

@@ -23,7 +23,7 @@ type mention struct {
 // mentions holds the resources that a server has mentioned, by URI as the server wrote it.
 type mentions struct {
 	now, before map[string]mention
-	bytes       int // of the URIs in now
+	bytes       int // total length of the URIs in now
 }
 
 // add records a mention. A mention without a connection does not replace one with a connection.

@@ -22,7 +22,7 @@ type Options struct {
 	Node     string // names this gateway to other gateways
 	Limits   config.Limits
 	Registry kernel.Reference
-	Gateway  kernel.Reference            // forwards log messages that belong to no call
+	Gateway  kernel.Reference            // grants start slots, remembers catalogs, and forwards log messages that belong to no call
 	Store    kernel.Reference            // stores the eras of replicas
 	Eras     map[string]message.KnownEra // remembered eras, by identity of the replica; read-only
 	Known    *message.KnownCatalog       // the server's last known catalog; nil = none

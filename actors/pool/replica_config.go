@@ -27,8 +27,8 @@ func (s *state) logAttrs(conn *connection, rest ...any) []any {
 	return append(list, rest...)
 }
 
-// backendConfig returns the configuration of a replica's backend. In a group, the member determines how the backend is
-// reached. The group determines the name for clients, the timeouts and the retries.
+// backendConfig returns the configuration of a replica's backend. In a group, it is the member's, except for the name that
+// clients see and the settings timeout, maxTimeout and retry, which are the group's.
 func (s *state) backendConfig(replica int) config.Server {
 	if len(s.server.Members) == 0 {
 		return s.server

@@ -113,7 +113,7 @@ func (s *state) warnings() []string {
 				whose = fmt.Sprintf("%s@%d", entry.Name, own)
 			}
 		}
-		list = append(list, fmt.Sprintf("%s gets no calls to tools that it defines differently from the catalog: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
+		list = append(list, fmt.Sprintf("%s gets no calls to tools that it lacks or defines differently from the catalog: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
 	}
 	return list
 }

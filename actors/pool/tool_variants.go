@@ -51,7 +51,7 @@ func (s *state) compareTools(conn *connection, out []kernel.Effect) []kernel.Eff
 		return append(out, kernel.Log(slog.LevelInfo, "replica's tools match the catalog again", s.logAttrs(conn)...))
 	}
 	s.replicas.tools.deviating[conn.replica] = found
-	return append(out, kernel.Log(slog.LevelWarn, "replica defines tools differently from the catalog; calls to these tools go to other replicas", s.logAttrs(conn, "tools", joinNames(found))...))
+	return append(out, kernel.Log(slog.LevelWarn, "replica lacks tools or defines them differently from the catalog; calls to these tools go to other replicas", s.logAttrs(conn, "tools", joinNames(found))...))
 }
 
 // definesDifferently reports whether the connection's replica lacks the called tool, or defines it differently from

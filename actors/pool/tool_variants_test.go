@@ -53,13 +53,13 @@ func TestDeviatingToolsAreNotCalled(t *testing.T) {
 		t.Errorf("calls of an equal tool by replica: %v, want 2 each", counts)
 	}
 	warnings := w.s.report().Warnings
-	if want := "replica 1 gets no calls to tools that it defines differently from the catalog: b, c"; len(warnings) != 1 || warnings[0] != want {
+	if want := "replica 1 gets no calls to tools that it lacks or defines differently from the catalog: b, c"; len(warnings) != 1 || warnings[0] != want {
 		t.Errorf("warnings %q, want %q", warnings, want)
 	}
 	w.phase(0, message.Waiting) // the second replica leads now, and clients see its tools
 	w.callTool(20, "b", 0)
 	warnings = w.s.report().Warnings
-	if want := "replica 0 gets no calls to tools that it defines differently from the catalog: b"; w.at(20) != 1 || len(warnings) != 1 || warnings[0] != want {
+	if want := "replica 0 gets no calls to tools that it lacks or defines differently from the catalog: b"; w.at(20) != 1 || len(warnings) != 1 || warnings[0] != want {
 		t.Errorf("after the first replica was lost: call at %d, warnings %q, want %q", w.at(20), warnings, want)
 	}
 }
