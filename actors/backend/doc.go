@@ -8,8 +8,9 @@
 //     that could not be fetched is fetched again later, and does not delay Ready if other lists have items.
 //   - Every Send is answered by exactly one Done, Failed, NotExecuted or ConnectionLost, unless its call is canceled. With
 //     each Done, Failed and cancellation, the pool gets one CallEnded.
-//   - A request that may have reached the server is not sent again by the backend itself. Exceptions: the server asked
-//     for it (input_required, or headers that it refused), or the pool sends it again (ConnectionLost; retry.inFlight).
+//   - A request that may have reached the server is not sent again by the backend itself, unless the server's response
+//     requires it (input_required, refused headers, or a lost session). The pool may send it again (ConnectionLost;
+//     retry.inFlight).
 //   - A connection speaks one era. Everything known about it is one value (conn), which the next connection does not
 //     inherit.
 //

@@ -45,8 +45,8 @@ func (p *probe) unanswered() string {
 	return "initialize"
 }
 
-// only is the one era that may be used with the server, according to the configuration and the kind of link. It returns
-// unknown if both may be used.
+// only returns the one era that may be used with the server, according to the configuration and the kind of link. It
+// returns unknown if both may be used.
 func (s *state) only() protocol.Era {
 	p := s.server.Protocol
 	switch {
@@ -75,8 +75,8 @@ func (s *state) plan(now time.Time) protocol.Era {
 	return s.life.known.Era
 }
 
-// handshake sends the first request: initialize to a server that is known to be legacy or to an unknown process,
-// and server/discover to all others.
+// handshake sends the first request. A server that is known to be legacy, and a process whose era is unknown, get
+// initialize. All other servers get server/discover.
 func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
 	s.conn.probe = probe{plan: s.plan(now), afterUnusable: s.life.nextEra != protocol.EraUnknown}
@@ -145,7 +145,8 @@ func (s *state) continueLegacy(now time.Time, out []kernel.Effect) []kernel.Effe
 	return s.initialize(out)
 }
 
-// inconclusive handles a response to server/discover that does not determine the era: the server did not understand it.
+// inconclusive handles a response to server/discover that does not determine the era. The server probably does not know
+// the method.
 func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.only() == protocol.EraModern:

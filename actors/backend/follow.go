@@ -36,7 +36,7 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 		return out, false
 	}
 	if id == "" || len(id) > maxTaskID {
-		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
+		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, expected 1 to %d", len(id), maxTaskID), out), true
 	}
 	p.followed, p.written = &followed{id: id, token: token}, true
 	return s.awaitTask(p, legacyPause(f, task), out), true

@@ -111,7 +111,7 @@ func TestLinksWait(t *testing.T) {
 func TestLogParams(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"level":"warning","logger":"db","data":"slow"}`: "warning db: slow", `{"level":"info","data":{"a":1}}`: `info: {"a":1}`,
-		`{"level":7,"data":true}`: "7: true", `{}`: ": ", `[1]`: "(no object)",
+		`{"level":7,"data":true}`: "7: true", `{}`: ": ", `[1]`: "(not an object)",
 	} {
 		f := protocol.Frame{Raw: []byte(params)}
 		f.Params.End = uint32(len(params))
@@ -119,7 +119,7 @@ func TestLogParams(t *testing.T) {
 			t.Errorf("%s: %q, want %q", params, got, want)
 		}
 	}
-	if got := (logParams{&protocol.Frame{}}).LogValue().String(); got != "(no object)" {
+	if got := (logParams{&protocol.Frame{}}).LogValue().String(); got != "(not an object)" {
 		t.Errorf("without params: %q", got)
 	}
 }

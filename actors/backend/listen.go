@@ -70,9 +70,10 @@ func (s *state) filter() (filter []byte, uris []string) {
 	return filter, uris
 }
 
-// openStream opens a stream for the changes that are wanted now. If none are wanted, it closes the current stream
-// instead. It does nothing if the server does not support such streams, or while another stream waits for its
-// acknowledgment. After the acknowledgment, another stream is opened if it is still needed.
+// openStream opens a stream for the changes that are wanted now or, if streams are added (addsStream), for those that no
+// stream reports yet. If there are none, it opens no stream, and closes the current one unless streams are added. It does
+// nothing if the server does not support such streams, or while another stream waits for its acknowledgment. After the
+// acknowledgment, another stream is opened if it is still needed.
 func (s *state) openStream(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	if l.opening != nil || l.refused {

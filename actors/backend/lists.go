@@ -36,11 +36,11 @@ type listing struct {
 	count            int    // items in the last complete list
 	fetches          int
 	ttl              time.Duration // how long the list is fresh according to a modern server: the minimum of its pages; 0 = not at all
-	stale            bool          // one of its pages has no ttl
+	stale            bool          // one of its pages has no valid ttl
 	ended            time.Time     // end of the last fetch; zero = there was none
 	awaited          bool          // a client waits for the end of the next fetch
 	pages            int
-	bytes            int    // size of these pages
+	bytes            int    // size of the pages fetched so far
 	fetched          bool   // it was fetched at least once on this connection
 	cursor           string // cursor of the page being fetched, raw JSON
 	items            [][]byte

@@ -21,7 +21,7 @@ type logParams struct{ frame *protocol.Frame }
 func (p logParams) LogValue() slog.Value {
 	raw, params := p.frame.Raw, p.frame.Params
 	if value := params.Of(raw); len(value) == 0 || value[0] != '{' {
-		return slog.StringValue("(no object)")
+		return slog.StringValue("(not an object)")
 	}
 	text := func(key string) string {
 		value := rawjson.Member(raw, params, key).Of(raw)

@@ -39,7 +39,7 @@ func (s *state) carries() string {
 	return "lists, and every client"
 }
 
-// clients returns which clients a connection serves that does not fetch the lists.
+// clients returns which clients are served by a connection that does not fetch the lists.
 func (s *state) clients() string {
 	switch {
 	case s.shown.whose != "":

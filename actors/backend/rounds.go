@@ -145,8 +145,9 @@ func (s *state) askOne(q *round, f *protocol.Frame, asked inputRequest, out []ke
 	return append(out, kernel.Tell(q.call.Holder, message.ServerRequest{Seq: q.call.Seq, Key: s.questions.last, From: s.self, Frame: frame}))
 }
 
-// answerRound handles the client's answer to one question. An error in response to an elicitation counts as canceled by
-// the user. An error in response to sampling or roots fails the call, since input responses cannot contain errors.
+// answerRound handles the client's answer to one question. An error in response to an elicitation counts as a
+// cancellation by the user. An error in response to sampling or roots fails the call, since input responses cannot contain
+// errors.
 func (s *state) answerRound(now time.Time, a *question, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	q := a.round
 	result := m.Result

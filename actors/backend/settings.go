@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// reconfigured applies a reload. A new startTimeout applies to a start in progress. A pause before the next attempt is
-// shortened if the new settings allow no pause as long.
+// reconfigured applies a reload. A new startTimeout applies to a start in progress. If the pause before the next attempt is
+// longer than the new settings allow, it is shortened.
 func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.Effect) []kernel.Effect {
 	was := s.server
 	s.server = server

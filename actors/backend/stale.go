@@ -21,8 +21,8 @@ func (s *state) changesSilently(kind protocol.ItemKind) bool {
 	return s.conn.era == protocol.EraModern && !s.conn.streams.reports(kind)
 }
 
-// refetchSilent fetches a list again whose changes the server does not announce: at once, or when the pause since the
-// last fetch is over. If the list need not be fetched, a waiting client is answered at once.
+// refetchSilent fetches a list whose changes the server does not announce: at once, or when the pause since the last
+// fetch is over. If the list need not be fetched, a waiting client is answered at once.
 func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.Kind]
 	switch {

@@ -33,7 +33,7 @@ func (s *state) taskCreated(now time.Time, token uint32, p *pending, f *protocol
 	case !ok: // not a task, so the client gets the result as it is
 		return s.done(now, p, *f, out)
 	case id == "" || len(id) > maxTaskID:
-		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, expected 1 to %d", len(id), maxTaskID), out)
 	}
 	s.conn.tasks = slices.DeleteFunc(s.conn.tasks, func(t task) bool { return t.id == id })
 	if len(s.conn.tasks) >= maxTasks {
@@ -85,7 +85,8 @@ func (s *state) taskNote(span rawjson.Span, e *upstream.Received, out []kernel.E
 	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNotification{Server: s.server.Name, ID: id, Frame: e.Frame}))
 }
 
-// taskProgress forwards progress with the token of a call that has ended with a task.
+// taskProgress forwards progress with the token of a call whose response was a task. The task belongs to the client, or the
+// gateway follows it.
 func (s *state) taskProgress(token uint32, e *upstream.Received, span rawjson.Span, out []kernel.Effect) []kernel.Effect {
 	if p := s.followedBy(token); p != nil {
 		p.followed.reported = true

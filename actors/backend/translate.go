@@ -53,9 +53,9 @@ func (s *state) levelOf(r *message.Request) protocol.Level {
 	return defaultLevel
 }
 
-// upstream returns the client's frame with the gateway's id, the server's own name or URI and a progress token, in
-// the server's era. All other bytes stay as they are. Progress of tools is always requested, because it keeps long
-// calls alive (the idle timeout).
+// upstream returns the client's frame in the server's era, with the gateway's id, the item's name or URI as the server
+// defines it, and a progress token if the client requested progress. Progress of tools is always requested, because it
+// keeps long calls alive (the idle timeout). Bytes that need no translation stay as they are.
 func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	raw := r.Frame.Raw
 	number := strconv.AppendUint(nil, uint64(id), 10)

@@ -13,12 +13,12 @@ const (
 
 // autoLease limits each connection to one running call after the server sent a request that did not name its call. With
 // one call, the next such request can be attributed. The limit is lifted once no such request has arrived for some time:
-// one minute at first, and twice as long each time the limit is imposed again. A server that keeps sending such requests
-// therefore stays limited, while a single request limits it for a minute only.
+// one minute at first, and twice as long, up to an hour, each time the limit is imposed again. A server that keeps
+// sending such requests therefore stays limited, while a single request limits it for a minute only.
 type autoLease struct {
 	until    time.Time     // when the limit is lifted unless another such request arrives; zero = no limit
-	duration time.Duration
-	timer    uint64 // number of the newest timer; older ones are ignored
+	duration time.Duration // how long the limit lasts after such a request
+	timer    uint64        // number of the newest timer; older ones are ignored
 }
 
 // autoLeaseDue reports that the limit may have to be lifted.
