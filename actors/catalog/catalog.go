@@ -81,7 +81,8 @@ type texts struct {
 // Arguments returns the schema that arguments of a tool call are validated against, or nil to skip validation.
 func (e *Entry) Arguments() *toolschema.InputSchema { return e.item.arguments }
 
-// Raw returns the item's JSON for clients, with its public name and the added _meta members.
+// Raw returns the item's JSON for clients: with its public name and added _meta members or, in a view that passes items
+// through, unchanged.
 func (e *Entry) Raw() []byte { return e.written().raw }
 
 // Other returns the item's JSON for clients whose era differs from the server's, or nil if it equals Raw.
@@ -114,8 +115,8 @@ type Naming struct {
 	MetaTools    bool              // list the gateway's own tools; then no view passes items through unchanged, except /s/<server>
 	OnlyMeta     bool              // list only these tools; all others are still found by name
 	Version      string            // of the program; reported to clients
-	ServerInfo   config.ServerInfo // default for projects without their own
-	Instructions string            // placed before the servers' instructions; default for projects without their own
+	ServerInfo   config.ServerInfo // for views outside of projects; each project has its own
+	Instructions string            // placed before the servers' instructions outside of projects; each project has its own
 
 	AutoMeta bool           // list the gateway's own tools only in views with more than autoMeta other tools; they are always found by name
 	Policy   *policy.Policy // of roles, for keys that have no policy of their own; nil = everything is permitted

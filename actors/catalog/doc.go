@@ -7,7 +7,7 @@
 //
 // Invariants:
 //   - A public name or URI belongs to one item. Public names are looked up in tables, never split.
-//   - An item hidden by filters keeps its name, so no other item gets it, and cannot be found by any spelling.
+//   - An item hidden by filters cannot be found by any spelling. It keeps its name, so no other item gets that name.
 //   - In namespace mode "always", appending a server to the configuration changes no existing name.
 //   - Returned bytes are shared and must not be modified.
 //

@@ -110,7 +110,7 @@ func (c *toolChecks) passes(e examined) bool {
 }
 
 // compile compiles a valid inputSchema if the server's rules require validation of arguments. A schema compiled for the
-// previous list is reused and counts towards this list's budget.
+// previous list is reused and counts toward this list's budget.
 func (c *toolChecks) compile(p *parsed, raw []byte) {
 	switch {
 	case !c.list.rules.compiles || c.budget <= 0:

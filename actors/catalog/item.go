@@ -15,7 +15,7 @@ type item struct {
 	kind     protocol.ItemKind
 	name     string        // own, or the name given by the server's rules
 	prefixed bool          // tools and prompts: the public name has the server's prefix
-	want     string        // public name without collisions
+	want     string        // requested public name; public differs if that name was taken
 	public   string        // name or URI that clients use
 	other    string        // resources and templates: alternative URI for clients; "" = none
 	judge    *filter.Judge // filters the expansions of a template

@@ -77,7 +77,8 @@ func (n *names) find(name string) (it *item, candidates []*item) {
 // first one separates.
 var separators = [...]string{":", "/", "__", "."}
 
-// qualified resolves server:tool, server/tool, server__tool, server.tool and server:tool@replica (-1 = no replica).
+// qualified resolves server:tool, server/tool, server__tool, server.tool and server:tool@replica. The result replica is -1
+// if the name contains none.
 func (n *names) qualified(name string) (it *item, replica int) {
 	for _, sep := range separators {
 		server, rest, ok := strings.Cut(name, sep)

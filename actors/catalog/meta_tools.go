@@ -22,7 +22,7 @@ func (v *View) introduction() string {
 		}
 		return own
 	}
-	return greeting + fmt.Sprintf("The lists hold search and call tools only. Find tools, prompts and resources with %s, read a definition with %s, "+
+	return greeting + fmt.Sprintf("The lists contain only tools for searching and calling. Find tools, prompts and resources with %s, read a definition with %s, "+
 		"and use what you found with %s and %s.", name("search_catalog"), name("describe_tool"), name("call_tool"), name("read_resource"))
 }
 

@@ -36,7 +36,7 @@ func nameAll(items, before []*item, naming Naming, had holdings) (taken map[stri
 			continue
 		}
 		if owner := taken[it.want]; owner != nil {
-			warnings = warn(warnings, "%s %q of server %s is listed as %q, because the name %q belongs to %q of server %s", it.kind,
+			warnings = warn(warnings, "%s: %q of server %s is listed as %q, because the name %q belongs to %q of server %s", it.kind,
 				clip(it.own, shown), it.server.Name, it.public, it.want, clip(owner.own, shown), owner.server.Name)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// The view of rights is, like that of a project, the whole catalog with some items hidden: those that the project
-// hides or no role permits. So items have the same names for every principal, and a permitted call costs no more than
-// without a policy.
+// The view of rights is, like that of a project, the whole catalog with some items hidden: those that the project hides,
+// and those that no role permits. So items have the same names for every principal, and a permitted call costs no more
+// than without a policy.
 
 // rights are the roles that determine what a view shows.
 type rights struct {
@@ -52,7 +52,7 @@ func (e *Entry) Spelling() string { return e.item.other }
 func (e *Entry) ReadOnly() bool { return e.Kind == protocol.Tools && readOnly(e.item.item) }
 
 // readOnly reports whether a tool's annotations declare it read-only. A duplicate readOnlyHint counts as none. MCP
-// 2025-11-25, server/tools, annotations
+// 2025-11-25, server/tools, annotations.
 func readOnly(item protocol.Item) bool {
 	annotations := item.Annotations.Of(item.Raw)
 	if len(annotations) == 0 || annotations[0] != '{' || bytes.Count(annotations, []byte("readOnlyHint")) != 1 {

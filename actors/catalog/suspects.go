@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// maxSuspects bounds the servers considered for an unknown name.
+// maxSuspects is the maximum number of servers considered for an unknown name.
 const maxSuspects = 64
 
 // Suspects returns the servers that might own an unknown name or URI: the server it names, otherwise up to maxSuspects

@@ -42,7 +42,7 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 			it.public, it.other = it.name, id
 			if first := publics[it.public]; first != nil && old.public == "" {
 				it.public = namespace.PrefixURI(it.server.Name, it.name)
-				warnings = warn(warnings, "%s %q of server %s is listed as %q, because its URI belongs to server %s",
+				warnings = warn(warnings, "%s: %q of server %s is listed as %q, because its URI belongs to server %s",
 					it.kind, clip(it.own, shown), it.server.Name, clip(it.public, 2*shown), first.server.Name)
 			}
 		default:

@@ -61,9 +61,8 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 	return v
 }
 
-// buildServer builds the view of one server with its own names, URIs, bytes and order. If the view given as within is
-// limited to a project or to rights, the new view shows only items that this view shows, and also changes when this view
-// does.
+// buildServer builds the view of one server with its own names, URIs, bytes and order. If within is limited to a project
+// or to rights, the new view shows only items that within shows, and its generations also change with those of within.
 func (s *Snapshot) buildServer(o *offer, within *View) *View {
 	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName][]*item{}}
 	if within.limited() {

@@ -14,7 +14,7 @@ func warn(to []string, format string, args ...any) []string {
 	case len(to) < maxWarnings:
 		return append(to, fmt.Sprintf(format, args...))
 	case len(to) == maxWarnings:
-		return append(to, "… and more like it, not shown")
+		return append(to, "… further warnings are not shown")
 	default:
 		return to
 	}
