@@ -60,8 +60,8 @@ type CheckConnection struct{}
 
 func (CheckConnection) Class() kernel.Class { return kernel.State }
 
-// Query makes a backend send a request to its server on behalf of the gateway (subscribe, setLevel). The answer is one
-// QueryResult to the pool.
+// Query makes a backend send a request to its server on behalf of the pool (resources/subscribe, resources/unsubscribe).
+// The answer is one QueryResult to the pool.
 type Query struct {
 	Key    uint64
 	Method protocol.Method

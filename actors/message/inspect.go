@@ -15,7 +15,7 @@ func (Inspect) Class() kernel.Class { return kernel.Urgent }
 // Observation implements kernel.Observation.
 func (Inspect) Observation() {}
 
-// Abandon answers for an actor that has stopped.
+// Abandon answers nil for an actor that does not handle the request.
 func (i Inspect) Abandon(kernel.Reason) { i.Reply(nil) }
 
 // SessionReport is a session's part of the status.
@@ -42,7 +42,7 @@ func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 // Observation implements kernel.Observation.
 func (GetCatalog) Observation() {}
 
-// Abandon answers nil, because the gateway is stopping.
+// Abandon answers nil if the gateway cannot handle the request.
 func (g GetCatalog) Abandon(kernel.Reason) { g.Reply <- nil }
 
 // CatalogReport is the gateway's own part of the status, without the parts of its children.
@@ -68,7 +68,7 @@ type GetStatus struct {
 // Observation implements kernel.Observation.
 func (GetStatus) Observation() {}
 
-// Abandon answers nil, because the gateway is stopping.
+// Abandon answers nil if the monitor cannot handle the request.
 func (g GetStatus) Abandon(kernel.Reason) {
 	select {
 	case g.Reply <- nil:
@@ -76,7 +76,7 @@ func (g GetStatus) Abandon(kernel.Reason) {
 	}
 }
 
-// GetSeries requests what happened in the recent past.
+// GetSeries requests the time series of the recent past.
 type GetSeries struct {
 	After int64                  // without intervals that began before this Unix second
 	Reply chan<- []status.Series // capacity 1
@@ -85,5 +85,5 @@ type GetSeries struct {
 // Observation implements kernel.Observation.
 func (GetSeries) Observation() {}
 
-// Abandon answers nil, because the gateway is stopping.
+// Abandon answers nil if the request cannot be handled.
 func (g GetSeries) Abandon(kernel.Reason) { g.Reply <- nil }

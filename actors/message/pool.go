@@ -10,13 +10,13 @@ import (
 )
 
 // Dispatch tells a pool to have one of its backends execute the request. The holder receives exactly one Done or Failed
-// for it.
+// for it, unless it sends Cancel.
 type Dispatch struct {
 	Call    CallRef
 	Request *Request
 }
 
-// Abandon answers a Dispatch that the pool never handled (mailbox full, pool gone).
+// Abandon answers a Dispatch that the pool did not handle (mailbox full, pool gone or panicked).
 func (d Dispatch) Abandon(why kernel.Reason) { abandon(d.Call, d.Request, why) }
 
 // Cancel withdraws a call: a queued call is dropped, and a running one is canceled at the server. The pool does not
@@ -42,7 +42,7 @@ type Reconfigure struct {
 // Class is Outcome: without the message, the change would not take effect until the next reload.
 func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon confirms, because the pool is gone and will report no changes.
+// Abandon confirms, because the pool will report no changes.
 func (m Reconfigure) Abandon(kernel.Reason) {
 	if m.Confirm != (Confirm{}) {
 		m.Confirm.From.Tell(ConfirmResult{m.Confirm.Key})
@@ -69,14 +69,15 @@ type Restart struct {
 	Member string // only this member of a group; "" = all
 }
 
-// BackendChanged reports a backend's state to the pool. It is sent on every change of phase.
+// BackendChanged reports a backend's state to the pool. It is sent on every change of phase, and when the reason changes
+// while the backend is ready.
 type BackendChanged struct {
 	Backend     kernel.Reference
 	Replica     int
 	Phase       Phase
 	Incarnation uint64 // counts the connections of this backend, from 1
 	Reason      string // why the backend is not ready, or what it lacks although it is ready; clients may see it
-	LastLine    string // the process's last line on stderr: for operators, never for clients
+	LastLine    string // the most telling line of the ended process's stderr: for operators, never for clients
 	NextAttempt time.Time
 	Info        *ServerInfo // set while syncing and when ready
 	Known       KnownEra    // when ready: the era that was detected; EraUnknown = the configuration sets the era
@@ -87,7 +88,7 @@ type BackendChanged struct {
 
 func (BackendChanged) Class() kernel.Class { return kernel.Outcome }
 
-// Explain returns a reason with the process's last line on stderr, for operators.
+// Explain returns a reason and, if lastLine is not empty, this line of the process's stderr, for operators.
 func Explain(reason, lastLine string) string {
 	if lastLine == "" {
 		return reason
@@ -142,7 +143,7 @@ func CutFailure(reason string) (failure string, found bool) {
 	return failure, found
 }
 
-// Seconds formats a duration in whole seconds.
+// Seconds formats a duration, rounded to whole seconds.
 func Seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
 
 // ServerInfo is what a server declared about itself in its handshake. It is immutable.
@@ -262,8 +263,8 @@ type QueryResult struct {
 
 func (QueryResult) Class() kernel.Class { return kernel.Outcome }
 
-// SetLevel sets the log level of a pool's shared connections, or of one backend. It is the most verbose level that any client of
-// these connections has set; LevelNone = no client has set one.
+// SetLevel sets the log level of a pool's shared connections, or of one backend. Level is the most verbose level that any
+// client of these connections has set; LevelNone = no client has set one.
 type SetLevel struct{ Level protocol.Level }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }

@@ -40,7 +40,7 @@ func (Fetch) Class() kernel.Class { return kernel.State }
 // Key implements kernel.Keyed: one message of each content is enough.
 func (f Fetch) Key() any { return f }
 
-// FetchResult answers a wanted Fetch. The new list was sent before it.
+// FetchResult answers a wanted Fetch. If the list was fetched, it was sent before.
 type FetchResult struct{ Kind protocol.ItemKind }
 
 func (FetchResult) Class() kernel.Class { return kernel.Outcome }

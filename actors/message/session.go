@@ -30,7 +30,7 @@ type StreamOpened struct {
 	Admitted
 }
 
-// Abandon refuses the stream, because its session has ended.
+// Abandon refuses the stream, as if the session did not exist.
 func (s StreamOpened) Abandon(kernel.Reason) { s.Stream.Refuse(404, nil, 0) }
 
 // StreamClosed says that a stream passed to the session with StreamOpened has closed.
@@ -44,7 +44,7 @@ type EndSession struct {
 	Admitted
 }
 
-// Abandon tells the client that its session has ended already.
+// Abandon answers that the session does not exist.
 func (e EndSession) Abandon(kernel.Reason) { RefuseNoSession(e.Exchange) }
 
 // CloseIfIdle tells a session to end, unless it has calls or streams.

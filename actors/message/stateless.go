@@ -52,7 +52,7 @@ func (w CancelStateless) Lane() uint32 {
 type OpenSubscription struct {
 	Exchange *downstream.Exchange
 	Admitted
-	Subscriptions int // how many subscriptions the stream counts as towards its principal's limit; see clientsubs.StreamCost
+	Subscriptions int // number of subscriptions that the stream uses up of its principal's limit; see clientsubs.StreamCost
 }
 
 // Abandon refuses the stream; the client may try again.

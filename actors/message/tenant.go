@@ -38,7 +38,7 @@ func (t *Tenant) Fits(server *config.Server) bool {
 	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
 }
 
-// Description returns whose connections they are, in plain words for operators, and "" for nil.
+// Description returns in plain words, for operators, whose connections the tenant's are. It returns "" for nil.
 func (t *Tenant) Description() string {
 	if t == nil {
 		return ""

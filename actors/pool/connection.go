@@ -59,7 +59,7 @@ type attempts struct {
 	everFailed bool
 	failing    bool      // the first attempt since the connection was opened, or was last ready, has failed
 	failure    string    // why the last attempt failed or the connection was lost; "" when ready; clients may see it
-	detail     string    // failure and the last line on stderr; never shown to clients
+	detail     string    // failure and the most telling line of stderr; never shown to clients
 	downSince  time.Time // when it was last ready or, if never, when it was opened; zero = it is ready
 }
 

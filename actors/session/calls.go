@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// heldCall is a call of the client.
+// heldCall is a call of the client, or the gateway's query about a task for a tasks/list.
 type heldCall struct {
 	clientcalls.Held
 	x       *downstream.Exchange

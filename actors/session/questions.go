@@ -52,7 +52,7 @@ type question struct {
 	seq  uint64 // the call it belongs to
 	key  uint64 // the backend's number for it
 	from kernel.Reference
-	text string // what the client has not done, for operators
+	text string // what the call waits for its client to do, for operators
 }
 
 // ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is

@@ -27,7 +27,8 @@ type subscriptions struct {
 	waiting   int                            // updates that wait for a stream
 }
 
-// full reports whether the client may not subscribe to r now. A resource counts once, however many requests for it are pending.
+// full reports whether the client may not subscribe to r now: it waits for too many answers of servers, or r is a further
+// resource and the client is subscribed to the maximum number, including requests that wait for the gateway.
 func (u *subscriptions) full(r clientsubs.Resource) bool {
 	_, known := u.active[r]
 	return len(u.pending) >= clientsubs.MaxSubscriptions || !known && len(u.active)+len(u.reserving) >= clientsubs.MaxSubscriptions

@@ -180,7 +180,8 @@ func (s *state) waitsForTask(server, id string) *heldCall {
 	return nil
 }
 
-// resultMethod returns the method that defines the form of the call's result: that of tasks/result is the result of tools/call.
+// resultMethod returns the method that defines the form of the call's result. tasks/result returns the result of a
+// tools/call.
 func (h *heldCall) resultMethod() protocol.Method {
 	if h.Method == protocol.MethodTasksResult {
 		return protocol.MethodToolsCall
