@@ -30,7 +30,7 @@ type Limits struct {
 	Queue    time.Duration // maximum wait in the pool's queue; if Idle is set too, a request not written within Queue + Idle fails
 	Idle     time.Duration // maximum time without a response or progress
 	Absolute time.Duration // maximum time until the response, regardless of progress
-	Parked   time.Duration // maximum time a request to the client stays open; Idle and Absolute stop meanwhile
+	Parked   time.Duration // maximum time that the call stays parked without interruption; Idle and Absolute stop meanwhile
 	Patient  bool          // the call waits for a task to end, so Idle does not apply once the request is written
 }
 
@@ -55,7 +55,7 @@ type Call struct {
 
 	written time.Time // when Idle and Absolute started; zero = not yet
 	heard   time.Time // when Idle last restarted, by progress or an answer from the client
-	parked  time.Time // when the oldest open server request arrived
+	parked  time.Time // when the call was last parked
 	asking  int       // number of open server requests
 }
 

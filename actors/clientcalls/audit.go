@@ -18,7 +18,7 @@ type Audited struct {
 	Replies []any // effects; nil = no reply waits for the record
 }
 
-// auditWritten tells the holder that the replies which waited for the audit log have been sent.
+// auditWritten tells the holder that the replies to one request, which waited for the audit log, have been sent.
 type auditWritten struct{}
 
 // Class returns Outcome, because a draining holder waits for this message.

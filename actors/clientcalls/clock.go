@@ -33,7 +33,7 @@ func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(max(0, at.Sub(now)), deadlineDue{c.gen}))
 }
 
-// fired reports whether m comes from the current timer. If so, calls of by set no timer until the method next is called.
+// fired reports whether m comes from the current timer. If so, the method by sets no timer until the method next is called.
 func (c *clock) fired(now time.Time, m deadlineDue) bool {
 	if m.gen != c.gen {
 		return false

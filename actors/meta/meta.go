@@ -91,7 +91,7 @@ func (m *meta) Act(self kernel.Self, act any) {
 			cancel()
 		}
 	case dropIndex:
-		old := m.index // a running search still uses it
+		old := m.index // a running search may still use it
 		m.index = &index{}
 		self.Go(func(context.Context) any { old.close(); return nil })
 	case release:

@@ -93,7 +93,7 @@ func words(text string) string {
 	return strings.TrimSuffix(b.String(), " ")
 }
 
-// simple reports whether a name is a single ASCII word in lower case, except for its first letter.
+// simple reports whether a name consists of lower-case ASCII letters only. The first letter may be a capital.
 func simple(name string) bool {
 	if c := name[0] | 0x20; c < 'a' || c > 'z' {
 		return false

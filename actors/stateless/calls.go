@@ -35,7 +35,7 @@ type heldCall struct {
 	missed     []notification // the newest notifications while no request waits, oldest first
 }
 
-// Ending does nothing: Ended removes the call's open server requests.
+// Ending does nothing: a modern client need not be told that the call's server requests are no longer open.
 func (*state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
 
 // Ended detaches the requests that waited for the call, and stops counting the call for its client.

@@ -15,8 +15,8 @@ type usage struct {
 	sharedBy         int // number of stateless sessions that share the client's limits
 }
 
-// newUsage returns the usage of a client that begins its first call with x. Requests over HTTP go to each stateless session in turn,
-// so a client's are distributed about evenly. Requests on stdio all go to this one.
+// newUsage returns the usage of a client that begins its first call with x. Requests over HTTP go to each stateless session
+// in turn, so the requests of one client are distributed about evenly. Requests on stdio all go to the same one.
 func (s *state) newUsage(x *downstream.Exchange) *usage {
 	if x.Origin.Stdio {
 		return &usage{sharedBy: 1}

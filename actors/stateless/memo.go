@@ -37,7 +37,7 @@ func (m *memo) clientKey(x *downstream.Exchange, who *identity.Principal) string
 
 const (
 	maxClientInfo = 4096 // bytes of clientInfo that are read
-	unnamed       = "client without name"
+	unnamed       = "unnamed client"
 )
 
 // clientName returns the name and version in a request's clientInfo. The last result is cached.

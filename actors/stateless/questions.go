@@ -199,7 +199,7 @@ func tooLargeFault(v *heldCall) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's requestState is too large to pass on"}
 }
 
-// waits returns what the client of a parked call has not done, for operators.
+// waits returns what a parked call waits for its client to do, for operators.
 func (s *state) waits(v *heldCall) (texts []string) {
 	for _, key := range s.questionKeys(v) {
 		frame := v.questions[key].Frame

@@ -12,10 +12,10 @@ import (
 // The status names the client of a call without a session.
 func TestStatelessReportNamesClients(t *testing.T) {
 	for _, c := range []struct{ info, want string }{
-		{``, "client without name"},
+		{``, "unnamed client"},
 		{`"io.modelcontextprotocol/clientInfo":{"name":"editor","version":"1.98"},`, "editor 1.98"},
 		{`"io.modelcontextprotocol/clientInfo":{"name":"a\u001b[2Jb"},`, "a[2Jb"},
-		{`"io.modelcontextprotocol/clientInfo":{"name":7},`, "client without name"},
+		{`"io.modelcontextprotocol/clientInfo":{"name":7},`, "unnamed client"},
 	} {
 		d := newStatelessScript(t, 1)
 		visit := d.request("")

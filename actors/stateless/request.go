@@ -16,8 +16,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// request answers the methods of the gateway itself, and dispatches the rest. The frame's headers and _meta have already been
-// checked against each other.
+// request answers the methods of the gateway itself, and dispatches all others. The request's headers and _meta have
+// already been checked against each other.
 func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	if fault := s.principals.Readmit(&m.Admitted); fault != nil {

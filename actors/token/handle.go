@@ -45,7 +45,7 @@ type refused struct {
 // Class implements kernel.Classed. The number of refusals is bounded by the calls in flight at the server.
 func (refused) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers the request if the actor has stopped.
+// Abandon answers the request if the actor cannot handle it.
 func (m refused) Abandon(why kernel.Reason) {
 	m.reply <- upstream.Verdict{Err: &Error{Op: "renew the login", Err: errGone, hint: string(why)}}
 }
