@@ -49,8 +49,7 @@ func (g *Gateway) LoadPrincipals(all map[string]*identity.Principal) { g.applyPr
 // nil for one that no longer exists. The changes apply to every later request. The sessions and streams of a principal that
 // no longer exists are closed, its calls are canceled and answered, and its connections and logins are ended. A principal
 // whose credential was replaced counts as one that no longer exists. The views of the other changed principals are updated
-// at once.
-// UpdatePrincipals may be called from any goroutine and does not wait for these effects.
+// at once. UpdatePrincipals may be called from any goroutine and does not wait for these effects.
 func (g *Gateway) UpdatePrincipals(changed map[string]*identity.Principal) {
 	g.recordPrincipals("changed", changed)
 	g.applyPrincipals(changed)
@@ -62,7 +61,7 @@ func (g *Gateway) AddPrincipals(added map[string]*identity.Principal) {
 	g.applyPrincipals(added)
 }
 
-// applyPrincipals applies changes and sends the result to the gateway actor.
+// applyPrincipals applies changes, sends the result to the gateway actor, and ends the logins of principals that no longer exist.
 func (g *Gateway) applyPrincipals(changed map[string]*identity.Principal) {
 	var gone map[string]bool
 	g.changePrincipals(func(e *admission.Entrance) { e.Newest, gone = updatePrincipals(e.Newest, changed) })

@@ -28,8 +28,8 @@ func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	return nil
 }
 
-// auditKeys returns the signing keys, derived from the master key. If there is neither a master key nor a state file, the keys are
-// random and valid only for this process.
+// auditKeys returns the signing keys, derived from the master key. If o has neither Master nor State, the keys are random and valid
+// only for this process.
 func auditKeys(o Options) (*audit.Keys, error) {
 	find := o.Master
 	switch {
@@ -50,8 +50,8 @@ func auditKeys(o Options) (*audit.Keys, error) {
 	return audit.NewKeys(master.Key(masterkey.Audit)), nil
 }
 
-// endAudit records the stop, closes the audit log and notes its last line in the state file. It runs after every writer has
-// stopped.
+// endAudit records the stop, closes the audit log and notes its last line in the state file. Stop calls it last, after it has
+// stopped the actors that write to the log and to the state file.
 func (g *Gateway) endAudit() error {
 	g.audit.Record(audit.Record{Event: audit.EventStop})
 	err := g.audit.Close()
@@ -98,8 +98,8 @@ type auditReload struct {
 	applying bool
 }
 
-// apply applies the settings next if they differ. While other settings are being applied, it does nothing: auditApplied
-// calls it again.
+// apply applies the settings next if they differ from those in force. While other settings are being applied, it does
+// nothing: auditApplied calls it again.
 func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.Effect {
 	if a.applying || next == a.settings {
 		return out

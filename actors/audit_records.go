@@ -14,7 +14,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// This file contains the audit records that the gateway itself writes. Sessions and stateless sessions record calls.
+// This file writes the audit records of operators' actions, logins, changed keys and refused requests. Sessions and stateless
+// sessions record calls.
 
 // RecordAct records an operator's action that has succeeded.
 func (g *Gateway) RecordAct(verb, server string) { g.recordAction(verb, server, "", nil) }
@@ -29,8 +30,8 @@ func (g *Gateway) recordLogin(event string, who *identity.Principal, server stri
 	g.audit.Record(withOutcome(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
 }
 
-// recordUnawaited records the result of a login that completed after its caller had stopped waiting. The parameter who is a
-// principal's holder.
+// recordUnawaited records the result of a login that ended while no caller waited for it. The parameter who is a principal's
+// holder.
 func (g *Gateway) recordUnawaited(who, server string, err error) {
 	r := audit.Record{Event: audit.EventLogin, Who: identity.IDIn(who), Server: server}
 	if kind, _, is := strings.Cut(r.Who, ":"); is {

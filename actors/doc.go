@@ -1,4 +1,4 @@
-// Package actors is the gateway: Start spawns the tree of actors that owns all mutable state.
+// Package actors is the gateway: Start spawns a tree of actors, each of which owns a part of the gateway's state.
 //
 //	gateway ── registry            the merged catalog of all servers
 //	        ├─ meta                the gateway's own tools
@@ -9,6 +9,7 @@
 //	        ├─ listen/<n>          one per subscription stream of such a client
 //	        └─ store               the state file
 //	monitor                        collects the status of all other actors
+//	seconds                        records what happens in each second
 //
 //	g, err := actors.Start(cfg, actors.Options{Version: "1.0", Log: log})
 //	server := downstream.NewServer(g.Front(), …)

@@ -8,7 +8,7 @@ import (
 // drain tracks the gateway's orderly shutdown. A draining gateway accepts no new sessions and waits for the existing ones.
 type drain struct {
 	started bool
-	serving map[kernel.Reference]bool // stateless sessions that have not reported that their calls have ended
+	serving map[kernel.Reference]bool // stateless sessions that have not reported that no client waits for them
 	waiting []chan<- struct{}         // closed when drained
 }
 
@@ -43,7 +43,7 @@ func (s *state) drainEnded(ref kernel.Reference, out []kernel.Effect) []kernel.E
 	return s.checkDrained(out)
 }
 
-// checkDrained ends the drain if no session and no running call is left.
+// checkDrained releases the callers that wait for the drain if no session is left and every stateless session has reported.
 func (s *state) checkDrained(out []kernel.Effect) []kernel.Effect {
 	d := &s.drain
 	if !d.started || s.sessions.members.Len()+len(d.serving) > 0 {

@@ -10,7 +10,7 @@ import (
 
 // candidates holds the sessions that may be closed: those without running calls, by owner.
 type candidates struct {
-	sessions map[owner]int // the number of sessions of each owner, including those promised to waiting clients
+	sessions map[owner]int // the number of sessions of each owner; take moves a session from its owner to the waiting client
 	by       map[owner]*ownCandidates
 	all      []*ownCandidates // in the order of their least recently used sessions
 }
@@ -46,11 +46,11 @@ func (e *eviction) candidates(all *sessions) *candidates {
 	return c
 }
 
-// pick returns the session to close for a new session of the client. It is an idle session of the owner with the most
-// sessions, if that owner has more sessions than the client. Otherwise it is an idle session of the client or, if the client
-// has none, of an owner with as many sessions as the client. If there is no such session and another principal has more
-// than half of the limit, it is a session of that principal with a stream, and the result streams is true. If no session
-// can be closed, pick returns the zero Reference.
+// pick returns the session to close for a new session of the client. It is an idle session of the owner who, among those
+// with idle sessions, has the most sessions, if that owner has more sessions than the client. Otherwise it is an idle
+// session of the client or, if the client has none, of an owner with as many sessions as the client. If there is no such
+// session and another principal has more than half of the limit, it is a session of that principal with a stream, and the
+// result streams is true. If no session can be closed, pick returns the zero Reference.
 func (c *candidates) pick(client owner, limit int) (leaves kernel.Reference, streams bool) {
 	var idle, hog *ownCandidates
 	for _, of := range c.all {

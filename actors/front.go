@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Front returns the handler for HTTP clients. It passes each message to the actor of its session. It keeps no state: session
-// IDs are part of the actors' names.
+// Front returns the handler for HTTP clients. It passes each message to the actor that serves it. It needs no table of sessions,
+// because session IDs are part of the actors' names.
 func (g *Gateway) Front() downstream.Handler { return front{g} }
 
 type front struct{ *Gateway }

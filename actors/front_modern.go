@@ -27,7 +27,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		return
 	}
 	fault := protocol.CheckModern(x.Origin.Repeated(), &x.Frame, &x.Params)
-	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // a server may support it
+	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // a server may support another method
 		message.RefuseModern(x, fault)
 		return
 	}
@@ -51,8 +51,8 @@ func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admi
 	g.self.Tell(m)
 }
 
-// statelessRequest passes a request to a stateless session. A request with a sealed state goes to the stateless session that holds
-// the parked call. Requests on stdio go to the first one, and others to each in turn.
+// statelessRequest passes a request to a stateless session. A request that continues a parked call goes to the stateless session
+// that holds the call. Other requests on stdio go to the first one, and all others to each in turn.
 func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admitted) {
 	request := message.StatelessRequest{Exchange: x, Admitted: admitted}
 	number := int(g.nextStateless.Add(1) % uint64(g.statelessCount))

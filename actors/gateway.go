@@ -38,8 +38,8 @@ var ErrStopped = errors.New("the gateway has stopped")
 type Options struct {
 	Version string // of the program; reported to clients
 	Log     *slog.Logger
-	Open    pool.Opener // connects to servers; nil = processes and URLs
-	Logins  pool.Logins // logs in to servers; nil = OAuth
+	Open    pool.Opener // connects to servers; nil = start their processes or open their URLs
+	Logins  pool.Logins // logs in to servers; nil = with OAuth
 
 	Embedded func(uint64) embedded.Options // returns the embedded server with the number in config.Server.Embedded; nil = there are none
 
@@ -48,7 +48,8 @@ type Options struct {
 	Secrets           *secret.Redactor              // redacts secrets in texts that people read; nil = none are known
 	StatelessSessions int                           // number of stateless sessions; 0 = one per processor
 
-	// Master returns the key that seals secrets in the state file; nil = masterkey.Load finds or creates it.
+	// Master returns the key from which the keys for the state file's secrets and for the audit log are derived; nil =
+	// masterkey.Load finds or creates it.
 	Master    func() (*masterkey.Master, error)
 	Telemetry Telemetry        // records requests and calls; nil = telemetry is off
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
@@ -58,7 +59,7 @@ type Options struct {
 type Telemetry interface {
 	downstream.Observer
 	status.Observer
-	// Operations returns the metrics that the gateway counts for it, or nil.
+	// Operations returns the metrics of operations in which the gateway counts. If it is nil, the gateway uses its own.
 	Operations() *status.Operations
 }
 
@@ -83,13 +84,12 @@ type Gateway struct {
 
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
-	requests       requests                    // counts requests of clients; does not change
+	requests       requests                    // counts requests of clients; not modified after Start
 	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start only after it is set
 	node           string                      // identifies this process in sealed states and to other gateways
 }
 
-// Start spawns the actors and returns at once; servers start in the background. The error wraps config.ErrNested if too many gateways
-// are nested.
+// Start spawns the actors. It does not wait for servers to start. The error wraps config.ErrNested if too many gateways are nested.
 func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if err := config.CheckNesting(os.Getenv); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (g *Gateway) Budget() *stream.Budget { return g.budget }
 // Mailboxes returns the fill levels of the actors' mailboxes.
 func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 
-// Reload applies cfg. It returns at once. Errors are logged and shown in the status.
+// Reload applies cfg. It returns at once. Failures to apply it are logged or shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
 
 // Apply is like Reload, but blocks until cfg is in force and visible to clients, the gateway stops, or ctx ends. It does not wait for

@@ -117,7 +117,8 @@ type (
 	}
 )
 
-// abandonLogin answers a message about a login whose server does not exist or must not be revealed to the principal.
+// abandonLogin answers a message about a login whose server does not exist, is not running, or must not be revealed to the
+// principal.
 type abandonLogin struct{ msg kernel.Abandoner }
 
 func (a abandonLogin) do() {

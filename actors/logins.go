@@ -19,7 +19,7 @@ func (g *Gateway) BeginLogin(ctx context.Context, w login.Request) (login.Starte
 	case m := <-reply:
 		if m.Err != nil {
 			err := loginError(m.Err, m.Hint)
-			g.recordLogin(audit.EventLogin, w.Who, w.Server, err) // also if the client has no permission
+			g.recordLogin(audit.EventLogin, w.Who, w.Server, err) // a success is recorded when the login has ended
 			return login.Started{}, err
 		}
 		return login.Started{Login: login.Key(<-named), URL: m.URL, Complete: m.Complete, State: m.State, UserCode: m.UserCode, Expires: m.Expires}, nil
@@ -41,7 +41,7 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 		record(err)
 		return err
 	case <-ctx.Done():
-		go func() { // the login may still complete; it is answered by its timeout or when the gateway stops
+		go func() { // the login may still complete; the reply comes at the latest when it times out or the gateway stops
 			record((<-reply).Err)
 		}()
 		return ctx.Err()
@@ -59,7 +59,7 @@ func (g *Gateway) Logout(ctx context.Context, w login.Request) error {
 		record(err)
 		return err
 	case <-ctx.Done():
-		go func() { // the revocation is answered by its timeout or when the gateway stops
+		go func() { // the reply comes at the latest when the revocation times out or the gateway stops
 			m := <-reply
 			if record(m.Err); m.Err != nil {
 				g.log.Warn("login removed, but the authorization server may not have revoked it", "who", identity.IDOf(w.Who), "entry", w.Server, "err", m.Err)

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// owner is the client to which a session is counted.
+// owner is the client for which a session is counted.
 type owner struct {
 	name          string // the principal; without authentication the client's address, with the name it reports if the address is local
 	authenticated bool   // name is a principal

@@ -7,7 +7,7 @@ import (
 
 // reloadWaiter is a caller that waits until a reload is in force: the catalog that clients see matches the new configuration,
 // and so does the audit log. Pools report changes of their servers to the registry, so the waiter collects a confirmation from
-// the registry for each pool.
+// the registry for each pool that the reload changes, and one for the registry's own changes.
 type reloadWaiter struct {
 	done    chan<- struct{}
 	request message.Confirm

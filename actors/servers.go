@@ -104,13 +104,13 @@ func (s *state) stepServers(msg any, out []kernel.Effect) []kernel.Effect {
 
 func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.Effect {
 	if s.registry.IsZero() {
-		return out // startServers starts it
+		return out // startServers will start it
 	}
 	if server.Disabled {
 		return append(out, kernel.Log(slog.LevelInfo, "server is disabled", "server", server.Name))
 	}
 	if _, stopping := s.servers.stopping[server.Name]; stopping {
-		return out // poolEnded starts it
+		return out // poolEnded will start it
 	}
 	known := s.servers.known[pool.CatalogIdentity(server)]
 	return append(out, kernel.Act(startPool{server, s.config.Limits, s.startup.loaded.Eras, known}))
@@ -140,7 +140,7 @@ func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {
 }
 
 // poolEnded runs after a stopped pool has ended. It removes the server from the registry once more, in case the pool has reported
-// something since removeServer. A server that was enabled in the meantime gets a new pool.
+// something since removeServer. A server that has been added or enabled again since then gets a new pool.
 func (s *state) poolEnded(name string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
 	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })

@@ -90,7 +90,7 @@ func (r *openRequest) admitted() *message.Admitted {
 	return &r.stream.Admitted
 }
 
-// refuse answers the client with an error.
+// refuse returns the effect that answers the client with an error.
 func (r *openRequest) refuse(why *protocol.Fault) kernel.Effect {
 	if r.session != nil {
 		return kernel.Act(refuseSession{*r.session, why})

@@ -23,7 +23,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// gateway performs the effects of the gateway actor's steps: it spawns its children.
+// gateway performs the effects of the gateway actor's steps. Most of them spawn children of the actor.
 type gateway struct {
 	Options
 	*Gateway
@@ -71,7 +71,7 @@ type (
 	}
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
-		first  message.OpenSession // the client's initialize request or stream
+		first  message.OpenSession // the client's initialize request or stream; neither of them for stdio
 		stdio  chan<- kernel.Reference
 		owner  owner
 		limits config.Limits

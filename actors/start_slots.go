@@ -9,8 +9,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// slotTime is the maximum time that a starting process occupies a start slot. A start that takes longer is not limited by this
-// machine's CPU (but by a download, or because the server hangs) and must not delay other servers.
+// slotTime is the maximum time that a starting process occupies a start slot. A start that takes longer is assumed to wait for
+// something other than this machine's CPU, such as a download, and must not delay other servers.
 const slotTime = time.Second
 
 // gatherTime is how long requests for start slots are collected before slots are granted, unless one is urgent. So servers that

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// statelessSessions holds the stateless sessions, which share the clients that have no session.
+// statelessSessions holds the stateless sessions. Together they serve all clients without a session.
 type statelessSessions struct {
 	refs []kernel.Reference
 }

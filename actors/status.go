@@ -17,8 +17,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Items returns the items that clients see, or nil if known is still the catalog's version. It blocks until the gateway actor has
-// answered. The list is built on the caller's goroutine.
+// Items returns all items of the catalog, or nil if known is still its version. It blocks until the gateway actor has answered. The
+// lists are built on the caller's goroutine.
 func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
 	s, err := g.catalog(ctx)
 	switch {
@@ -74,7 +74,7 @@ func itemsOf(s *catalog.Snapshot) *status.Items {
 	}
 }
 
-// projectsOf returns the content of each project.
+// projectsOf returns each project with its servers and the numbers of its items.
 func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 	for _, name := range s.Projects() {
 		view := s.Project(name)
@@ -163,7 +163,8 @@ func (g *Gateway) restart(ctx context.Context, name string) error {
 	return fmt.Errorf("restart server %q: %w", name, status.ErrNotThere)
 }
 
-// cancelCall cancels the call with the status.Call.ID id, which contains the first characters of the session's ID.
+// cancelCall cancels the call with the status.Call.ID id: the name of a stateless session, or the beginning of a session's name,
+// followed by "/" and the call's number.
 func (g *Gateway) cancelCall(id string) error {
 	gone := fmt.Errorf("cancel call %q: %w", id, status.ErrNotThere)
 	at := strings.LastIndexByte(id, '/')

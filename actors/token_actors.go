@@ -19,8 +19,8 @@ import (
 	"goblin-actor/internal/ssrf"
 )
 
-// logins is shared by the token actors. It holds the guard for URLs that servers name, and the logins known from the state file.
-// Steps must not use it.
+// logins is shared by the token actors. It holds the guard for URLs that servers name, and the logins that the state file
+// remembers. Steps must not use it.
 type logins struct {
 	guard   *ssrf.Guard
 	budget  token.Budget
