@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -74,7 +75,9 @@ type machinery struct {
 	pump   *pump
 	ctx    context.Context // context of the pump and of actions
 	stop   context.CancelFunc
-	done   chan struct{} // closed when the pump has ended
+
+	pumping sync.WaitGroup // the pump
+	drawing sync.WaitGroup // the Picture that waits for the screen
 
 	onFirstDraw func()      // called once, at the first Draw; nil afterwards
 	unhook      func() bool // stops watching the caller's context
@@ -119,25 +122,37 @@ type outcome struct {
 // Run shows the console and blocks until the user quits or ctx ends. It owns the terminal during that time.
 func Run(ctx context.Context, source status.Source, o Options) error {
 	a := newApp(ctx, source, o)
-	if o.Screen != nil {
-		a.screen.SetScreen(o.Screen)
+	return a.run(ctx, o.Screen, a)
+}
+
+// run shows root, which draws the App, until the user quits or ctx ends. A nil screen is the terminal of this process.
+func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive) error {
+	if screen == nil {
+		var err error
+		if screen, err = tcell.NewScreen(); err != nil {
+			return err
+		}
 	}
-	go func() {
-		defer close(a.done)
-		a.pump.run(a.ctx)
-	}()
-	a.onFirstDraw = func() { a.unhook = context.AfterFunc(ctx, a.quit) } // a screen that has not started cannot be stopped
-	err := a.screen.SetRoot(a, true).EnablePaste(true).Run()
+	f := &frame{Screen: screen}
+	if a.screen.SetScreen(f); f.err != nil {
+		return f.err
+	}
+	a.onFirstDraw = func() { // a screen that has not started cannot be stopped, and shows no Pictures
+		a.pumping.Go(func() { a.pump.run(a.ctx) })
+		a.unhook = context.AfterFunc(ctx, a.quit)
+	}
+	err := a.screen.SetRoot(root, true).EnablePaste(true).Run()
 	a.stop()
 	if a.unhook != nil {
 		a.unhook()
 	}
+	a.pumping.Wait()
 	return err
 }
 
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
-		machinery: machinery{screen: tview.NewApplication(), source: source, done: make(chan struct{}), shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
+		machinery: machinery{screen: tview.NewApplication(), source: source, shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
 	a.clipboard = a.toClipboard
 	a.later, a.readOnly = make(chan func(), 16), o.ReadOnly
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -148,7 +163,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	if os.Getenv("NO_COLOR") != "" {
 		a.palette = palettes["mono"]
 	}
-	a.pump = newPump(source, a.now, func(p *Picture) { a.screen.QueueUpdateDraw(func() { a.take(p) }) })
+	a.pump = newPump(source, a.now, a.draws)
 	a.pump.wants = a.wants()
 	a.newInput()
 	a.history.add(a.home())
@@ -177,6 +192,19 @@ func (a *App) wants() func() wants {
 		default:
 		}
 		return visible
+	}
+}
+
+// draws shows a newer Picture and waits until it is on the screen, but not longer than the console runs.
+func (a *App) draws(p *Picture) {
+	drawn := make(chan struct{})
+	a.drawing.Go(func() {
+		a.screen.QueueUpdateDraw(func() { a.take(p) })
+		close(drawn)
+	})
+	select {
+	case <-drawn:
+	case <-a.ctx.Done():
 	}
 }
 
@@ -270,11 +298,13 @@ func (a *App) notify(text string, h Health) {
 	a.flash, a.flashHealth, a.flashed = plain(text), h, a.now()
 }
 
-// quit stops the pump and then the screen. In the reverse order, the pump would block forever. quit returns immediately.
+// quit stops the pump and then the screen, since a Picture that waits for a stopped screen would wait forever. quit returns
+// immediately.
 func (a *App) quit() {
 	a.stop()
 	go func() {
-		<-a.done
+		a.pumping.Wait()
+		a.drawing.Wait()
 		a.screen.Stop()
 	}()
 }

@@ -16,9 +16,7 @@ func (a *App) Draw(screen tcell.Screen) {
 	a.terminal = screen
 	_, _, w, h := a.GetRect()
 	p := a.colors()
-	for y := range h {
-		fill(screen, 0, y, w, p.Health[Plain])
-	}
+	screen.Fill(' ', p.Health[Plain])
 	screen.HideCursor()
 	if w < 1 || h < 1 {
 		return

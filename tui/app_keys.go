@@ -103,6 +103,8 @@ func (a *App) enter(*tcell.EventKey) {
 		a.deeper(to, scope{server: r.Server, call: r.ID})
 	case v.part() == sessionsKind:
 		a.deeper(to, scope{session: r.Session})
+	case v.part() == projectsKind:
+		a.deeper(to, scope{project: r.Project})
 	default:
 		a.deeper(to, scope{server: cmp.Or(r.Server, v.server)})
 	}

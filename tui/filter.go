@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // filter matches rows. "text" matches rows with any cell that contains the text, "mime:text/" rows in which the column
 // MIME contains it, "mime:!text/" rows in which it does not, and "subs:" rows in which the column SUBS is not empty.
 // "total>100ms" and "total<100ms" compare a column's number.
 type filter struct {
-	column int // -1 = any
-	text   []rune
+	column int    // -1 = any
+	text   string // in lower case
 	not    bool
 	sign   int // 1 = greater than number, -1 = less; 0 = compare text
 	number float64
@@ -41,7 +42,7 @@ func (t *table) filter() filters {
 	if f, ok := t.condition(t.query); ok {
 		return filters{f}
 	}
-	return filters{{column: -1, text: fold(t.query)}}
+	return filters{{column: -1, text: strings.ToLower(t.query)}}
 }
 
 // condition parses a condition on one column.
@@ -57,34 +58,37 @@ func (t *table) condition(s string) (filter, bool) {
 	}
 	if s[at] == ':' {
 		text, not := strings.CutPrefix(text, "!")
-		return filter{column: i, text: fold(text), not: not, words: t.columns[i].Words}, true
+		return filter{column: i, text: strings.ToLower(text), not: not, words: t.columns[i].Words}, true
 	}
-	number, ok := amount(text)
+	number, ok := amount(text, t.columns[i].Bytes)
 	if s[at] == '<' {
 		return filter{column: i, sign: -1, number: number}, ok
 	}
 	return filter{column: i, sign: 1, number: number}, ok
 }
 
-// amount parses a number, a duration or a size: 3, 100ms, 2m, 64k. Durations are in seconds, sizes in bytes.
-func amount(s string) (float64, bool) {
+// amount parses a number, a duration or, if bytes is true, a size: 3, 100ms, 2m, 64k. Durations are in seconds, sizes in bytes.
+func amount(s string, bytes bool) (float64, bool) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil {
 		return n, true
 	}
-	if d, err := time.ParseDuration(s); err == nil {
-		return d.Seconds(), true
+	if !bytes {
+		d, err := time.ParseDuration(s)
+		return d.Seconds(), err == nil
 	}
-	if n := len(s) - 1; n > 0 {
-		if shift := strings.IndexByte("kmg", s[n]|' '); shift >= 0 {
-			f, err := strconv.ParseFloat(s[:n], 64)
-			return f * float64(int64(1)<<(10*(shift+1))), err == nil
-		}
+	s, _ = strings.CutSuffix(strings.ToLower(s), "b")
+	s, _ = strings.CutSuffix(s, "i")
+	n := len(s) - 1
+	if n < 1 {
+		return 0, false
 	}
-	return 0, false
+	f, err := strconv.ParseFloat(strings.TrimSpace(s[:n]), 64)
+	shift := strings.IndexByte("kmgt", s[n])
+	return f * float64(int64(1)<<(10*(shift+1))), err == nil && shift >= 0
 }
 
 // all reports whether the filters match every row.
-func (f filters) all() bool { return len(f) == 1 && f[0].column < 0 && len(f[0].text) == 0 }
+func (f filters) all() bool { return len(f) == 1 && f[0].column < 0 && f[0].text == "" }
 
 func (f filters) matches(r *Row) bool {
 	return !slices.ContainsFunc(f, func(one filter) bool { return !one.matches(r) })
@@ -92,24 +96,35 @@ func (f filters) matches(r *Row) bool {
 
 func (f filter) matches(r *Row) bool {
 	if f.column < 0 {
-		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return contains(c.Text, f.text) })
+		return strings.Contains(r.foldedText(), f.text)
 	}
 	cell := cellOf(r, f.column)
 	if f.sign != 0 {
 		return cell.Text != "" && cmp.Compare(cell.Number, f.number) == f.sign && cell.Number >= 0
 	}
-	return (cell.Text != "" && f.within(fold(cell.Text))) != f.not
+	return (cell.Text != "" && f.within(strings.ToLower(cell.Text))) != f.not
 }
 
-// within reports whether a folded text contains the filter's text.
-func (f filter) within(text []rune) bool {
-	for at := find(text, f.text, 0); at >= 0; at = find(text, f.text, at+1) {
+// within reports whether a text in lower case contains the filter's text.
+func (f filter) within(text string) bool {
+	if !f.words || f.text == "" {
+		return strings.Contains(text, f.text)
+	}
+	for from := 0; ; {
+		at := strings.Index(text[from:], f.text)
+		if at < 0 {
+			return false
+		}
+		at += from
 		end := at + len(f.text)
-		if !f.words || len(f.text) == 0 || (at == 0 || !isWord(text[at-1])) && (end == len(text) || !isWord(text[end])) {
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if (at == 0 || !isWord(before)) && (end == len(text) || !isWord(after)) {
 			return true
 		}
+		_, size := utf8.DecodeRuneInString(text[at:])
+		from = at + size
 	}
-	return false
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
@@ -120,7 +135,7 @@ func (f filters) marks(column int, text string) func(int) bool {
 		if one.sign != 0 || one.not || one.column >= 0 && one.column != column {
 			continue
 		}
-		if mark := marks(text, one.text); mark != nil {
+		if mark := marks(text, []rune(one.text)); mark != nil {
 			return mark
 		}
 	}

@@ -58,8 +58,14 @@ func (a *App) above(v *view) *view {
 	return a.home()
 }
 
-// deeper opens a view below the visible one.
+// deeper opens a view below the visible one. If it is above already, it goes back to it.
 func (a *App) deeper(k *Kind, of scope) {
+	for up := a.view().up; up != nil; up = up.up {
+		if up.kind == k && up.scope == of {
+			a.open(up)
+			return
+		}
+	}
 	v, now := newViewOf(k, of), a.view()
 	v.up = now
 	if of.server != "" && now.server == "" && k != backendsKind && k != callKind {
@@ -68,10 +74,19 @@ func (a *App) deeper(k *Kind, of scope) {
 	a.open(v)
 }
 
-// leap moves n steps through the history.
+// leap moves n steps through the history. At its ends it says why that is not possible.
 func (a *App) leap(n int) {
+	to := a.history.at + n
+	switch {
+	case to < 0:
+		a.notify("[: this is the oldest view in the history", Warn)
+		return
+	case to >= len(a.history.views):
+		a.notify("]: this is the newest view in the history", Warn)
+		return
+	}
 	a.before = a.view()
-	a.history.at = max(0, min(a.history.at+n, len(a.history.views)-1))
+	a.history.at = to
 	a.changed()
 }
 

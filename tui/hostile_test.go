@@ -65,7 +65,6 @@ func TestHostileText(t *testing.T) {
 	}
 	s := newTestConsole(t, 80, 24, Options{})
 	s.app.clipboard = func(text string) error { safe(t, text); return nil }
-	s.app.machinery.done = make(chan struct{}) // q in the overview does not end the test
 	for round := range 300 {
 		if round%7 == 0 {
 			s.app.take(nastyPicture(pick))

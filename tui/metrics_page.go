@@ -137,11 +137,16 @@ type sample struct {
 
 // sampled returns the samples with a new one, unless the last one is recent. After a long pause, the samples start again.
 func sampled(all []sample, page string, now time.Time) []sample {
-	if page == "" || len(all) > 0 && now.Sub(all[len(all)-1].at) < samplePause {
+	if page == "" {
 		return all
 	}
-	if len(all) > 0 && now.Sub(all[len(all)-1].at) > 6*samplePause {
-		all = nil
+	if len(all) > 0 {
+		switch passed := now.Sub(all[len(all)-1].at); {
+		case passed > 6*samplePause, passed < -samplePause: // a gap, or a clock that was set back
+			all = nil
+		case passed < samplePause:
+			return all
+		}
 	}
 	s := sample{now, map[string]float64{}}
 	for _, m := range parseMetrics(page) {

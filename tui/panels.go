@@ -49,13 +49,18 @@ func (v *view) places(r rect, full, tall bool) []rect {
 	}
 	const servers, failures, log, waits = 0, 1, 2, 3
 	top := v.panels[servers].need()
-	if !tall {
-		below := min(need(failures, maxSideLines), max(0, r.h-top, minSideLines))
+	if !tall { // one panel below the servers: the one that keys act on
+		lower := failures
+		if v.focus != servers {
+			lower = v.focus
+		}
+		below := min(need(lower, maxSideLines), max(0, r.h-top, minSideLines))
 		if r.h < 2*minSideLines {
-			below = 0
+			out[v.focus] = r
+			return out
 		}
 		out[servers] = rect{r.x, r.y, r.w, r.h - below}
-		out[failures] = rect{r.x, r.y + r.h - below, r.w, below}
+		out[lower] = rect{r.x, r.y + r.h - below, r.w, below}
 		return out
 	}
 	side, wait := max(need(failures, maxSideLines), need(log, maxSideLines)), need(waits, maxWaitLines)

@@ -43,6 +43,7 @@ func (p past) with(finished []status.FinishedCall, lines []status.Event) past {
 		rows := make([]Row, len(finished))
 		for i, c := range finished {
 			rows[i] = finishedRow(c)
+			rows[i].prepare()
 		}
 		p.ended = appended(p.ended, rows, maxFinished)
 		p.Failures = appended(p.Failures, slices.DeleteFunc(slices.Clone(finished), func(c status.FinishedCall) bool { return !c.Failed() }), maxFailures)

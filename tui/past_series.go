@@ -21,7 +21,10 @@ type recent struct {
 
 // fetch adds the newest intervals, at most once in seriesPause. Minutes are queried when one has ended.
 func (r recent) fetch(ctx context.Context, source status.Source, now time.Time) (recent, error) {
-	if now.Sub(r.asked) < seriesPause {
+	switch passed := now.Sub(r.asked); {
+	case passed < -seriesPause: // the gateway's clock was set back, so newer intervals seem older than those that are known
+		r = recent{}
+	case passed < seriesPause:
 		return r, nil
 	}
 	r.asked = now

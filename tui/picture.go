@@ -14,7 +14,9 @@ type Picture struct {
 	Metrics          string // fetched only while the metrics view is visible
 	past
 	access
-	Window int // index in windows of the time over which rates are computed
+	listed *listings   // of Items; nil = they are made when needed
+	calls  *calledRows // with Usage; nil = they are made when needed
+	Window int         // index in windows of the time over which rates are computed
 
 	samples  []sample // of Metrics, oldest first
 	messages messages // that the actors handle
@@ -37,6 +39,17 @@ func clientName(who, client string) string {
 		return who
 	}
 	return who + ": " + client
+}
+
+// clientNames returns the names of clients by session.
+func (p *Picture) clientNames() map[string]string {
+	names := make(map[string]string, len(p.Sessions))
+	for i := range p.Sessions {
+		if s := &p.Sessions[i]; s.Client != "" && names[s.ID] == "" {
+			names[s.ID] = s.Client
+		}
+	}
+	return names
 }
 
 // client returns the name of the client that owns a session, or "" if the name is unknown.

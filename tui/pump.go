@@ -195,7 +195,8 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 	}
 	if known := now.Items.Version; known != now.Catalog.Version {
 		if items, err := p.source.Items(ctx, known); err == nil && items != nil {
-			p.change(func(next *Picture) { next.Items = items })
+			rows := listed(items) // here rather than by the screen, because there may be many
+			p.change(func(next *Picture) { next.Items, next.listed = items, rows })
 		}
 	}
 	if r, _ := now.fetch(ctx, p.source, now.Now.Add(time.Since(came))); r.asked != now.asked {
@@ -204,6 +205,8 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 	if want.usage && time.Since(now.used) >= usualPause {
 		if usage, err := p.source.Usage(ctx); err == nil {
 			p.change(func(next *Picture) { next.Usage, next.used = usage, time.Now() })
+			rows := p.picture().called()
+			p.change(func(next *Picture) { next.calls = rows })
 		}
 	}
 	if !want.metrics && now.Metrics != "" { // a page from earlier would get a new time

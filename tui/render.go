@@ -22,14 +22,17 @@ type Column struct {
 	Words bool // a filter for this column matches whole words only, because "ok" is also a part of "token"
 	Extra bool // shown only with all columns
 	Spare bool // omitted if no visible row has a text in it
+	Bytes bool // numbers are sizes, so that the m of a filter such as out>1m is a mebibyte instead of a minute
 }
 
 // Cell is one value. Its text is safe to display, because one of the functions below created it.
 type Cell struct {
 	Text   string
-	Health Health
 	Number float64 // sort key of a numeric column
-	Trend  bool    // show ↑ or ↓ after Number has changed
+	Health Health
+	Trend  bool // show ↑ or ↓ after Number has changed
+
+	wide uint16 // width of Text + 1; 0 = not computed yet
 }
 
 // Row is one row of a view.
@@ -40,6 +43,7 @@ type Row struct {
 	Mark    Severity
 	Server  string // the row's server; "" = none
 	Session string // the row's session; "" = none
+	Project string // the row's project; "" = none
 	Call    string // status.Call.ID if the row is a call
 	Copy    string // what c copies, if it differs from ID
 	Goto    string // name of the kind that enter opens, if it differs from Kind.Enter
@@ -47,6 +51,8 @@ type Row struct {
 	Extra   bool   // shown only with all columns
 	Detail  func() []Field
 	Branch  Branch
+
+	folded string // see foldedText; "" = not computed yet
 }
 
 // Branch is the place of a row in a tree. Rows of a tree are in depth-first order.

@@ -18,7 +18,7 @@ var callsKind = &Kind{
 	Name: "calls", Enter: "call", Danger: status.Cancel,
 	Columns: []Column{{Name: "WHEN", Sort: 'A', Right: true}, {Name: "CLIENT", Sort: 'C'}, {Name: "WHO", Sort: 'U', Wide: true, Spare: true}, {Name: "SERVER", Sort: 'N', Words: true}, {Name: "ITEM", Sort: 'I', Flex: true, URI: true},
 		{Name: "OUTCOME", Sort: 'S', Flex: true, Words: true}, {Name: "QUEUE", Sort: 'Q', Right: true, Wide: true}, {Name: "REPLY", Sort: 'W', Right: true, Wide: true}, {Name: "TOTAL", Sort: 'T', Right: true},
-		{Name: "IN", Sort: 'B', Right: true, Wide: true}, {Name: "OUT", Sort: 'O', Right: true, Wide: true}, {Name: "LEFT", Sort: 'L', Right: true, Spare: true}},
+		{Name: "IN", Sort: 'B', Right: true, Wide: true, Bytes: true}, {Name: "OUT", Sort: 'O', Right: true, Wide: true, Bytes: true}, {Name: "LEFT", Sort: 'L', Right: true, Spare: true}},
 	Rows: callRows,
 }
 
@@ -75,7 +75,10 @@ func callRow(p *Picture, c status.Call) Row {
 
 // clientOf returns the name of the client of a call, or its session.
 func clientOf(p *Picture, c status.Call) string {
-	return cmp.Or(c.Client, p.client(c.Session), c.Session)
+	if c.Client != "" {
+		return c.Client
+	}
+	return cmp.Or(p.client(c.Session), c.Session)
 }
 
 // ofClient names a client and its principal: "agent 2.1 of ci".

@@ -15,30 +15,23 @@ var (
 	toolsKind = &Kind{
 		Name: "tools", Same: sameItems, Usage: true,
 		Columns: usedColumns("TOOL", Column{Name: "DESCRIPTION", Flex: true}),
-		Rows:    func(p *Picture) []Row { return namedRows(p, "tool", p.Items.Tools) },
+		Rows:    func(p *Picture) []Row { return p.called().tools },
 	}
 	promptsKind = &Kind{
 		Name: "prompts", Same: sameItems, Usage: true,
 		Columns: usedColumns("PROMPT", Column{Name: "DESCRIPTION", Flex: true}),
-		Rows:    func(p *Picture) []Row { return namedRows(p, "prompt", p.Items.Prompts) },
+		Rows:    func(p *Picture) []Row { return p.called().prompts },
 	}
 	resourcesKind = &Kind{
 		Name: "resources", Same: sameItems,
 		Columns: []Column{{Name: "URI", Sort: 'U', Flex: true, URI: true}, {Name: "NAME", Sort: 'N'}, {Name: "SERVER", Sort: 'S', Wide: true},
-			{Name: "MIME", Sort: 'M'}, {Name: "SIZE", Sort: 'B', Right: true}, {Name: "SUBS", Sort: 'W', Right: true}},
+			{Name: "MIME", Sort: 'M'}, {Name: "SIZE", Sort: 'B', Right: true, Bytes: true}, {Name: "SUBS", Sort: 'W', Right: true}},
 		Rows: resourceRows,
 	}
 	templatesKind = &Kind{
 		Name: "templates", Same: sameItems,
 		Columns: []Column{{Name: "PATTERN", Sort: 'U', Flex: true, URI: true}, {Name: "SERVER", Sort: 'S', Wide: true}, {Name: "MIME", Sort: 'M', Wide: true}, {Name: "DESCRIPTION", Flex: true}},
-		Rows: func(p *Picture) []Row {
-			rows := make([]Row, len(p.Items.Templates))
-			for i, t := range p.Items.Templates {
-				rows[i] = Row{ID: t.Public, Server: t.Server, Detail: itemDetail("pattern", t, nil),
-					Cells: []Cell{text(t.Public), text(t.Server), text(t.MIMEType), text(cmp.Or(t.Description, t.Title, t.Name))}}
-			}
-			return rows
-		},
+		Rows:    func(p *Picture) []Row { return p.listings().templates.rows },
 	}
 )
 
@@ -51,20 +44,8 @@ func usedColumns(name string, last Column) []Column {
 // itemKey identifies the counters of an item.
 type itemKey struct{ kind, server, original string }
 
-func usageOf(p *Picture) map[itemKey]*status.ItemUsage {
-	all := make(map[itemKey]*status.ItemUsage, len(p.Usage))
-	for i := range p.Usage {
-		u := &p.Usage[i]
-		all[itemKey{u.Kind, u.Server, u.Original}] = u
-	}
-	return all
-}
-
-// usedCells returns the cells CALLS, ERR, MEAN and LAST. They are empty if an item was never called.
+// usedCells returns the cells CALLS, ERR, MEAN and LAST.
 func usedCells(p *Picture, u *status.ItemUsage) []Cell {
-	if u == nil || u.Calls == 0 {
-		return make([]Cell, 4)
-	}
 	failed := Cell{Text: percent(float64(u.Failed) / float64(u.Calls)), Number: float64(u.Failed) / float64(u.Calls)}
 	if failed.Number > manyErrors {
 		failed.Health = Warn
@@ -76,46 +57,69 @@ func sameItems(a, b *Picture) bool {
 	return a.Items == b.Items && a.used.Equal(b.used) && slices.Equal(a.Subscriptions, b.Subscriptions)
 }
 
-func namedRows(p *Picture, kind string, items []status.Item) []Row {
-	rows := make([]Row, len(items))
-	usage := usageOf(p)
-	for i, t := range items {
-		u := usage[itemKey{kind, t.Server, t.Original}]
-		marks := ""
-		if t.ReadOnly {
-			marks = "read-only"
+// namedRows returns the rows of tools or prompts with the counters of those that were called.
+func namedRows(p *Picture, kind string, l *listing) []Row {
+	rows := changed{listing: l}
+	for i := range p.Usage {
+		u := &p.Usage[i]
+		if u.Kind != kind || u.Calls == 0 {
+			continue
 		}
-		rows[i] = Row{ID: t.Public, Server: t.Server, Detail: itemDetail("name", t, nil),
-			Cells: slices.Concat([]Cell{text(t.Public), text(t.Server)}, usedCells(p, u), []Cell{text(marks), text(cmp.Or(t.Description, t.Title))})}
-		if u != nil && u.Calls > 0 {
-			rows[i].Mark = sevGood
+		if r := rows.row(itemKey{kind, u.Server, u.Original}); r != nil {
+			copy(r.Cells[usedColumn:], usedCells(p, u))
+			r.Mark = sevGood
 			if float64(u.Failed)/float64(u.Calls) > manyErrors {
-				rows[i].Mark, rows[i].Health = sevLimited, Warn
+				r.Mark, r.Health = sevLimited, Warn
 			}
+			r.prepare()
 		}
 	}
-	return rows
+	return rows.all()
 }
 
+// usedColumn is the index of the first column of usedCells.
+const usedColumn = 2
+
+// namedRow returns the row of a tool or a prompt that was never called.
+func namedRow(t status.Item) Row {
+	marks := ""
+	if t.ReadOnly {
+		marks = "read-only"
+	}
+	return Row{ID: t.Public, Server: t.Server, Detail: itemDetail("name", t, nil),
+		Cells: []Cell{text(t.Public), text(t.Server), {}, {}, {}, {}, text(marks), text(cmp.Or(t.Description, t.Title))}}
+}
+
+func templateRow(t status.Item) Row {
+	return Row{ID: t.Public, Server: t.Server, Detail: itemDetail("pattern", t, nil),
+		Cells: []Cell{text(t.Public), text(t.Server), text(t.MIMEType), text(cmp.Or(t.Description, t.Title, t.Name))}}
+}
+
+// resourceRows returns the rows of resources with their subscribers.
 func resourceRows(p *Picture) []Row {
-	type resource struct{ server, uri string }
-	subscribers := map[resource][]string{}
+	subscribers := map[itemKey][]string{}
+	client := p.clientNames()
 	for _, s := range p.Subscriptions {
-		r := resource{s.Server, s.OwnURI}
-		subscribers[r] = append(subscribers[r], cmp.Or(p.client(s.Session), s.Session))
+		key := itemKey{"resource", s.Server, s.OwnURI}
+		subscribers[key] = append(subscribers[key], cmp.Or(client[s.Session], s.Session))
 	}
-	rows := make([]Row, len(p.Items.Resources))
-	for i, t := range p.Items.Resources {
-		who := subscribers[resource{t.Server, t.Original}]
-		watched := Cell{}
-		if len(who) > 0 {
-			watched = count(len(who))
+	l := &p.listings().resources
+	rows := changed{listing: l}
+	for key, who := range subscribers {
+		if r := rows.row(key); r != nil {
+			watched := count(len(who))
 			watched.Health = Good
+			r.Cells[len(r.Cells)-1] = watched
+			r.Detail = itemDetail("URI", p.Items.Resources[l.at[key]], who)
 		}
-		rows[i] = Row{ID: t.Public, Server: t.Server, Detail: itemDetail("URI", t, who),
-			Cells: []Cell{text(t.Public), text(cmp.Or(t.Title, t.Name)), text(t.Server), text(t.MIMEType), {Text: size(t.Size), Number: float64(t.Size)}, watched}}
 	}
-	return rows
+	return rows.all()
+}
+
+// resourceRow returns the row of a resource without subscribers.
+func resourceRow(t status.Item) Row {
+	return Row{ID: t.Public, Server: t.Server, Detail: itemDetail("URI", t, nil),
+		Cells: []Cell{text(t.Public), text(cmp.Or(t.Title, t.Name)), text(t.Server), text(t.MIMEType), {Text: size(t.Size), Number: float64(t.Size)}, {}}}
 }
 
 // itemDetail returns the details of an item: its names, its description and its definition as clients receive it.

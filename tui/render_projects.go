@@ -22,7 +22,7 @@ var projectsKind = &Kind{
 
 func projectRow(p *Picture, project status.Project) Row {
 	servers := strings.Join(project.Servers, ", ")
-	return Row{ID: project.Name,
+	return Row{ID: project.Name, Project: project.Name,
 		Cells: []Cell{text(project.Name), count(sessionsIn(p, project.Name)), count(project.Tools), count(project.Prompts), count(project.Resources), count(project.Templates), text(servers)},
 		Detail: func() []Field {
 			return fields(Field{"project", project.Name}, Field{"servers", servers})

@@ -78,7 +78,7 @@ func sessionRow(p *Picture, s status.Session, id string, u use) Row {
 		failed.Health = Warn
 	}
 	return Row{
-		ID: id, Session: s.ID, Health: mark.health(), Mark: mark,
+		ID: id, Session: s.ID, Project: s.Project, Health: mark.health(), Mark: mark,
 		Cells: []Cell{text(id), text(s.Client), text(s.Who), text(s.Project), text(s.Protocol), text(s.Transport), count(u.finished), failed, count(s.InFlight), parked, count(u.subscriptions),
 			ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
 		Detail: func() []Field {

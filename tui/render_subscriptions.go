@@ -24,23 +24,24 @@ func subscriptionRows(p *Picture) []Row {
 		return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.OwnURI, b.OwnURI))
 	})
 	var rows []Row
+	names := p.clientNames()
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, func(s status.Subscription) bool { return s.Server != all[0].Server || s.OwnURI != all[0].OwnURI })
 		if n < 0 {
 			n = len(all)
 		}
-		rows = append(rows, resourceGroup(p, all[:n])...)
+		rows = append(rows, resourceGroup(names, all[:n])...)
 		all = all[n:]
 	}
 	return rows
 }
 
-// resourceGroup returns the row of a resource and those of its clients.
-func resourceGroup(p *Picture, all []status.Subscription) []Row {
+// resourceGroup returns the row of a resource and those of its clients. names has the names of clients by session.
+func resourceGroup(names map[string]string, all []status.Subscription) []Row {
 	first := all[0]
 	clients := make([]string, len(all))
 	for i, s := range all {
-		clients[i] = clientName(s.Who, cmp.Or(p.client(s.Session), s.Session))
+		clients[i] = clientName(s.Who, cmp.Or(names[s.Session], s.Session))
 	}
 	head := Row{ID: first.Server + " " + first.OwnURI, Server: first.Server, Mark: sevGood, Health: Good, Copy: first.URI,
 		Branch: Branch{Group: true, Closed: len(all) > maxBranches, Text: plain(first.OwnURI), Sum: true},

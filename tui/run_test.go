@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,8 +17,9 @@ import (
 // watched is a Source that can stop responding.
 type watched struct {
 	fixed
-	mu   sync.Mutex
-	gone bool
+	mu       sync.Mutex
+	gone     bool
+	followed atomic.Bool // a stream was opened
 }
 
 func (w *watched) Status(ctx context.Context) (*status.Snapshot, error) {
@@ -30,6 +32,7 @@ func (w *watched) Status(ctx context.Context) (*status.Snapshot, error) {
 }
 
 func (w *watched) Follow(ctx context.Context, _ status.FollowOptions, tell func(status.Notice) error) error {
+	w.followed.Store(true)
 	return followed(ctx, w, tell)
 }
 

@@ -1,16 +1,10 @@
 package tui
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
-
-// trendTime is how long a changed number is marked with an arrow.
-const trendTime = 3 * time.Second
 
 // table holds the rows of a panel with their filter, order and selection. Drawing is in table_draw.go; keys are handled
 // by App.
@@ -21,6 +15,8 @@ type table struct {
 	rows     []Row // all rows
 	shown    []int // indices of the visible rows, in display order
 	branches bool  // the rows form a tree
+	ordered  order // of rows
+	basis    basis // of shown
 
 	keep       func(*Row) bool // restricts rows to the view's server and session; nil = all
 	query      string
@@ -36,9 +32,10 @@ type table struct {
 	touched    time.Time // when the user last pressed a key
 
 	selection
-	trends map[trendKey]trend
-	widths []int  // per column, the width of the widest text in shown rows
-	blank  []bool // per column, whether no shown row has a text
+	trends   map[trendKey]trend
+	widths   []int  // per column, the width of the widest text in shown rows
+	bare     []bool // per column, whether no shown row has a text
+	measured *Row   // the first row if widths and bare are those of all rows, otherwise nil
 }
 
 // selection is the selected row and the part of the table that is on the screen.
@@ -52,17 +49,6 @@ type selection struct {
 	wraps    bool   // long texts take several lines
 }
 
-type trendKey struct {
-	id     string
-	column int
-}
-
-type trend struct {
-	last float64
-	up   bool
-	at   time.Time // time of the last change; zero = none
-}
-
 func newTable(k *Kind) *table {
 	t := &table{kind: k, columns: k.Columns, trends: map[trendKey]trend{}, folded: map[string]bool{}}
 	if k.Levels {
@@ -74,12 +60,13 @@ func newTable(k *Kind) *table {
 
 // update replaces the rows. The selected row stays selected and, if possible, on its line of the screen.
 func (t *table) update(rows []Row, now time.Time) {
-	end := t.following()
-	before, was := t.places(), t.at
+	end, was := t.following(), t.at
+	before := earlier{t.rows, slices.Clone(t.shown)}
 	t.follow(rows, now)
 	t.rows = rows
+	t.ordered, t.measured = order{}, nil
 	t.branches = slices.ContainsFunc(rows, func(r Row) bool { return r.Branch.Group })
-	t.arrange(before, now)
+	t.arrange(&before, now)
 	switch {
 	case end:
 		t.move(len(t.shown))
@@ -94,94 +81,14 @@ func (t *table) update(rows []Row, now time.Time) {
 // following reports whether the selection stays at the end as rows are appended.
 func (t *table) following() bool { return t.kind.Tail && t.at >= len(t.shown)-1 }
 
-// follow compares numbers with their previous values and records the changes.
-func (t *table) follow(rows []Row, now time.Time) {
-	next := make(map[trendKey]trend, len(t.trends))
-	for i := range rows {
-		for column, c := range rows[i].Cells {
-			if !c.Trend {
-				continue
-			}
-			key := trendKey{rows[i].ID, column}
-			was, known := t.trends[key]
-			if known && was.last != c.Number {
-				was.up, was.at = c.Number > was.last, now
-			}
-			was.last = c.Number
-			next[key] = was
-		}
-	}
-	t.trends = next
-}
-
-// arrow returns the mark after a number that has changed recently, ↑ or ↓, otherwise "".
-func (t *table) arrow(id string, column int, now time.Time) string {
-	tr := t.trends[trendKey{id, column}]
-	switch {
-	case tr.at.IsZero() || now.Sub(tr.at) >= trendTime:
-		return ""
-	case tr.up:
-		return "↑"
-	}
-	return "↓"
+// restrict shows only the rows for which keep returns true; nil = all.
+func (t *table) restrict(keep func(*Row) bool) {
+	t.keep = keep
+	t.basis = basis{}
 }
 
 // apply computes the visible rows after a key, in their order.
 func (t *table) apply() { t.arrange(nil, time.Time{}) }
-
-// arrange computes the visible rows. The selection stays on its row. If that row is no longer visible, the row now in its
-// place is selected. If before is not nil, rows may be held in the places that they had: see hold.
-func (t *table) arrange(before map[string]int, now time.Time) {
-	t.shown = t.shown[:0]
-	filter := t.filter()
-	tree := t.isTree()
-	closed := -1 // depth of the folded group above the row; -1 = none
-	for i := range t.rows {
-		r := &t.rows[i]
-		if t.keep != nil && !t.keep(r) || t.onlyFaults && r.Health != Bad && r.Health != Warn || r.Rank < t.minRank || r.Extra && !t.all {
-			continue
-		}
-		if tree {
-			if closed >= 0 && r.Branch.Depth > closed {
-				continue
-			}
-			closed = -1
-			if r.Branch.Group && t.isClosed(r) {
-				closed = r.Branch.Depth
-			}
-		} else if r.Branch.Sum {
-			continue
-		}
-		if !filter.all() && filter.matches(r) == t.invert {
-			continue
-		}
-		t.shown = append(t.shown, i)
-	}
-	switch {
-	case t.order > 0:
-		slices.SortStableFunc(t.shown, t.compare)
-	case t.kind.Worst:
-		slices.SortStableFunc(t.shown, t.worse)
-	}
-	if before != nil && !tree && !t.kind.Tail {
-		t.hold(before, now)
-	}
-	t.measure()
-	if at := slices.IndexFunc(t.shown, func(i int) bool { return t.rows[i].ID == t.selected }); at >= 0 {
-		t.at = at
-	}
-	t.move(0)
-}
-
-func (t *table) compare(i, j int) int {
-	column := t.order - 1
-	a, b := cellOf(&t.rows[i], column), cellOf(&t.rows[j], column)
-	c := cmp.Or(cmp.Compare(a.Number, b.Number), strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)))
-	if t.descending {
-		return -c
-	}
-	return c
-}
 
 // sort sorts by a column, numbers in descending order. A second call for the column reverses the order, a third
 // restores the original order.
@@ -218,30 +125,6 @@ func (t *table) row() *Row {
 	return &t.rows[t.shown[t.at]]
 }
 
-// measure computes widths.
-func (t *table) measure() {
-	t.widths = make([]int, len(t.columns))
-	t.blank = make([]bool, len(t.columns))
-	for i, c := range t.columns {
-		t.widths[i] = width(c.Name)
-		t.blank[i] = true
-	}
-	tree := t.isTree()
-	for _, i := range t.shown {
-		for column, c := range t.rows[i].Cells {
-			w := width(c.Text)
-			if column == 0 && tree {
-				w = width(t.branch(&t.rows[i]))
-			}
-			if c.Trend {
-				w++ // the arrow
-			}
-			t.widths[column] = max(t.widths[column], w)
-			t.blank[column] = t.blank[column] && c.Text == ""
-		}
-	}
-}
-
 func cellOf(r *Row, column int) Cell {
 	if column < len(r.Cells) {
 		return r.Cells[column]
@@ -266,29 +149,6 @@ func find(text, query []rune, from int) int {
 		}
 	}
 	return -1
-}
-
-// contains reports whether a text contains a folded query. It is find without the conversion for texts in ASCII.
-func contains(s string, query []rune) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return find(fold(s), query, 0) >= 0
-		}
-	}
-next:
-	for i := 0; i+len(query) <= len(s); i++ {
-		for j, r := range query {
-			c := s[i+j]
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if rune(c) != r {
-				continue next
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // marks returns a function that reports whether the query matches the rune at an index of text. It returns nil if the

@@ -216,7 +216,7 @@ func (t *table) layout(w int) []int {
 	var flexible []int
 	for i := t.left; i < len(t.columns); i++ {
 		switch c := t.columns[i]; {
-		case (c.Spare && t.blank[i] || w+gutter(w) < c.Min) && !t.all:
+		case (c.Spare && t.bare[i] || w+gutter(w) < c.Min) && !t.all:
 			continue
 		case (c.Wide && w+gutter(wide) < wide || c.Extra) && i > t.left && !t.all:
 			continue

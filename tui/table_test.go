@@ -226,7 +226,7 @@ func TestConditions(t *testing.T) {
 		want  int
 	}{
 		{"outcome:ok", 7}, {"outcome:!ok", 8}, {"outcome:o", 0}, {"total>1s", 4}, {"total<1ms", 2}, {"total>100ms outcome:cancelled", 1},
-		{"in>1k", 2}, {"left>1", 3}, {"server:github outcome:ok", 6}, {"server:", 14}, {"server:!", 1}, {"total>x", 0}, {"nothing:x", 0},
+		{"in>1k", 2}, {"out>1m", 0}, {"left>1", 3}, {"total>1m", 0}, {"server:github outcome:ok", 6}, {"server:", 14}, {"server:!", 1}, {"total>x", 0}, {"nothing:x", 0},
 	} {
 		tab := newTable(callsKind)
 		tab.update(callsKind.Rows(p), noon)
@@ -238,14 +238,23 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// The column decides whether m is a minute or a mebibyte.
 func TestAmounts(t *testing.T) {
-	for text, want := range map[string]float64{"3": 3, "1.5": 1.5, "100ms": .1, "2m": 120, "64k": 65536, "1M": 1 << 20, "x": -1, "": -1} {
-		got, ok := amount(text)
-		if !ok {
-			got = -1
-		}
-		if got != want {
-			t.Errorf("amount(%q) = %v, want %v", text, got, want)
+	for _, c := range []struct {
+		text            string
+		duration, bytes float64 // -1 = invalid
+	}{
+		{"3", 3, 3}, {"1.5", 1.5, 1.5}, {"100ms", .1, -1}, {"2m", 120, 2 << 20}, {"64k", -1, 64 << 10}, {"1M", -1, 1 << 20}, {"2 KiB", -1, 2 << 10}, {"1gb", -1, 1 << 30},
+		{"5s", 5, -1}, {"x", -1, -1}, {"k", -1, -1}, {"", -1, -1},
+	} {
+		for bytes, want := range map[bool]float64{false: c.duration, true: c.bytes} {
+			got, ok := amount(c.text, bytes)
+			if !ok {
+				got = -1
+			}
+			if got != want {
+				t.Errorf("amount(%q, %v) = %v, want %v", c.text, bytes, got, want)
+			}
 		}
 	}
 }

@@ -39,19 +39,22 @@ func lines(s string) []string {
 	return out
 }
 
-// simple reports whether s is one line of printable ASCII without runs of spaces.
-func simple(s string) bool {
+// printable reports whether s is one line of printable ASCII.
+func printable(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] > '~' {
 			return false
 		}
 	}
-	return !strings.Contains(s, "  ")
+	return true
 }
+
+// simple reports whether s is printable and has no runs of spaces.
+func simple(s string) bool { return printable(s) && !strings.Contains(s, "  ") }
 
 // width returns the number of columns that a text occupies.
 func width(s string) int {
-	if simple(s) {
+	if printable(s) {
 		return len(s)
 	}
 	return uniseg.StringWidth(s)
@@ -60,6 +63,16 @@ func width(s string) int {
 // put draws text at column x of line y in at most room columns and returns how many it used. Text that does not fit is
 // cut with "…". mark reports which runes to highlight; nil = none.
 func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, mark func(i int) bool, marked tcell.Style) int {
+	if len(text) <= room && printable(text) {
+		for i := range len(text) {
+			s := style
+			if mark != nil && mark(i) {
+				s = marked
+			}
+			screen.Put(x+i, y, text[i:i+1], s)
+		}
+		return len(text)
+	}
 	fits := width(text) <= room
 	took, at := 0, 0
 	for rest, state := text, -1; rest != ""; {

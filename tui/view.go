@@ -10,6 +10,7 @@ import (
 type scope struct {
 	server  string
 	session string
+	project string
 	call    string // callKey of a call
 }
 
@@ -57,14 +58,14 @@ func (v *view) selectPanel(i int) {
 	v.table = v.panels[i].table
 }
 
-// narrow restricts the tables to the rows of the view's server and session.
+// narrow restricts the tables to the rows of the view's server, session and project.
 func (v *view) narrow() {
 	for _, p := range v.panels {
-		p.table.keep = nil
-		if v.server != "" || v.session != "" {
-			p.table.keep = func(r *Row) bool {
-				return (v.server == "" || r.Server == v.server) && (v.session == "" || r.Session == v.session)
-			}
+		p.table.restrict(nil)
+		if v.server != "" || v.session != "" || v.project != "" {
+			p.table.restrict(func(r *Row) bool {
+				return (v.server == "" || r.Server == v.server) && (v.session == "" || r.Session == v.session) && (v.project == "" || r.Project == v.project)
+			})
 		}
 	}
 }
@@ -135,7 +136,9 @@ func (v *view) crumb() string {
 		parts = append(parts, "call "+callItem(v.call))
 	case v.session != "":
 		parts = append(parts, plain(v.session))
-	case v.kind != backendsKind || v.server == "":
+	case v.project != "":
+		parts = append(parts, plain(v.project))
+	case v.kind != backendsKind || len(parts) == 0: // a server's page has the server's name
 		parts = append(parts, v.kind.Name)
 	}
 	return strings.Join(parts, " › ")
@@ -149,4 +152,6 @@ func (v *view) path() string {
 	return v.up.path() + " › " + v.crumb()
 }
 
-func (v *view) of() string { return plain(strings.TrimSpace(v.server + " " + v.session)) }
+func (v *view) of() string {
+	return plain(strings.Join(strings.Fields(v.server+" "+v.session+" "+v.project), " "))
+}
