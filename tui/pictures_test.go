@@ -55,21 +55,27 @@ func svg(screen tcell.Screen, title string) string {
 	fmt.Fprintf(&b, "<title>%s</title>\n", escapeXML(title))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", paper)
 	for y := range h {
-		for x := 0; x < w; {
-			text, style, cells := screen.Get(x, y)
-			from := x
-			for x += max(1, cells); x < w; x += max(1, cells) {
-				next, nextStyle, n := screen.Get(x, y)
-				if nextStyle != style {
-					break
-				}
-				text, cells = text+next, n
-			}
-			svgRun(&b, from, y, x-from, text, style)
-		}
+		svgLine(&b, screen, y, y)
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// svgLine draws line y of the screen as line at of the picture.
+func svgLine(b *strings.Builder, screen tcell.Screen, y, at int) {
+	w, _ := screen.Size()
+	for x := 0; x < w; {
+		text, style, cells := screen.Get(x, y)
+		from := x
+		for x += max(1, cells); x < w; x += max(1, cells) {
+			next, nextStyle, n := screen.Get(x, y)
+			if nextStyle != style {
+				break
+			}
+			text, cells = text+next, n
+		}
+		svgRun(b, from, at, x-from, text, style)
+	}
 }
 
 // svgRun draws adjacent cells of one style.
