@@ -21,8 +21,8 @@ type scene struct {
 
 // firstMinute is what a new user may do first: find out what fails, what is stuck and what happened, and call a tool.
 var firstMinute = []scene{
-	{"goblin-actor tui", "", 4},
-	{"enter: why does this server fail?", "<enter>", 4},
+	{"goblin-actor tui: what fails, and why", "", 4},
+	{"enter: one level down, to the server", "<enter>", 4},
 	{"tab: its calls", "<tab>", 3},
 	{"0  ↓: back, and the next server", "0<down>", 2},
 	{"6: all calls, first those that run", "6", 3},
@@ -41,8 +41,8 @@ var firstMinute = []scene{
 
 // TestCast draws docs/images/cast.svg, the first minute with the console, from the cells of the screen.
 func TestCast(t *testing.T) {
-	s := newTestConsole(t, 110, 26, Options{})
-	s.app.source = &user{used: make(chan status.Use, 1), answer: func(context.Context, func(status.UseProgress)) (status.UseResult, error) {
+	s := newTestConsole(t, 120, 28, Options{})
+	s.app.source = &user{used: make(chan status.Use, 1), answer: func(context.Context, func(status.UseEvent)) (status.UseResult, error) {
 		return status.UseResult{Result: json.RawMessage(`{"content":[{"type":"text","text":"# Today\n- answer ada\n- buy milk"}]}`)}, nil
 	}}
 	p := samplePicture()
