@@ -41,7 +41,7 @@ var firstMinute = []scene{
 
 // TestCast draws docs/images/cast.svg, the first minute with the console, from the cells of the screen.
 func TestCast(t *testing.T) {
-	s := newTestConsole(t, 120, 28, Options{})
+	s := newTestConsole(t, 120, 32, Options{})
 	s.app.source = &user{used: make(chan status.Use, 1), answer: func(context.Context, func(status.UseEvent)) (status.UseResult, error) {
 		return status.UseResult{Result: json.RawMessage(`{"content":[{"type":"text","text":"# Today\n- answer ada\n- buy milk"}]}`)}, nil
 	}}

@@ -87,11 +87,11 @@ func TestRecordingsEnd(t *testing.T) {
 		}
 		time.Sleep(30*time.Second - 1)
 		w.want("before the end of the first", "a0 a1 a2", "a0 a1 a2")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		w.want("after the first", "a1 a2", "a0 a1 a2")
 		time.Sleep(30*time.Second - 1)
 		w.want("before the end of the second", "a1 a2", "a0 a1 a2")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		w.want("after both", "", "a0 a1 a2")
 		time.Sleep(keepRecording - 30*time.Second)
 		w.want("when the first is no longer kept", "", "a1 a2")
