@@ -55,6 +55,11 @@ func (f front) Post(x *downstream.Exchange) {
 		f.self.Tell(message.OpenSession{Exchange: x, Admitted: admitted})
 		return
 	}
+	if messages {
+		message.RefuseFault(x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
+			Message: "the query has no sessionId; open the stream with GET first, then send messages to the endpoint that its first event names"})
+		return
+	}
 	// MCP 2025-11-25, basic/transports: a request other than initialize without a session ID is answered with 400.
 	message.RefuseFault(x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 		Message: "the header Mcp-Session-Id is missing; send initialize first, then repeat the session ID of its response in every request"})

@@ -167,6 +167,9 @@ func TestHTTPWithSSE(t *testing.T) {
 				t.Errorf("%s: got %d %s, want %d", name, test.got.status, test.got.body, test.want)
 			}
 		}
+		if got := w.do("POST", "/messages", initializeFrame).body; !strings.Contains(got, "the query has no sessionId") || strings.Contains(got, "header") {
+			t.Errorf("no session: got %s, want the missing parameter", got)
+		}
 		if strings.HasPrefix(path, "/s/") {
 			continue
 		}

@@ -188,42 +188,49 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	p.mu.Lock()
-	now, came := p.newest, p.came
+	now, came, boot := p.newest, p.came, p.boot
 	p.mu.Unlock()
+	change := func(by func(next *Picture)) { // what an earlier process said is void after a restart
+		p.change(func(next *Picture) {
+			if p.boot == boot {
+				by(next)
+			}
+		})
+	}
 	if now.Lost != nil || now.Now.IsZero() {
 		return
 	}
 	if known := now.Items.Version; known != now.Catalog.Version {
 		if items, err := p.source.Items(ctx, known); err == nil && items != nil {
 			rows := listed(items) // here rather than by the screen, because there may be many
-			p.change(func(next *Picture) { next.Items, next.listed = items, rows })
+			change(func(next *Picture) { next.Items, next.listed = items, rows })
 		}
 	}
 	if r, _ := now.fetch(ctx, p.source, now.Now.Add(time.Since(came))); r.asked != now.asked {
-		p.change(func(next *Picture) { next.recent = r })
+		change(func(next *Picture) { next.recent = r })
 	}
 	if want.usage && time.Since(now.used) >= usualPause {
 		if usage, err := p.source.Usage(ctx); err == nil {
-			p.change(func(next *Picture) { next.Usage, next.used = usage, time.Now() })
+			change(func(next *Picture) { next.Usage, next.used = usage, time.Now() })
 			rows := p.picture().called()
-			p.change(func(next *Picture) { next.calls = rows })
+			change(func(next *Picture) { next.calls = rows })
 		}
 	}
 	if !want.metrics && now.Metrics != "" { // a page from earlier would get a new time
 		p.fetched = time.Time{}
-		p.change(func(next *Picture) { next.Metrics = "" })
+		change(func(next *Picture) { next.Metrics = "" })
 	}
 	if want.metrics && time.Since(p.fetched) >= usualPause {
 		p.fetched = time.Now()
 		if text, err := p.source.Metrics(ctx); err == nil {
-			p.change(func(next *Picture) { next.Metrics = text })
+			change(func(next *Picture) { next.Metrics = text })
 		}
 	}
 	if want.access != nil && (want.access != p.part || time.Since(p.fetched) >= usualPause) {
 		p.part, p.fetched = want.access, time.Now()
 		part := now.access
 		if err := want.access.Fetch(ctx, p.source, &part); err == nil {
-			p.change(func(next *Picture) { next.access = part })
+			change(func(next *Picture) { next.access = part })
 		}
 	}
 }

@@ -21,6 +21,7 @@ type streaming struct {
 	opened  []status.FollowOptions
 	refused error // of the stream of the state; it must not change while one is opened
 	fetched int
+	slow    func() // called before each answer of Items; nil = nothing
 }
 
 func (s *streaming) Follow(ctx context.Context, o status.FollowOptions, tell func(status.Notice) error) error {
@@ -50,6 +51,9 @@ func (s *streaming) Follow(ctx context.Context, o status.FollowOptions, tell fun
 
 func (s *streaming) Items(_ context.Context, known uint64) (*status.Items, error) {
 	s.fetched++
+	if s.slow != nil {
+		s.slow()
+	}
 	return &status.Items{Version: known + 1}, nil
 }
 
@@ -145,6 +149,28 @@ func TestPumpOfALostGateway(t *testing.T) {
 		tell(status.Notice{Snapshot: &status.Snapshot{Now: time.Now(), Version: "v2"}})
 		if last.Lost != nil || len(last.Events) != 0 || last.Version != "v2" {
 			t.Errorf("restarted: got %+v", last)
+		}
+		stop()
+	})
+}
+
+// The catalog of a process that has restarted meanwhile is dropped, also if both catalogs have the same version.
+func TestPumpDropsTheCatalogOfAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &streaming{notices: make(chan status.Notice)}
+		var last *Picture
+		p := newPump(source, time.Now, func(next *Picture) { last = next })
+		snapshot := &status.Snapshot{Now: time.Now(), Catalog: status.Catalog{Version: 1}}
+		source.slow = func() { time.Sleep(time.Second) }
+		stop := pumping(t, p)
+		source.notices <- status.Notice{Hello: &status.Hello{Boot: "a"}}
+		source.notices <- status.Notice{Snapshot: snapshot}
+		time.Sleep(500 * time.Millisecond) // the catalog of a is on its way
+		source.notices <- status.Notice{Hello: &status.Hello{Boot: "b"}}
+		source.notices <- status.Notice{Snapshot: snapshot}
+		time.Sleep(10 * time.Second)
+		if source.fetched != 2 || last.Items.Version != 1 {
+			t.Errorf("the catalog was fetched %d times, want once from each process; version %d", source.fetched, last.Items.Version)
 		}
 		stop()
 	})

@@ -44,7 +44,7 @@ func backendRow(p *Picture, b status.Backend, name string) Row {
 	return Row{
 		ID: name, Server: b.Server, Health: health, Mark: mark,
 		Cells: []Cell{text(name), text(forOf(b)), colored(b.State, health), ago(b.Since, p.Now), text(b.Transport), text(b.Protocol), pid,
-			count(b.InFlight), faults(b.Tries), next, faults(b.Noise), colored(b.Reason, health)},
+			count(b.InFlight), faults(b.Tries), next, faults(b.Noise), colored(causeFirst(b.Reason, b.Tries), health)},
 		Detail: func() []Field {
 			return fields(
 				Field{"server", b.Server}, Field{"replica", strconv.Itoa(b.Replica)}, Field{"carries", forOf(b)}, Field{"state", b.State}, Field{"reason", b.Reason},

@@ -82,17 +82,33 @@ func userRow(u *status.User, now time.Time) Row {
 		burst = rate.Text + " requests at once"
 	}
 	return Row{
-		ID: u.Name, Health: mark.health(), Mark: mark,
+		ID: userID(u), Health: mark.health(), Mark: mark,
 		Cells: []Cell{text(u.Name), text(strings.Join(u.Roles, ",")), count(u.Sessions), count(u.Running), rateCell(u.CallsPerSecond), count(u.Calls), faults(u.Failed), faults(u.RefusedLastMinute),
 			rate, expires, ago(u.Last, now), colored(why, mark.health())},
 		Detail: func() []Field {
 			return fields(
-				Field{"user", u.Name}, Field{"roles", strings.Join(u.Roles, ", ")}, Field{"why", why}, Field{"sessions", strconv.Itoa(u.Sessions)}, Field{"streams", strconv.Itoa(u.Streams)}, Field{"calls running", strconv.Itoa(u.Running)},
+				Field{"user", u.Name}, Field{"is", kindOfUser(u)}, Field{"roles", strings.Join(u.Roles, ", ")}, Field{"why", why}, Field{"sessions", strconv.Itoa(u.Sessions)}, Field{"streams", strconv.Itoa(u.Streams)}, Field{"calls running", strconv.Itoa(u.Running)},
 				Field{"calls since the start", fmt.Sprintf("%d, %d failed", u.Calls, u.Failed)}, Field{"refused since the start", strconv.FormatUint(u.Refused, 10)}, Field{"refused in the last minute", strconv.Itoa(u.RefusedLastMinute)},
 				Field{"rate", burst}, Field{"key expires", instant(u.Expires)}, Field{"last call or refusal", instant(u.Last)},
 			)
 		},
 	}
+}
+
+// userID identifies the row of a user. A key may be named local, too.
+func userID(u *status.User) string {
+	if u.Local {
+		return " " + u.Name
+	}
+	return u.Name
+}
+
+// kindOfUser returns what the user local stands for, or "".
+func kindOfUser(u *status.User) string {
+	if u.Local {
+		return "all clients that are not authenticated"
+	}
+	return ""
 }
 
 // whyRefused returns why a user's requests are refused, and for how long they have been.

@@ -24,6 +24,8 @@ type SessionReport struct {
 	Calls   []status.Call
 
 	Subscriptions []status.Subscription
+
+	Changing bool // the report may change although the actor handles no message
 }
 
 // Abort cancels a call of a session or stateless session with an error, on an operator's request. An unknown call is

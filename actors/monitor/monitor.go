@@ -1,6 +1,6 @@
 // Package monitor implements the actor that assembles the status. It queries every actor that reports a part of the
 // status, and combines the answers. Its only state is the requests that wait for a status, and whether a survey is in
-// progress.
+// progress. A survey keeps the reports of clients' actors, so that the next one queries only those that have worked since.
 package monitor
 
 import (
@@ -28,6 +28,7 @@ type monitor struct {
 	system  *kernel.System
 	version string
 	started time.Time
+	reports reports // used by the survey in progress
 	state   *state
 }
 

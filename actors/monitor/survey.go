@@ -17,27 +17,40 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // empty lists are [] in JSON, not null
 		Subscriptions: []status.Subscription{}}
 	infos := m.system.Actors()
-	parts := make(chan any, len(infos))
+	overview.Actors = make([]status.Actor, 0, len(infos))
+	answers := make(chan answer, len(infos))
+	var report message.CatalogReport
+	m.reports.begin()
+	defer m.reports.end()
 	asked := 0
-	for _, info := range infos {
+	for i := range infos {
+		info := &infos[i]
 		overview.Actors = append(overview.Actors, actorOf(info))
 		switch info.Kind {
 		case "gateway", "pool", "backend", "session", "desk", "listen", "seconds":
 		default:
 			continue
 		}
-		if ref, ok := m.system.Lookup(info.Name); ok {
-			asked++
-			ref.Tell(message.Inspect{Reply: func(part any) { parts <- part }})
+		ref, ok := m.system.Lookup(info.Name)
+		if !ok {
+			continue
 		}
+		if known := m.reports.of(ref, info); known != nil {
+			collect(overview, &report, *known)
+			continue
+		}
+		asked++
+		ref.Tell(message.Inspect{Reply: func(part any) { answers <- answer{ref, info, part} }})
 	}
 	timeout := time.NewTimer(surveyTime)
 	defer timeout.Stop()
-	var report message.CatalogReport
 	for range asked {
 		select {
-		case part := <-parts:
-			collect(overview, &report, part)
+		case a := <-answers:
+			if r, is := a.part.(message.SessionReport); is {
+				m.reports.keep(a.actor, a.info, r)
+			}
+			collect(overview, &report, a.part)
 		case <-timeout.C:
 			return finish(overview, report)
 		case <-ctx.Done():
@@ -47,7 +60,14 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	return finish(overview, report)
 }
 
-func actorOf(i kernel.Info) status.Actor {
+// answer is an actor's answer to Inspect.
+type answer struct {
+	actor kernel.Reference
+	info  *kernel.Info // before the request
+	part  any
+}
+
+func actorOf(i *kernel.Info) status.Actor {
 	return status.Actor{
 		Name: message.ShortName(i.Name), Kind: i.Kind, Depth: i.Depth, Handled: i.Handled, Refused: i.Refused,
 		Panics: i.Panics, Restarts: uint64(i.Restarts), Last: i.Last, Recorded: i.Recorded,

@@ -26,8 +26,8 @@ type heldCall struct {
 	caller    *message.Caller
 	digest    [32]byte // of the request; set when the first state is sealed
 
-	round      uint32                           // number of the newest sealed state with which park answered; 0 = none
-	questions  map[string]message.ServerRequest // open server requests, by the key that the client knows
+	round      uint32              // number of the newest sealed state with which park answered; 0 = none
+	questions  map[string]question // open server requests, by the key that the client knows
 	lastKey    int
 	serverKeys []string       // keys chosen by the server
 	timerGen   uint64         // generation of the windowOver and graceOver timers

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
@@ -73,10 +74,16 @@ func (*state) questionKeys(v *heldCall) []string {
 	return slices.SortedFunc(maps.Keys(v.questions), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })
 }
 
+// question is an open server request.
+type question struct {
+	message.ServerRequest
+	text string // what the client has not done, for operators
+}
+
 // keepQuestion adds an open server request under its key.
 func (v *heldCall) keepQuestion(key string, m message.ServerRequest) {
 	if v.questions == nil {
-		v.questions = map[string]message.ServerRequest{}
+		v.questions = map[string]question{}
 	}
-	v.questions[key] = m
+	v.questions[key] = question{m, clientcalls.WaitsFor(&m.Frame)}
 }

@@ -202,8 +202,7 @@ func tooLargeFault(v *heldCall) *protocol.Fault {
 // waits returns what a parked call waits for its client to do, for operators.
 func (s *state) waits(v *heldCall) (texts []string) {
 	for _, key := range s.questionKeys(v) {
-		frame := v.questions[key].Frame
-		texts = append(texts, clientcalls.WaitsFor(&frame))
+		texts = append(texts, v.questions[key].text)
 	}
 	return texts
 }

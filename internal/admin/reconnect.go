@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"goblin-actor/internal/status"
 )
 
 const (
@@ -25,7 +27,7 @@ var ErrNoStream = errors.New("the gateway does not report its events")
 type reader struct {
 	path  string
 	query string                            // of /eventz
-	event func(name, id, data string) error // called for each event; an error reopens the stream, a callbackError ends run
+	event func(name, id, data string) error // called for each event; an error reopens the stream after the event, a callbackError ends run
 	lost  func(error) error                 // called when the stream is lost; its error ends run
 	last  string                            // id of the last event; "" = none yet
 	pause time.Duration                     // until the next reconnection
@@ -35,6 +37,15 @@ type reader struct {
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
+
+// eventError wraps the error of an event that cannot be decoded, or contradicts earlier events.
+type eventError struct {
+	name string
+	err  error
+}
+
+func (e *eventError) Error() string { return "event " + e.name + ": " + e.err.Error() }
+func (e *eventError) Unwrap() error { return e.err }
 
 // told wraps the error of the user of a stream.
 func told(err error) error {
@@ -51,7 +62,11 @@ func (r *reader) run(ctx context.Context) error {
 	}
 	opened := false
 	for {
+		pause := r.pause
 		err := r.stream(ctx, &opened)
+		if _, invalid := errors.AsType[*eventError](err); invalid { // the next stream may begin with the same event
+			r.pause = max(pause, followMin)
+		}
 		refused, ends := errors.AsType[*callbackError](err)
 		switch {
 		case ctx.Err() != nil:
@@ -90,6 +105,9 @@ func (r *reader) stream(ctx context.Context, opened *bool) error {
 		return cmp.Or(errors.Unwrap(err), err) // without the URL, which is a placeholder
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusServiceUnavailable {
+		return status.ErrTooManyStreams
+	}
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
 		return fmt.Errorf("%w: %s: %q", ErrNoStream, resp.Status, strings.TrimSpace(string(text)))
@@ -119,11 +137,19 @@ func (r *reader) read(body io.Reader, alive func()) error {
 			if lines.Text() != "" || name == "" {
 				continue // a comment, or the blank line after one
 			}
-			if err := r.event(name, id, data); err != nil {
-				return fmt.Errorf("event %s: %w", name, err)
+			r.last = id
+			err := r.event(name, id, data)
+			if _, ends := errors.AsType[*callbackError](err); ends {
+				return err
+			} else if err != nil {
+				return &eventError{name, err}
 			}
-			r.last, name, data = id, "", ""
+			name, data = "", ""
 		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) && id != "" {
+		r.last = id
+		return &eventError{name, err}
 	}
 	return cmp.Or(lines.Err(), io.EOF)
 }

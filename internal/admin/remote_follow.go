@@ -102,6 +102,8 @@ func (f *following) event(name, id, data string) error {
 		n.Lines, n.Missed, err = listOf[status.Event](data)
 	case eventCatalog:
 		n.Catalog, n.Missed, err = listOf[status.CatalogChange](data)
+	case eventSecond:
+		n.Series, _, err = listOf[status.Series](data)
 	case eventFault:
 		var fault streamFault
 		if err = decode.JSON([]byte(data), "an event", &fault); err == nil {

@@ -21,6 +21,7 @@ const (
 	eventLog      = "log"      // entries of status.Event
 	eventLines    = "lines"    // entries of status.Event
 	eventCatalog  = "catalog"  // entries of status.CatalogChange
+	eventSecond   = "second"   // entries of status.Series
 	eventFault    = "fault"    // a streamFault: the gateway does not respond; hello and picture follow when it does
 )
 
@@ -115,6 +116,8 @@ func (s *stream) tell(n status.Notice) error {
 		return s.event(eventLines, n.ID, entries[status.Event]{n.Missed, n.Lines})
 	case n.Catalog != nil:
 		return s.event(eventCatalog, n.ID, entries[status.CatalogChange]{n.Missed, n.Catalog})
+	case n.Series != nil:
+		return s.event(eventSecond, n.ID, entries[status.Series]{0, n.Series})
 	case n.Lost != nil:
 		return s.event(eventFault, n.ID, streamFault{n.Lost.Error()})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
@@ -77,14 +78,15 @@ func streamUse(w http.ResponseWriter, r *http.Request, src status.Source, u stat
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	w.Header().Set("Content-Type", eventStream)
-	flush := http.NewResponseController(w)
+	control := http.NewResponseController(w)
 	send := func(event string, v any) {
 		data, err := json.Marshal(v)
 		if err == nil {
+			_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // not supported in tests
 			_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)
 		}
-		if err != nil || flush.Flush() != nil {
-			cancel() // the client is gone
+		if err != nil || control.Flush() != nil {
+			cancel() // the client is gone, or does not read
 		}
 	}
 	answer, err := src.Use(ctx, u, func(e status.UseEvent) {

@@ -52,11 +52,14 @@ func (u *Usage) Ended(now time.Time, failed bool) {
 func (u *Usage) Refuse(now time.Time, why *string) {
 	second := now.Unix()
 	u.refusals.add(second / refusalPeriod)
-	if second-u.refused.Swap(second) > streakGap {
+	if !near(second, u.refused.Swap(second)) {
 		u.refusedSince.Store(second)
 	}
 	u.why.Store(why)
 }
+
+// near reports whether two refusals belong to one streak. If the clock was set back by more, they do not.
+func near(second, other int64) bool { return second-other <= streakGap && other-second <= streakGap }
 
 // At returns the counts at now.
 func (u *Usage) At(now time.Time) UsageCounts {
@@ -72,14 +75,14 @@ func (u *Usage) At(now time.Time) UsageCounts {
 	if last := max(u.last.Load(), refused); last > 0 {
 		c.Last = time.Unix(last, 0)
 	}
-	if refused > 0 && now.Unix()-refused <= streakGap {
+	if refused > 0 && near(now.Unix(), refused) {
 		c.RefusedSince = time.Unix(u.refusedSince.Load(), 0)
 	}
 	return c
 }
 
-// counter counts events in the current period, in the previous one, and in all periods before the current one. The
-// parts are separate so that an event costs one atomic addition.
+// counter counts events in the current period of its clock, in the previous one, and in all periods before the current one.
+// The parts are separate so that an event costs one atomic addition. If the clock is set back, the periods begin again.
 type counter struct {
 	current, previous atomic.Uint64 // number of the period (upper 32 bits) and its events (lower 32 bits)
 	earlier           atomic.Uint64
@@ -89,7 +92,7 @@ type counter struct {
 func (c *counter) add(period int64) {
 	for {
 		now := c.current.Load()
-		if int64(now>>32) >= period { // also if the clock was set back
+		if at := int64(now >> 32); at == period || at == period+1 { // the second, if another goroutine was ahead
 			c.current.Add(1)
 			return
 		}
@@ -113,7 +116,7 @@ func (c *counter) at(now time.Time, period int64) (all uint64, recent float64) {
 	switch int64(current >> 32) {
 	case number - 1:
 		return all, left * float64(current&events)
-	case number:
+	case number, number + 1:
 		if recent = float64(current & events); int64(previous>>32) == number-1 {
 			recent += left * float64(previous&events)
 		}

@@ -87,3 +87,27 @@ func BenchmarkEnded(b *testing.B) {
 		u.Ended(now, false)
 	}
 }
+
+// After the clock is set back, the rate is that of the calls since then, and refusals begin a new streak.
+func TestClockIsSetBack(t *testing.T) {
+	var u Usage
+	why := "too many requests"
+	for i := range 200 {
+		u.Ended(noon.Add(time.Duration(i)*100*time.Millisecond), false)
+	}
+	u.Refuse(noon, &why)
+	back := noon.Add(-time.Hour)
+	if c := u.At(back); c.CallsPerSecond != 0 || !c.RefusedSince.IsZero() || c.Calls != 200 {
+		t.Errorf("before a call: %+v", c)
+	}
+	for i := range 300 {
+		u.Ended(back.Add(time.Duration(i)*100*time.Millisecond), false)
+		if c := u.At(back.Add(time.Duration(i) * 100 * time.Millisecond)); i == 150 && math.Abs(c.CallsPerSecond-10) > 1 {
+			t.Errorf("15 s later: %v calls a second, want 10", c.CallsPerSecond)
+		}
+	}
+	u.Refuse(back.Add(20*time.Second), &why)
+	if c := u.At(back.Add(30 * time.Second)); c.Calls != 500 || !c.RefusedSince.Equal(back.Add(20*time.Second)) {
+		t.Errorf("30 s later: %+v", c)
+	}
+}

@@ -25,7 +25,7 @@ func (e *Security) Users() []status.User {
 
 // userOf returns what is known about a principal except for its rate.
 func userOf(u auth.User, now time.Time) status.User {
-	shown := status.User{Name: u.Who.Name, Roles: policy.Roles(u.Who.Rights), Streams: u.Streams, Expires: u.Who.Expires}
+	shown := status.User{Name: u.Who.Name, Local: u.Who.ID == identity.LocalID, Roles: policy.Roles(u.Who.Rights), Streams: u.Streams, Expires: u.Who.Expires}
 	if u.Who.Usage != nil {
 		shown.Count(u.Who.Usage.At(now))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/internal/identity"
@@ -54,7 +55,7 @@ type Refusal struct {
 	Unknown bool // the client is not authenticated, although it must be
 }
 
-// Deny counts and stores a refused request. It is safe for concurrent use and does not block.
+// Deny counts and stores a refused request. It is safe for concurrent use.
 func (m *Metrics) Deny(now time.Time, r Refusal) {
 	who := Unknown
 	if !r.Unknown {
@@ -108,21 +109,49 @@ func (l Local) Denials(context.Context) ([]Denial, error) {
 
 // denialTable stores denials. It is safe for concurrent use. The zero value is ready.
 type denialTable struct {
-	mu    sync.Mutex
-	rows  map[denialKey]*Denial
-	byWho map[string][]*Denial // the same rows, in no order
-	last  uint64               // the newest Number
+	mu    sync.RWMutex // only insertion and removal of rows need it exclusively
+	rows  map[denialKey]*denialRow
+	byWho map[string][]*denialRow // the same rows, in no order
+	last  uint64                  // the newest Number
+}
+
+// denialRow is a stored Denial, whose Last and Times are not used.
+type denialRow struct {
+	Denial
+	last  atomic.Int64 // Unix nanoseconds
+	times atomic.Uint64
+}
+
+// count counts a request. The caller must hold mu, not necessarily exclusively.
+func (d *denialRow) count(now time.Time) {
+	d.last.Store(now.UnixNano())
+	d.times.Add(1)
+}
+
+// shown returns the row as a Denial.
+func (d *denialRow) shown() Denial {
+	shown := d.Denial
+	shown.Last, shown.Times = time.Unix(0, d.last.Load()), d.times.Load()
+	return shown
 }
 
 // denialKey is what equal denials have in common.
 type denialKey struct{ who, from, what, why string }
 
-func keyOfDenial(d *Denial) denialKey { return denialKey{d.Who, d.From, d.What, d.Why} }
+func keyOfDenial(d *denialRow) denialKey { return denialKey{d.Who, d.From, d.What, d.Why} }
 
 // several reports whether d stands for displaced denials.
-func (d *Denial) several() bool { return d.What == OtherRequests }
+func (d *denialRow) several() bool { return d.What == OtherRequests }
 
+// add counts a request. It calls rule without a lock.
 func (t *denialTable) add(now time.Time, key denialKey, rule func() string) {
+	if t.count(now, key) {
+		return
+	}
+	permits := ""
+	if rule != nil {
+		permits = Printable(rule(), 2*maxDenialText)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.rows[key]
@@ -134,37 +163,46 @@ func (t *denialTable) add(now time.Time, key denialKey, rule func() string) {
 			t.remove(t.oldest())
 		}
 		d = t.insert(key, now)
-		if rule != nil {
-			d.Rule = Printable(rule(), 2*maxDenialText)
-		}
+		d.Rule = permits
 	}
-	d.Last = now
-	d.Times++
+	d.count(now)
+}
+
+// count counts a request in its row. It returns false if there is none. Principals that repeat a request do not wait for each other.
+func (t *denialTable) count(now time.Time, key denialKey) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	d := t.rows[key]
+	if d == nil {
+		return false
+	}
+	d.count(now)
+	return true
 }
 
 // insert adds a row that has not counted a request yet. The caller must hold mu.
-func (t *denialTable) insert(key denialKey, first time.Time) *Denial {
+func (t *denialTable) insert(key denialKey, first time.Time) *denialRow {
 	if t.rows == nil {
-		t.rows, t.byWho = map[denialKey]*Denial{}, map[string][]*Denial{}
+		t.rows, t.byWho = map[denialKey]*denialRow{}, map[string][]*denialRow{}
 	}
 	t.last++
-	d := &Denial{Number: t.last, First: first, Who: key.who, From: key.from, What: key.what, Why: key.why}
+	d := &denialRow{Denial: Denial{Number: t.last, First: first.Round(0), Who: key.who, From: key.from, What: key.what, Why: key.why}}
 	t.rows[key] = d
 	t.byWho[key.who] = append(t.byWho[key.who], d)
 	return d
 }
 
 // remove drops a row. The caller must hold mu.
-func (t *denialTable) remove(d *Denial) {
+func (t *denialTable) remove(d *denialRow) {
 	delete(t.rows, keyOfDenial(d))
-	rest := slices.DeleteFunc(t.byWho[d.Who], func(other *Denial) bool { return other == d })
+	rest := slices.DeleteFunc(t.byWho[d.Who], func(other *denialRow) bool { return other == d })
 	if t.byWho[d.Who] = rest; len(rest) == 0 {
 		delete(t.byWho, d.Who)
 	}
 }
 
 // merge replaces a row with one for several requests that were refused for the same reason. Such a row itself is dropped. The caller must hold mu.
-func (t *denialTable) merge(now time.Time, d *Denial) {
+func (t *denialTable) merge(now time.Time, d *denialRow) {
 	t.remove(d)
 	if d.several() {
 		return
@@ -177,29 +215,27 @@ func (t *denialTable) merge(now time.Time, d *Denial) {
 	if sum == nil {
 		sum = t.insert(key, now)
 	}
-	sum.Times += d.Times
+	sum.times.Add(d.times.Load())
 	if d.First.Before(sum.First) {
 		sum.First = d.First
 	}
-	if d.Last.After(sum.Last) {
-		sum.Last = d.Last
-	}
+	sum.last.Store(max(sum.last.Load(), d.last.Load()))
 	sum.Rule = d.Rule
 }
 
 // weakest returns the row of who that matters least: an old one, else one with few requests, else the oldest one. The caller must hold mu.
-func (t *denialTable) weakest(now time.Time, who string) (found *Denial) {
-	rank := func(d *Denial) int {
+func (t *denialTable) weakest(now time.Time, who string) (found *denialRow) {
+	rank := func(d *denialRow) int {
 		switch {
 		case d.several():
 			return 2
-		case now.Sub(d.Last) > denialAge:
+		case now.UnixNano()-d.last.Load() > int64(denialAge):
 			return 0
 		}
 		return 1
 	}
 	for _, d := range t.byWho[who] {
-		if found == nil || cmp.Or(rank(d)-rank(found), cmp.Compare(d.Times, found.Times), cmp.Compare(d.Number, found.Number)) < 0 {
+		if found == nil || cmp.Or(rank(d)-rank(found), cmp.Compare(d.times.Load(), found.times.Load()), cmp.Compare(d.Number, found.Number)) < 0 {
 			found = d
 		}
 	}
@@ -207,9 +243,9 @@ func (t *denialTable) weakest(now time.Time, who string) (found *Denial) {
 }
 
 // oldest returns the row that was not repeated for the longest time. The caller must hold mu.
-func (t *denialTable) oldest() (found *Denial) {
+func (t *denialTable) oldest() (found *denialRow) {
 	for _, d := range t.rows {
-		if found == nil || cmp.Or(d.Last.Compare(found.Last), cmp.Compare(d.Number, found.Number)) < 0 {
+		if found == nil || cmp.Or(cmp.Compare(d.last.Load(), found.last.Load()), cmp.Compare(d.Number, found.Number)) < 0 {
 			found = d
 		}
 	}
@@ -217,11 +253,11 @@ func (t *denialTable) oldest() (found *Denial) {
 }
 
 func (t *denialTable) list() []Denial {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	list := make([]Denial, 0, len(t.rows))
 	for d := range maps.Values(t.rows) {
-		list = append(list, *d)
+		list = append(list, d.shown())
 	}
 	slices.SortFunc(list, func(a, b Denial) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(b.Number, a.Number)) })
 	return list

@@ -29,6 +29,7 @@ func TestEqualDenialsAreMerged(t *testing.T) {
 		report := of(ci, "tools/call b")
 		report.Report = true
 		deniedNow(m, report)
+		began = began.Round(0) // without the monotonic clock, which a row does not keep
 		want := []Denial{
 			{3, began.Add(3 * time.Second), began.Add(3 * time.Second), "ci", "10.0.0.4", "tools/call b", "no role permits it", "role ops permits it", 1},
 			{2, began, began.Add(2 * time.Second), "local", "10.0.0.4", "tools/call a", "no role permits it", "role ops permits it", 3},
@@ -107,6 +108,18 @@ func TestDenialsAreBounded(t *testing.T) {
 	})
 }
 
+// The rule of a denial is found without a lock, because it may take long. Others are stored meanwhile.
+func TestRuleIsFoundWithoutALock(t *testing.T) {
+	m := NewMetrics()
+	deniedNow(m, Refusal{What: "a", Why: "w", Rule: func() string {
+		deniedNow(m, Refusal{What: "b", Why: "w"})
+		return "a role"
+	}})
+	if got := m.Denials(); len(got) != 2 || got[1].What != "a" || got[1].Rule != "a role" || got[0].What != "b" {
+		t.Errorf("denials: %+v", got)
+	}
+}
+
 // Keys in the wrong place, control characters and long texts do not reach a denial.
 func TestDenialTexts(t *testing.T) {
 	m := NewMetrics()
@@ -128,6 +141,16 @@ func TestLongDenialText(t *testing.T) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("a text of %d bytes took %v", len(long), took)
 	}
+}
+
+// BenchmarkEqualDenials measures clients that repeat a refused request at the same time.
+func BenchmarkEqualDenials(b *testing.B) {
+	m, now := NewMetrics(), time.Now()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			m.Deny(now, Refusal{Unknown: true, From: "10.0.0.4", What: "POST /mcp", Why: "unknown or revoked key"})
+		}
+	})
 }
 
 func BenchmarkFloodOfWrongKeys(b *testing.B) {

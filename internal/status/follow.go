@@ -29,7 +29,7 @@ func (l Local) Follow(ctx context.Context, o FollowOptions, tell func(Notice) er
 	}
 	tick := time.NewTicker(f.every)
 	defer tick.Stop()
-	surveyed, err := f.round()
+	surveyed, err := f.round(ctx)
 	for err == nil {
 		if o.Once && (f.base != nil || f.lost || !f.stateful()) {
 			return nil
@@ -38,7 +38,7 @@ func (l Local) Follow(ctx context.Context, o FollowOptions, tell func(Notice) er
 		case <-surveyed:
 			surveyed, err = f.state()
 		case <-tick.C:
-			surveyed, err = f.round()
+			surveyed, err = f.round(ctx)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -60,13 +60,16 @@ type following struct {
 	base    *Snapshot // the last one that was reported; nil = the next one is a new picture
 	lost    bool      // the gateway does not respond, which was reported
 	paused  time.Time // no finished calls are reported before this time
+
+	asked    int64 // Unix second of the last report of intervals, or of the last query without an answer
+	recorded int64 // Unix second until which intervals were reported
 }
 
 func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, error) {
 	f := &following{local: l, streams: l.Streams, tell: tell, server: o.Server, every: max(o.Every, followStep), want: map[Want]bool{}}
 	for _, want := range o.Want {
 		switch want {
-		case WantState, WantCalls, WantSessions, WantActors, WantFinished, WantLog, WantLines, WantCatalog:
+		case WantState, WantCalls, WantSessions, WantActors, WantFinished, WantLog, WantLines, WantCatalog, WantSecond:
 			f.want[want] = true
 		default:
 			return nil, fmt.Errorf("%w: %q", ErrUnknownWant, want)
@@ -112,7 +115,10 @@ func (f *following) tellHello() error {
 }
 
 // round reports everything that is new. surveyed is closed at the end of the survey in progress; nil = none.
-func (f *following) round() (surveyed <-chan struct{}, err error) {
+func (f *following) round(ctx context.Context) (surveyed <-chan struct{}, err error) {
+	if err := f.second(ctx); err != nil {
+		return nil, err
+	}
 	for _, report := range []func() error{f.finished, f.log, f.lines, f.catalog} {
 		if err := report(); err != nil {
 			return nil, err

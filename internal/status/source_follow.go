@@ -18,6 +18,7 @@ const (
 	WantLog      Want = "log"      // the log: see Events.After
 	WantLines    Want = "lines"    // stderr and log lines of servers: see Events.Lines
 	WantCatalog  Want = "catalog"  // changes of the catalog
+	WantSecond   Want = "second"   // calls, errors and durations of each second and minute
 )
 
 // FollowOptions configures Source.Follow.
@@ -47,6 +48,8 @@ type Notice struct {
 	Catalog  []CatalogChange
 	Missed   uint64 // with one of these four: how many were lost before the first of them
 
+	Series []Series // of the gateway and each server that it has, with the intervals that have ended since the last report; first all that are stored
+
 	Lost error // the gateway does not respond, or the connection is lost; Follow retries
 }
 
@@ -64,5 +67,5 @@ var (
 	// ErrTooManyStreams is returned by Follow if too many streams are open.
 	ErrTooManyStreams = errors.New("too many streams of events are open; close another console or command that follows this gateway")
 	// ErrUnknownWant is returned by Follow for a Want that it does not know, and if nothing is wanted.
-	ErrUnknownWant = errors.New("unknown name of events; use log or catalog, or several of state, calls, sessions, actors, finished, log, lines, catalog")
+	ErrUnknownWant = errors.New("unknown name of events; use log or catalog, or several of state, calls, sessions, actors, finished, log, lines, catalog, second")
 )

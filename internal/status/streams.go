@@ -96,15 +96,20 @@ func (s *Streams) survey(ctx context.Context, began time.Time, of func(context.C
 	next, err := of(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer close(s.busy)
+	s.busy = nil
+	ended := ctx.Err() == context.Canceled // by leave: it says nothing about the gateway, and another stream may have opened
 	s.stop()
+	if err != nil && ended {
+		s.due = time.Time{}
+		return
+	}
 	if err == nil {
 		s.newest = next
 	}
 	s.err = err
 	took := time.Since(began)
 	s.due = began.Add(min(max(surveyPause, took*surveyCosts), surveySlowly))
-	close(s.busy)
-	s.busy = nil
 }
 
 // between returns the difference between two Snapshots. Most streams ask for the difference between the newest two.

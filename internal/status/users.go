@@ -21,7 +21,8 @@ type Users struct {
 
 // User is a principal and its use of the gateway. Counts begin with the gateway.
 type User struct {
-	Name     string   `json:"name"`            // of its key; "local" = clients that are not authenticated
+	Name     string   `json:"name"`            // of its key; LocalUser if Local is true
+	Local    bool     `json:"local,omitempty"` // stands for all clients that are not authenticated; a key may have the same name
 	Roles    []string `json:"roles,omitempty"` // nil = there is no policy, or the policy gives it none
 	Sessions int      `json:"sessions"`
 	Running  int      `json:"running"` // calls in flight
@@ -51,8 +52,8 @@ func (u *User) Count(c identity.UsageCounts) {
 	}
 }
 
-// localUser is User.Name of clients that are not authenticated.
-const localUser = "local"
+// LocalUser is User.Name of clients that are not authenticated.
+const LocalUser = identity.LocalID
 
 // Users returns the users whose names contain name; "" = all.
 func (l Local) Users(ctx context.Context, name string) (Users, error) {
@@ -74,13 +75,13 @@ func (l Local) Users(ctx context.Context, name string) (Users, error) {
 
 // withLocal sets the counts of the user local. It adds that user if all lacks it and it uses the gateway, or if there is no other user.
 func withLocal(all []User, counts identity.UsageCounts, s *Snapshot) []User {
-	local := slices.IndexFunc(all, func(u User) bool { return u.Name == localUser })
+	local := slices.IndexFunc(all, func(u User) bool { return u.Local })
 	if local < 0 {
 		used := !counts.Last.IsZero() || slices.ContainsFunc(s.Sessions, func(s Session) bool { return s.Who == "" }) || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Who == "" })
 		if len(all) > 0 && !used {
 			return all
 		}
-		local, all = len(all), append(all, User{Name: localUser, RateLeft: -1, RateOf: -1})
+		local, all = len(all), append(all, User{Name: LocalUser, Local: true, RateLeft: -1, RateOf: -1})
 	}
 	all[local].Count(counts)
 	return all
@@ -88,20 +89,24 @@ func withLocal(all []User, counts identity.UsageCounts, s *Snapshot) []User {
 
 // addOpen sets the counts of what is open now.
 func addOpen(all []User, s *Snapshot) {
-	byName := make(map[string]*User, len(all))
+	byName := make(map[string]*User, len(all)) // "" = local, as in Session.Who
 	for i := range all {
-		byName[all[i].Name] = &all[i]
+		if u := &all[i]; u.Local {
+			byName[""] = u
+		} else {
+			byName[u.Name] = u
+		}
 	}
 	for i := range s.Sessions {
-		if u := byName[cmp.Or(s.Sessions[i].Who, localUser)]; u != nil {
+		if u := byName[s.Sessions[i].Who]; u != nil {
 			u.Sessions++
-			if u.Name == localUser { // streams of keys are counted with the keys
+			if u.Local { // streams of keys are counted with the keys
 				u.Streams += s.Sessions[i].Streams
 			}
 		}
 	}
 	for i := range s.Calls {
-		if u := byName[cmp.Or(s.Calls[i].Who, localUser)]; u != nil {
+		if u := byName[s.Calls[i].Who]; u != nil {
 			u.Running++
 		}
 	}

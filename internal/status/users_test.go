@@ -26,9 +26,10 @@ func (u usersOf) users(t *testing.T, keys func() []User, name string) Users {
 	return got
 }
 
-// Without keys, all clients are the user local. With keys, local is listed only if it is used.
+// Without keys, all clients are the user local. With keys, local is listed only if it is used. A key with that name is another user.
 func TestLocalUser(t *testing.T) {
 	used := usersOf{snapshot: Snapshot{Sessions: []Session{{Streams: 2}, {Who: "ci", Streams: 1}, {Who: "ci"}}, Calls: []Call{{}, {Who: "ci"}, {Who: "gone"}}}}
+	keyed := usersOf{snapshot: Snapshot{Sessions: []Session{{Streams: 2}, {Who: "local", Streams: 4}, {Who: "local"}}, Calls: []Call{{}}}}
 	keys := func() []User { return []User{{Name: "ci", Streams: 1}} }
 	for _, c := range []struct {
 		name string
@@ -40,6 +41,7 @@ func TestLocalUser(t *testing.T) {
 		{"no keys", used, nil, "[local 1 1 2]"},
 		{"keys", used, keys, "[ci 2 1 1][local 1 1 2]"},
 		{"keys, local unused", usersOf{}, keys, "[ci 0 0 1]"},
+		{"a key named local", keyed, func() []User { return []User{{Name: "local", Streams: 4}} }, "[local 2 0 4][local 1 1 2]"},
 	} {
 		got := ""
 		for _, u := range c.of.users(t, c.keys, "").Users {

@@ -186,7 +186,7 @@ func TestRegressions(t *testing.T) {
 
 // TestStoriesAreDeterministic checks that equal seeds give equal stories.
 func TestStoriesAreDeterministic(t *testing.T) {
-	for _, seed := range []uint64{1, 5, 26, 31} { // the last two are wide stories
+	for _, seed := range []uint64{5, 3, 26, 27} { // the last two are wide stories; the second and the fourth are watched
 		var first, second Outcome
 		t.Run("", func(t *testing.T) { first = runStory(t, NewParams(seed), false) })
 		t.Run("", func(t *testing.T) { second = runStory(t, NewParams(seed), false) })

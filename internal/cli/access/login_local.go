@@ -66,11 +66,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 	if err != nil {
 		return nil, nil, err
 	}
-	end := func() {
-		if err := serving.Stop(g, 0); err != nil {
-			log.Warn("not everything stopped in time", "err", err)
-		}
-	}
+	end := func() { local.Stop(g, known.Writer(errOut)) }
 	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // afterwards the gateway knows whether the server needs a login
 		end()
 		return nil, nil, err

@@ -118,11 +118,7 @@ func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err := serving.Stop(g, 0); err != nil {
-			log.Warn("not everything stopped in time", "err", err)
-		}
-	}()
+	defer local.Stop(g, errOut)
 	if err := local.WaitReady(ctx, g, errOut); err != nil {
 		return nil, err
 	}

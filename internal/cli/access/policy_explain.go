@@ -137,7 +137,7 @@ type explanation struct {
 	Server    string        `json:"server"`
 	Project   string        `json:"project,omitempty"`
 	Permitted bool          `json:"permitted"`
-	Reported  bool          `json:"reported,omitempty"` // the policy is in mode report, so the use is not refused
+	Reported  bool          `json:"reported,omitempty"` // only the policy denies the use, and its mode is report, so the use is not refused
 	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides, or if the principal has no role
 	Roles     []roleVerdict `json:"roles"`
 	Rate      string        `json:"rate,omitempty"`
@@ -156,7 +156,7 @@ func (k *inspection) explain(who *identity.Principal, project, name string) (*ex
 		return nil, err
 	}
 	e := &explanation{Who: who.ID, Item: found.called, Kind: found.what, Server: found.Server, Project: project, Roles: []roleVerdict{},
-		Rate: k.policy.Rate(who.Rights).String(), Reported: k.policy.Reports()}
+		Rate: k.policy.Rate(who.Rights).String()}
 	projects := []string{project}
 	switch {
 	case project == "" && who.Projects != nil: // the union of the key's projects
@@ -165,13 +165,16 @@ func (k *inspection) explain(who *identity.Principal, project, name string) (*ex
 		e.Reason = "the key may not use the project " + project
 		return e, nil
 	}
+	byPolicy := false
 	for i, in := range projects {
 		verdicts := k.verdicts(found, who.Rights, in)
-		switch e.Reason = k.whyUnlisted(found, who.Rights, in); {
+		e.Reason, byPolicy = k.whyUnlisted(found, who.Rights, in)
+		byPolicy = byPolicy || e.Reason == ""
+		switch {
 		case in != "" && k.projectOf(in) == nil:
-			e.Reason = "the key is restricted to the project " + in + ", which does not exist"
+			e.Reason, byPolicy = "the key is restricted to the project "+in+", which does not exist", false
 		case !k.shows(in, found):
-			e.Reason = "it is not part of the project " + in
+			e.Reason, byPolicy = "it is not part of the project "+in, false
 		}
 		if e.Permitted = policy.Permitted(verdicts) && e.Reason == ""; !e.Permitted && i < len(projects)-1 {
 			continue
@@ -184,9 +187,10 @@ func (k *inspection) explain(who *identity.Principal, project, name string) (*ex
 	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(found.uris, filter.Odd) {
 		e.Reason = "its server may resolve it to another URI, because it contains dot segments or an encoded slash or backslash; roles with rules for resources do not permit such a URI"
 	}
-	if who.Rights == policy.NoRoles {
+	if who.Rights == policy.NoRoles && byPolicy {
 		e.Reason = who.ID + " has no role"
 	}
+	e.Reported = byPolicy && !e.Permitted && k.policy.Reports()
 	return e, nil
 }
 

@@ -109,16 +109,19 @@ func (k *inspection) shows(project string, m *policyTarget) bool {
 	return rules == nil || catalog.ShowsURI(*rules, server, m.template, m.uris)
 }
 
-// whyUnlisted returns why an unlisted URI is refused even if the roles permit the URI, or "" if it is not refused.
-func (k *inspection) whyUnlisted(m *policyTarget, rights, project string) string {
+// whyUnlisted returns why an unlisted URI is refused even if the roles permit the URI, or "" if it is not refused. byPolicy means that
+// the policy refuses it.
+func (k *inspection) whyUnlisted(m *policyTarget, rights, project string) (reason string, byPolicy bool) {
 	switch unlisted := k.cfg.Resources.Unlisted; {
 	case m.uris == nil:
 	case m.promise == nil && unlisted != "mentioned" && unlisted != "forward":
-		return "it is not listed and matches no template, and resources.unlisted refuses such URIs"
-	case m.promise != nil && (!policy.Permitted(k.policy.Explain(rights, project, m.promise)) || !k.inProject(project, m.promise)):
-		return "its template, " + m.promise.Public + ", is not permitted"
+		return "it is not listed and matches no template, and resources.unlisted refuses such URIs", false
+	case m.promise != nil && !k.inProject(project, m.promise):
+		return "its template, " + m.promise.Public + ", is not permitted", false
+	case m.promise != nil && !policy.Permitted(k.policy.Explain(rights, project, m.promise)):
+		return "its template, " + m.promise.Public + ", is not permitted", true
 	}
-	return ""
+	return "", false
 }
 
 // inProject reports whether an item is visible in a project. An unknown or empty project restricts nothing.

@@ -41,11 +41,7 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 	if err != nil {
 		return nil, nil, err
 	}
-	end := func() {
-		if err := serving.Stop(g, 0); err != nil {
-			log.Warn("not everything stopped in time", "err", err)
-		}
-	}
+	end := func() { Stop(g, known.Writer(errOut)) }
 	if err := WaitReady(ctx, g, known.Writer(errOut)); err != nil {
 		end()
 		return nil, nil, err
@@ -56,6 +52,13 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 		return nil, nil, err
 	}
 	return own.Client, func() { own.Close(); end() }, nil
+}
+
+// Stop stops a gateway that a command has started. It prints a warning to errOut if anything is still running at the end.
+func Stop(g serving.Stopper, errOut io.Writer) {
+	if err := serving.Stop(g, 0); err != nil {
+		fmt.Fprintf(errOut, "warning: not everything stopped in time: %s\n", terminal.OneLine(err.Error(), 200))
+	}
 }
 
 // WaitReady waits until every eager server is ready or has failed once, at most ReadyTimeout. It writes warnings to

@@ -36,9 +36,14 @@ func follow(ctx context.Context, source status.Source, o status.FollowOptions, e
 	case started, ctx.Err() != nil, errors.Is(err, status.ErrTooManyStreams):
 		return err
 	case errors.Is(err, admin.ErrNoStream):
-		return command.Fail(command.ExitPeerError, err, "check the gateway's version with goblin-actor status; it may be older than this program")
+		return noStream(err)
 	}
 	return target.Unreachable(err)
+}
+
+// noStream returns the error of a gateway that has no stream for this command.
+func noStream(err error) error {
+	return command.Fail(command.ExitPeerError, err, "check the gateway's version with goblin-actor status; it may be older than this program")
 }
 
 // latest is the newest status of a gateway that a stream reports.
@@ -59,7 +64,7 @@ func (l *latest) take(n status.Notice) {
 }
 
 // followStatus passes each new status to changed until ctx ends or changed returns an error. It also retries if the first connection
-// fails.
+// fails, unless the gateway answers that it has no such stream.
 func followStatus(ctx context.Context, source status.Source, o status.FollowOptions, changed func(latest) error) error {
 	var l latest
 	for {
@@ -70,8 +75,11 @@ func followStatus(ctx context.Context, source status.Source, o status.FollowOpti
 			}
 			return ended
 		})
-		if ctx.Err() != nil || ended != nil {
+		switch {
+		case ctx.Err() != nil, ended != nil:
 			return err
+		case l.snapshot == nil && errors.Is(err, admin.ErrNoStream):
+			return noStream(err)
 		}
 		l.take(status.Notice{Lost: err})
 		if err := changed(l); err != nil {

@@ -1,0 +1,41 @@
+package status
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// seriesTime is how long the gateway has to answer. A second that it does not report in time comes with the next one.
+const seriesTime = time.Second
+
+// second reports the intervals of calls that have ended since the last report. The first report of a stream has all that are stored. A
+// minute is reported once it has ended.
+func (f *following) second(ctx context.Context) error {
+	now := time.Now().Unix()
+	if !f.want[WantSecond] || now == f.asked {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, seriesTime)
+	defer cancel()
+	list, err := f.local.Series(ctx, (f.recorded-1)/60*60) // since the start of the minute of the last reported second
+	switch {
+	case err != nil, len(list) == 0:
+		f.asked = now
+		return nil // if the gateway hangs, the stream of the state says so
+	case list[0].Until == f.recorded:
+		return nil
+	}
+	f.asked = now
+	for i := range list {
+		list[i].Seconds = from(list[i].Seconds, f.recorded)
+	}
+	f.recorded = list[0].Until
+	return f.notify(Notice{Series: list})
+}
+
+// from returns the intervals that began at start or later.
+func from(list []Interval, start int64) []Interval {
+	i, _ := slices.BinarySearchFunc(list, start, func(i Interval, start int64) int { return int(i.Start - start) })
+	return list[i:]
+}
