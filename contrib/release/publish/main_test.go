@@ -28,7 +28,7 @@ func TestRewritesOnlyTheModulePath(t *testing.T) {
 		{"a.go", `import "goblin-actor/actors/kernel"`, `import "example.com/team/goblin-actor/actors/kernel"`},
 		{"Makefile", "VARIABLE := goblin-actor/internal/cli.version", "VARIABLE := example.com/team/goblin-actor/internal/cli.version"},
 		{"doc.md", "`goblin-actor/actors`", "`example.com/team/goblin-actor/actors`"},
-		{"go.mod", "module goblin-actor\n\ngo 1.26\n", "module example.com/team/goblin-actor\n\ngo 1.26\n"},
+		{"go.mod", "module " + r.old + "\n\ngo 1.26\n", "module example.com/team/goblin-actor\n\ngo 1.26\n"},
 		{"a.go", "module goblin-actor\n", "module goblin-actor\n"},
 		{"a.go", `"goblin-actor/server"`, `"goblin-actor/server"`},
 		{"a.md", "cmd/goblin-actor/actors", "cmd/goblin-actor/actors"},
@@ -65,9 +65,13 @@ func TestCopyHasNoOldImports(t *testing.T) {
 	if err := publish(root, newPath, dir); err != nil {
 		t.Fatal(err)
 	}
+	r, err := newRewriter(root, newPath, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	deps := goCommand(t, dir, nil, "list", "-deps", "-test", "./...")
 	for dep := range strings.Lines(deps) {
-		if strings.HasPrefix(dep, "goblin-actor/") {
+		if strings.HasPrefix(dep, r.old+"/") {
 			t.Errorf("a package still imports %s", strings.TrimSpace(dep))
 		}
 	}
