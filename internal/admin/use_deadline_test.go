@@ -25,8 +25,8 @@ func (w *limitedWriter) SetWriteDeadline(at time.Time) error {
 // Each event of a streamed use has a deadline, so that a client that does not read cannot hold the call forever.
 func TestStreamedUseHasDeadlines(t *testing.T) {
 	w := &limitedWriter{ResponseRecorder: httptest.NewRecorder()}
-	src := status.Local{Perform: func(_ context.Context, _ status.Use, progress func(status.UseProgress)) (status.UseResult, error) {
-		progress(status.UseProgress{Done: 1})
+	src := status.Local{Perform: func(_ context.Context, _ status.Use, tell func(status.UseEvent)) (status.UseResult, error) {
+		tell(status.UseEvent{Progress: &status.UseProgress{Done: 1}})
 		return status.UseResult{Result: json.RawMessage(`{}`)}, nil
 	}}
 	streamUse(w, httptest.NewRequest("POST", "/actions/call", nil), src, status.Use{Tool: "a"})
