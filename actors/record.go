@@ -111,13 +111,16 @@ func (g *Gateway) Records(ctx context.Context, q status.RecordQuery) ([]status.R
 		if all == nil {
 			return nil, ErrStopped
 		}
-		return recordingsOf(all, q), nil
+		return recordingsOf(all, q, g.system.Recorded()), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func recordingsOf(all []message.Recording, q status.RecordQuery) []status.Recording {
+// recordingsOf returns the messages that a query selects, up to the number last. Later ones are left out, because an
+// earlier message of another actor may have been recorded after its recorder was read; a query for those after the newest
+// would miss it.
+func recordingsOf(all []message.Recording, q status.RecordQuery, last uint64) []status.Recording {
 	list := []status.Recording{} // an empty list in JSON is [], not null
 	for _, r := range all {
 		shown := status.Recording{Actor: message.ShortName(r.Actor), Began: r.Began, Until: r.Until, Ended: r.Ended, Messages: []status.RecordedMessage{}}
@@ -128,7 +131,7 @@ func recordingsOf(all []message.Recording, q status.RecordQuery) []status.Record
 		shown.Handled = total
 		for i := range messages {
 			m := recordedMessage(&messages[i])
-			if q.Call == "" || q.Call == m.Call {
+			if m.Number > q.After && m.Number <= last && (q.Call == "" || q.Call == m.Call) {
 				shown.Messages = append(shown.Messages, m)
 			}
 		}

@@ -56,7 +56,7 @@ func (a *App) rowActs() []rowAct {
 			acts = append(acts, a.serverActs(server)...)
 		}
 	}
-	acts = append(acts,
+	acts = append(acts, a.recordAct(),
 		rowAct{label: "reload the configuration", command: "POST /actions/reload {}", do: func() {
 			a.ask("reload the configuration? y/n", func() { a.perform(status.Action{Verb: status.Reload}) })
 		}},
@@ -111,6 +111,8 @@ func commandOf(act status.Action) string {
 		return restartCommand(act.Server)
 	case status.Drain:
 		return "goblin-actor drain"
+	case status.Record:
+		return recordCommand(act)
 	}
 	return ""
 }

@@ -111,6 +111,15 @@ type wants struct {
 	metrics bool  // Picture.Metrics
 	usage   bool  // Picture.Usage
 	access  *Kind // the kind whose Fetch to call; nil = none
+	of      scope // of the view, if it has a Fetch
+}
+
+func wantsOf(v *view) wants {
+	want := wants{actors: v.kind == actorsKind || v.kind == actorKind, metrics: v.kind == metricsKind, usage: v.kind.Usage}
+	if v.kind.Fetch != nil {
+		want.access, want.of = v.kind, v.scope
+	}
+	return want
 }
 
 // outcome is the result of an action.
@@ -274,7 +283,7 @@ func (a *App) changed() {
 	if v := a.view(); !v.panels[v.focus].visible() {
 		v.selectPanel(0)
 	}
-	if want := (wants{actors: a.view().kind == actorsKind, metrics: a.view().kind == metricsKind, usage: a.view().kind.Usage, access: accessOf(a.view().kind)}); want != a.shown {
+	if want := wantsOf(a.view()); want != a.shown {
 		a.shown = want
 		select {
 		case <-a.shows:

@@ -147,6 +147,8 @@ func (a *App) empty(part *panel) string {
 		return "no row is unhealthy; press ctrl-z to show all rows"
 	case t.kind.Levels && len(t.rows) > 0 && t.minRank > 0:
 		return "no line has level " + levels[t.minRank] + " or above; press v for more levels"
+	case v.kind == actorKind:
+		return "no messages"
 	case v.of() != "":
 		return "no " + part.kind.Name + " of " + v.of()
 	}

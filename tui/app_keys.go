@@ -95,12 +95,14 @@ func (a *App) enter(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
 	to := kindOf(cmp.Or(r.Goto, v.part().Enter))
 	switch {
-	case r.Branch.Group && v.table.isTree():
+	case r.Branch.Group && v.table.isTree() && (r.Branch.Sum || v.part() != actorsKind): // an actor with others below it has a page
 		v.table.fold(r)
 	case to == nil:
 		a.describe()
 	case to == callKind:
 		a.deeper(to, scope{server: r.Server, call: r.ID})
+	case to == actorKind:
+		a.deeper(to, scope{actor: r.ID})
 	case v.part() == sessionsKind:
 		a.deeper(to, scope{session: r.Session})
 	case v.part() == projectsKind:
@@ -279,7 +281,7 @@ func (a *App) perform(act status.Action) {
 		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
 		defer cancel()
 		err := a.source.Act(ctx, act)
-		result := outcome{strings.TrimSpace(fmt.Sprintf("%s %s", act.Verb, cmp.Or(act.Server, act.Call))) + ": requested", Good}
+		result := outcome{strings.TrimSpace(fmt.Sprintf("%s %s", act.Verb, cmp.Or(act.Server, act.Call, act.Actor))) + ": requested", Good}
 		if line := commandOf(act); line != "" {
 			result.text += "  = " + line
 		}

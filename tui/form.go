@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/gdamore/tcell/v2"
-
 	"goblin-actor/internal/form"
 	"goblin-actor/internal/status"
 )
@@ -47,9 +45,6 @@ func noForm(a *App) string {
 	if a.readOnly {
 		return "this console is read-only"
 	}
-	if _, ok := a.formItem(); !ok {
-		return "only tools, prompts, resources and templates can be run"
-	}
 	return ""
 }
 
@@ -83,13 +78,7 @@ func (a *App) formItem() (i formItem, ok bool) {
 	return i, false
 }
 
-// openForm opens the form of the selected item. A resource has no arguments and is read at once.
-func (a *App) openForm(*tcell.EventKey) {
-	if i, ok := a.formItem(); ok {
-		a.openFormOf(i)
-	}
-}
-
+// openFormOf opens the form of an item. A resource has no arguments and is read at once.
 func (a *App) openFormOf(i formItem) {
 	a.form = &itemForm{formItem: i}
 	a.mode = modeForm

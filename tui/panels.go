@@ -47,6 +47,9 @@ func (v *view) places(r rect, full, tall bool) []rect {
 		}
 		return min(v.panels[i].need(), most)
 	}
+	if v.kind != overviewKind {
+		return v.stacked(r)
+	}
 	const servers, failures, log, waits = 0, 1, 2, 3
 	top := v.panels[servers].need()
 	if !tall { // one panel below the servers: the one that keys act on
@@ -86,5 +89,18 @@ func (v *view) places(r rect, full, tall bool) []rect {
 		out[log] = rect{r.x, y, r.w, side}
 	}
 	out[waits] = rect{r.x, y + side, r.w, wait}
+	return out
+}
+
+// stacked lays two panels out, one above the other. The upper one leaves at least half of the lines to the lower one.
+func (v *view) stacked(r rect) []rect {
+	out := make([]rect, len(v.panels))
+	if !v.panels[1].visible() || r.h < 2*minSideLines {
+		out[v.focus] = r
+		return out
+	}
+	upper := min(v.panels[0].need()+1, max(r.h/2, r.h-v.panels[1].need()-1))
+	out[0] = rect{r.x, r.y, r.w, upper}
+	out[1] = rect{r.x, r.y + upper, r.w, r.h - upper}
 	return out
 }

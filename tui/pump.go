@@ -37,6 +37,7 @@ type pump struct {
 
 	fetched time.Time // when metrics or a part of access were fetched; only run uses it
 	part    *Kind     // the kind whose part of access was fetched last; only run uses it
+	of      scope     // the scope for which it was fetched; only run uses it
 }
 
 // newPump returns a pump for a view that needs nothing in particular.
@@ -163,7 +164,7 @@ func (p *pump) take(n status.Notice) {
 		switch {
 		case n.Hello != nil:
 			if p.boot != n.Hello.Boot { // the gateway has restarted
-				next.Events, next.past, next.Items = nil, past{}, &status.Items{}
+				next.Events, next.past, next.Items, next.access = nil, past{}, &status.Items{}, access{}
 			}
 			p.boot = n.Hello.Boot
 		case n.Snapshot != nil:
@@ -226,10 +227,10 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 			change(func(next *Picture) { next.Metrics = text })
 		}
 	}
-	if want.access != nil && (want.access != p.part || time.Since(p.fetched) >= usualPause) {
-		p.part, p.fetched = want.access, time.Now()
+	if want.access != nil && (want.access != p.part || want.of != p.of || time.Since(p.fetched) >= usualPause) {
+		p.part, p.of, p.fetched = want.access, want.of, time.Now()
 		part := now.access
-		if err := want.access.Fetch(ctx, p.source, &part); err == nil {
+		if err := want.access.Fetch(ctx, p.source, now, want.of, &part); err == nil {
 			change(func(next *Picture) { next.access = part })
 		}
 	}

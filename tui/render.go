@@ -70,7 +70,8 @@ type Field struct{ Name, Text string }
 // Kind defines what a view shows. Its functions are pure.
 type Kind struct {
 	Name    string
-	Title   string // title on the screen, if it differs from Name
+	Title   string                            // text after the number of rows
+	TitleOf func(p *Picture, of scope) string // replaces Title and the scope if it returns a text; nil = none
 	Columns []Column
 	Rows    func(p *Picture) []Row
 	RowsOf  func(p *Picture, of scope) []Row  // replaces Rows if the rows depend on the view's scope
@@ -104,11 +105,11 @@ var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, calls
 	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind, usersKind, loginsKind, denialsKind}
 
 // pages lists the kinds that only enter opens.
-var pages = []*Kind{callKind}
+var pages = []*Kind{callKind, actorKind}
 
 // allKinds returns all kinds of rows: the views, the panels of the overview, and the pages.
 func allKinds() []*Kind {
-	return slices.DeleteFunc(slices.Concat(overviewKind.Panels[1:], kinds, pages), func(k *Kind) bool { return k.Panels != nil })
+	return slices.DeleteFunc(slices.Concat(overviewKind.Panels[1:], kinds, callKind.Panels, pages), func(k *Kind) bool { return k.Panels != nil })
 }
 
 func kindOf(name string) *Kind {

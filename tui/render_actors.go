@@ -5,15 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"goblin-actor/internal/status"
 )
 
 // actorsKind shows the actors and their mailboxes as a tree. More than maxBranches siblings of one kind are folded.
 var actorsKind = &Kind{
-	Name: "actors",
+	Name: "actors", Enter: "actor",
 	Columns: []Column{{Name: "ACTOR", Sort: 'N'}, {Name: "KIND", Sort: 'K', Wide: true}, {Name: "DEPTH", Sort: 'D', Right: true}, {Name: "MSG/S", Sort: 'M', Right: true}, {Name: "HANDLED", Sort: 'H', Right: true, Wide: true},
-		{Name: "REFUSED", Sort: 'R', Right: true}, {Name: "PANICS", Sort: 'P', Right: true}, {Name: "RESTARTS", Sort: 'S', Right: true}, {Name: "LAST MESSAGE", Flex: true, Wide: true}},
+		{Name: "REFUSED", Sort: 'R', Right: true}, {Name: "PANICS", Sort: 'P', Right: true}, {Name: "RESTARTS", Sort: 'S', Right: true}, {Name: "RECORDING", Sort: 'T', Spare: true}, {Name: "LAST MESSAGE", Flex: true, Wide: true}},
 	Rows: actorRows,
 }
 
@@ -62,7 +63,7 @@ func (n *actorNode) rows(p *Picture, rows []Row, lines string, depth int) []Row 
 			in, level = beneath(lines, last, depth), depth+1
 			last = !slices.ContainsFunc(n.below[i+1:], func(o *actorNode) bool { return o.actor.Kind == kind })
 		}
-		r := actorRow(b.actor, p.messages.rate(b.actor.Name))
+		r := actorRow(b.actor, p.messages.rate(b.actor.Name), p.Now)
 		name := strings.TrimPrefix(b.path, n.path+"/")
 		r.Branch = Branch{Depth: level, Group: len(b.below) > 0, Text: joint(in, last, level) + plain(name)}
 		rows = append(rows, r)
@@ -106,23 +107,18 @@ func (n *actorNode) sum(p *Picture, kind, lines string, depth int) Row {
 			total.Refused += a.Refused
 			total.Panics += a.Panics
 			total.Restarts += a.Restarts
+			total.Recorded = later(total.Recorded, a.Recorded)
 		}
 	}
 	total.Name, total.Kind = n.path+"/"+kind+" (sum)", kind
-	r := actorRow(total, messages)
+	r := actorRow(total, messages, p.Now)
 	r.Branch = Branch{Depth: depth, Group: true, Closed: true, Sum: true, Text: fmt.Sprintf("%s%s ×%d", lines, plain(kind), times)}
 	return r
 }
 
 // actorRow returns the row of an actor that handles some messages a second; -1 = unknown.
-func actorRow(a status.Actor, messages float64) Row {
-	mark := sevGood
-	switch {
-	case a.Panics > 0:
-		mark = sevFailed
-	case a.Restarts > 0 || a.Refused > 0:
-		mark = sevLimited
-	}
+func actorRow(a status.Actor, messages float64, now time.Time) Row {
+	mark := actorSeverity(&a)
 	perSecond := none()
 	if messages >= 0 {
 		perSecond = Cell{Text: rate(messages), Number: messages}
@@ -133,13 +129,23 @@ func actorRow(a status.Actor, messages float64) Row {
 	}
 	return Row{
 		ID: a.Name, Health: mark.health(), Mark: mark, Server: serverOfActor(a),
-		Cells: []Cell{name, text(a.Kind), count(a.Depth), perSecond, count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(strings.TrimPrefix(a.Last, "message."))},
+		Cells: []Cell{name, text(a.Kind), count(a.Depth), perSecond, count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), recordingCell(a.Recorded, now), text(strings.TrimPrefix(a.Last, "message."))},
 		Detail: func() []Field {
 			n := func(v uint64) string { return strconv.FormatUint(v, 10) }
 			return fields(Field{"actor", a.Name}, Field{"kind", a.Kind}, Field{"messages queued", strconv.Itoa(a.Depth)}, Field{"messages handled", n(a.Handled)},
-				Field{"messages refused", n(a.Refused)}, Field{"panics", n(a.Panics)}, Field{"restarts", n(a.Restarts)}, Field{"last message", a.Last})
+				Field{"messages refused", n(a.Refused)}, Field{"panics", n(a.Panics)}, Field{"restarts", n(a.Restarts)}, Field{"last message", a.Last}, Field{"messages", recording(a.Recorded, now)})
 		},
 	}
+}
+
+func actorSeverity(a *status.Actor) Severity {
+	switch {
+	case a.Panics > 0:
+		return sevFailed
+	case a.Restarts > 0 || a.Refused > 0:
+		return sevLimited
+	}
+	return sevGood
 }
 
 // serverOfActor returns the server in an actor's name (gateway/pool/<server>/backend/…), or "" if there is none.

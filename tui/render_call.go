@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
@@ -10,9 +11,24 @@ import (
 
 // callKind is the page of one call: where its time went, and its details. enter in the calls opens it.
 var callKind = &Kind{
+	Name:   "call",
+	Head:   callHead,
+	Panels: []*Kind{detailsKind, callMessagesKind},
+	Fetch: func(ctx context.Context, source status.Source, p *Picture, of scope, a *access) (err error) {
+		id := callID(p, of.call)
+		if id == "" { // no longer known, or it did not become a call
+			a.Records = records{}
+			return nil
+		}
+		a.Records, err = a.Records.with(ctx, source, status.RecordQuery{Call: id})
+		return err
+	},
+}
+
+// detailsKind is the panel of a call's page with the call's details.
+var detailsKind = &Kind{
 	Name:    "call",
 	Columns: []Column{{Name: "WHAT"}, {Name: "VALUE", Flex: true}},
-	Head:    callHead,
 	RowsOf: func(p *Picture, of scope) []Row {
 		var rows []Row
 		for _, f := range callDetails(p, of.call) {
@@ -91,7 +107,7 @@ func callHead(p *Picture, of scope) []line {
 	for _, ph := range all {
 		out = append(out, ph.bar(began, end))
 	}
-	return out
+	return append(out, recordingLine(p, of)...)
 }
 
 // unsent names the phase of a call that reached no server, by its state or outcome.

@@ -18,7 +18,8 @@ var callsKind = &Kind{
 	Name: "calls", Enter: "call", Danger: status.Cancel,
 	Columns: []Column{{Name: "WHEN", Sort: 'A', Right: true}, {Name: "CLIENT", Sort: 'C'}, {Name: "WHO", Sort: 'U', Wide: true, Spare: true}, {Name: "SERVER", Sort: 'N', Words: true}, {Name: "ITEM", Sort: 'I', Flex: true, URI: true},
 		{Name: "OUTCOME", Sort: 'S', Flex: true, Words: true}, {Name: "QUEUE", Sort: 'Q', Right: true, Wide: true}, {Name: "REPLY", Sort: 'W', Right: true, Wide: true}, {Name: "TOTAL", Sort: 'T', Right: true},
-		{Name: "IN", Sort: 'B', Right: true, Wide: true, Bytes: true}, {Name: "OUT", Sort: 'O', Right: true, Wide: true, Bytes: true}, {Name: "LEFT", Sort: 'L', Right: true, Spare: true}},
+		{Name: "IN", Sort: 'B', Right: true, Wide: true, Bytes: true}, {Name: "OUT", Sort: 'O', Right: true, Wide: true, Bytes: true}, {Name: "LEFT", Sort: 'L', Right: true, Spare: true},
+		{Name: "RECORDING", Sort: 'G', Wide: true, Spare: true}},
 	Rows: callRows,
 }
 
@@ -68,7 +69,7 @@ func callRow(p *Picture, c status.Call) Row {
 	return Row{
 		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Call: c.ID, Health: health, Mark: sevBusy, Copy: c.ID,
 		Cells: []Cell{age, text(clientOf(p, c)), text(c.Who), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(stateOf(c), health), queue, server, took(p.Now.Sub(c.Began)),
-			bytesCell(c.In), none(), left},
+			bytesCell(c.In), none(), left, recordingCell(recordedUntil(p, c.Server), p.Now)},
 		Detail: func() []Field { return callFields(p, c) },
 	}
 }
@@ -106,7 +107,7 @@ func callFields(p *Picture, c status.Call) []Field {
 		own = c.Item
 	}
 	return fields(
-		Field{"item", cmp.Or(c.Public, c.Item)}, Field{"state", stateOf(c)}, Field{"why", waitsFor(c)}, Field{"client", clientOf(p, c)}, Field{"principal", c.Who},
+		Field{"item", cmp.Or(c.Public, c.Item)}, Field{"state", stateOf(c)}, Field{"messages", recording(recordedUntil(p, c.Server), p.Now)}, Field{"why", waitsFor(c)}, Field{"client", clientOf(p, c)}, Field{"principal", c.Who},
 		Field{"session", c.Session}, Field{"server", c.Server}, Field{"name at the server", own}, Field{"method", c.Method}, Field{"call", c.ID},
 		Field{"began", instant(c.Began)}, Field{"deadline", instant(c.Deadline)}, Field{"request", size(max(c.In, -1))},
 	)

@@ -20,7 +20,7 @@ var denialsKind = &Kind{
 		}
 		return rows
 	},
-	Fetch: func(ctx context.Context, source status.Source, a *access) (err error) {
+	Fetch: func(ctx context.Context, source status.Source, _ *Picture, _ scope, a *access) (err error) {
 		a.Denials, err = source.Denials(ctx)
 		return err
 	},

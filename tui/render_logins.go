@@ -21,7 +21,7 @@ var loginsKind = &Kind{
 		}
 		return rows
 	},
-	Fetch: func(ctx context.Context, source status.Source, a *access) (err error) {
+	Fetch: func(ctx context.Context, source status.Source, _ *Picture, _ scope, a *access) (err error) {
 		a.Logins, err = source.Logins(ctx)
 		return err
 	},

@@ -28,7 +28,7 @@ var healthKind = &Kind{
 		for i := range p.Servers {
 			s := &p.Servers[i]
 			r := serverBase(p, s)
-			r.Cells = slices.Concat([]Cell{text(s.Name), colored(stateText(p, s), r.Health)}, rateCells(p, s.Name), []Cell{count(s.InFlight), faults(s.Queued), colored(whyOf(p, s), r.Health)})
+			r.Cells = slices.Concat([]Cell{text(s.Name), colored(stateText(p, s), r.Health)}, rateCells(p, s.Name), []Cell{count(s.InFlight), faults(s.Queued), whyCell(p, s, r.Health)})
 			rows = append(rows, r)
 		}
 		return rows

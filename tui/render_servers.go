@@ -28,7 +28,7 @@ func serverRow(p *Picture, s *status.Server) Row {
 	r := serverBase(p, s)
 	r.Cells = slices.Concat([]Cell{text(s.Name), colored(stateText(p, s), r.Health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true}},
 		rateCells(p, s.Name),
-		[]Cell{count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), colored(whyOf(p, s), r.Health)})
+		[]Cell{count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), whyCell(p, s, r.Health)})
 	return r
 }
 
@@ -63,6 +63,11 @@ func stateText(p *Picture, s *status.Server) string {
 		}
 	}
 	return s.State
+}
+
+// whyCell returns the last cell of a server's row: why it is in its state, and how long its messages will be recorded.
+func whyCell(p *Picture, s *status.Server, h Health) Cell {
+	return colored(joined("; ", whyOf(p, s), recording(s.Recorded, p.Now)), h)
 }
 
 // whyOf returns what a server's row says about its state.
@@ -146,6 +151,9 @@ func serverHead(p *Picture, of scope) []line {
 	first.add(mark.health(), " "+stateText(p, s))
 	first.add(Plain, fmt.Sprintf("  %s, %s %s %s, run %d, queue %d", plural(connections(p, s.Name), "connection"),
 		plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), s.InFlight, s.Queued))
+	if note := recording(s.Recorded, p.Now); note != "" {
+		first.add(Warn, "  "+note)
+	}
 	out := []line{first, ratesLine(p, s.Name)}
 	switch why := whyOf(p, s); {
 	case s.LastError != "":

@@ -15,11 +15,11 @@ type access struct {
 	Users   status.Users
 	Logins  []status.Login
 	Denials []status.Denial
-	Records []status.Recording // of the visible actor or call
+	Records records // of the visible actor or call
 }
 
-// fetchAccess queries a part of access.
-type fetchAccess func(context.Context, status.Source, *access) error
+// fetchAccess queries the part of access that a view of a scope needs. The Picture is the newest one.
+type fetchAccess func(ctx context.Context, source status.Source, p *Picture, of scope, a *access) error
 
 // usersKind shows the principals that may use the gateway.
 var usersKind = &Kind{
@@ -38,18 +38,10 @@ var usersKind = &Kind{
 		}
 		return rows
 	},
-	Fetch: func(ctx context.Context, source status.Source, a *access) (err error) {
+	Fetch: func(ctx context.Context, source status.Source, _ *Picture, _ scope, a *access) (err error) {
 		a.Users, err = source.Users(ctx, "")
 		return err
 	},
-}
-
-// accessOf returns the kind if its rows need a part of access, else nil.
-func accessOf(k *Kind) *Kind {
-	if k.Fetch == nil {
-		return nil
-	}
-	return k
 }
 
 // expiresSoon is the time before its expiry at which a key is marked.

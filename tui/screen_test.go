@@ -226,7 +226,7 @@ func (f *fixed) Users(context.Context, string) (status.Users, error) { return f.
 func (f *fixed) Logins(context.Context) ([]status.Login, error) { return f.get().Logins, nil }
 
 func (f *fixed) Records(context.Context, status.RecordQuery) ([]status.Recording, error) {
-	return f.get().Records, nil
+	return f.get().Records.list, nil
 }
 
 func (f *fixed) Denials(context.Context) ([]status.Denial, error) { return f.get().Denials, nil }

@@ -12,6 +12,7 @@ type scope struct {
 	session string
 	project string
 	call    string // callKey of a call
+	actor   string // status.Actor.Name
 }
 
 // view is a kind in a scope, with a table for each of its panels.
@@ -95,12 +96,19 @@ func (v *view) touch(now time.Time) {
 func (v *view) title(p *panel) string {
 	var b strings.Builder
 	b.WriteString(p.kind.Name)
-	if of := v.of(); of != "" {
+	title := ""
+	if p.kind.TitleOf != nil && v.last != nil {
+		title = p.kind.TitleOf(v.last, v.scope)
+	}
+	if of := v.of(); of != "" && title == "" {
 		fmt.Fprintf(&b, "(%s)", of)
 	}
 	t := p.table
 	fmt.Fprintf(&b, "[%d]", len(t.shown))
-	if p.kind.Title != "" {
+	switch {
+	case title != "":
+		b.WriteString(": " + title)
+	case p.kind.Title != "":
 		b.WriteString(" " + p.kind.Title)
 	}
 	if t.query != "" {
@@ -134,6 +142,8 @@ func (v *view) crumb() string {
 	switch {
 	case v.kind == callKind:
 		parts = append(parts, "call "+callItem(v.call))
+	case v.kind == actorKind:
+		parts = append(parts, plain(shortActor(v.actor)))
 	case v.session != "":
 		parts = append(parts, plain(v.session))
 	case v.project != "":

@@ -88,6 +88,10 @@ func (s *System) Record(actor string, until time.Time) *Recorder {
 	}
 }
 
+// Recorded returns the Order of the newest recorded message. Every message up to it is in its Recorder already, so a
+// later call of Messages returns it unless it was overwritten.
+func (s *System) Recorded() uint64 { return s.recorded.Load() }
+
 func (r *Recorder) extend(until time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,9 +146,9 @@ func (r *Recorder) record(c *cell, at time.Time, msg any, out []Effect, phase st
 	if e.number == 0 {
 		e.caused(out)
 	}
-	e.order = c.system.recorded.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	e.order = c.system.recorded.Add(1) // while mu is locked: see System.Recorded
 	e.phase = r.phaseNumber(phase)
 	r.total++
 	if len(r.ring) < recorderSize {

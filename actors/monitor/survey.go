@@ -87,6 +87,21 @@ func explainQueued(overview *status.Snapshot) {
 	}
 }
 
+// markRecorded sets until when the messages of servers' pools are recorded.
+func markRecorded(overview *status.Snapshot) {
+	for i := range overview.Actors {
+		a := &overview.Actors[i]
+		if a.Kind != "pool" || a.Recorded.IsZero() {
+			continue
+		}
+		for j := range overview.Servers {
+			if s := &overview.Servers[j]; a.Name == "gateway/pool/"+s.Name {
+				s.Recorded = a.Recorded
+			}
+		}
+	}
+}
+
 func collect(overview *status.Snapshot, report *message.CatalogReport, part any) {
 	switch p := part.(type) {
 	case status.Server:
@@ -131,6 +146,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 		}
 	}
 	explainQueued(overview)
+	markRecorded(overview)
 	overview.Servers = append(overview.Servers, report.Disabled...)
 	overview.Waiting = append(overview.Waiting, missing...)
 	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // no Counts: the gateway did not answer

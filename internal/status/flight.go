@@ -38,6 +38,7 @@ type RecordedMessage struct {
 type RecordQuery struct {
 	Actor string // Actor.Name; "" = of all actors
 	Call  string // Call.ID; "" = about any call or none
+	After uint64 // RecordedMessage.Number of the newest message that is known; 0 = none
 }
 
 // Records returns the recordings that are running or kept. With a query for a call, a recording may have no messages.

@@ -105,6 +105,8 @@ type Server struct {
 	LastErrorAt    time.Time `json:"lastErrorAt,omitzero"`     // when the newest attempt failed or the connection was lost
 	LastErrorTries int       `json:"lastErrorTries,omitempty"` // number of failures since the server was last ready for 10 minutes
 	QueueWaits     string    `json:"queueWaits,omitempty"`     // what the queued calls wait for, in plain words
+
+	Recorded time.Time `json:"recorded,omitzero"` // when the recording of its pool's messages ends; zero = they are not recorded
 }
 
 // Backend is the state of one connection to a server.
