@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// recordedPicture returns the sample with messages about the running call desk/0/4, which the actors of github handled.
+// recordedPicture returns the sample with messages about the running call of github_search_code.
 func recordedPicture() *Picture {
 	p := *samplePicture()
 	snapshot := *p.Snapshot
