@@ -1,9 +1,7 @@
 package tui
 
 import (
-	"cmp"
 	"context"
-	"os"
 	"sync"
 	"time"
 
@@ -24,6 +22,8 @@ type Options struct {
 	View    string           // the first view; "" = overview
 	Ends    bool             // quitting also stops the gateway; the key hints say so
 	Now     func() time.Time // nil = time.Now
+	ASCII   bool             // draw the console's own glyphs in ASCII
+	Calm    bool             // no arrows, and one update a second
 
 	ReadOnly bool // the gateway refuses every action of this console
 }
@@ -46,9 +46,9 @@ type App struct {
 	*tview.Box // the whole screen: App is the root primitive and draws everything
 	machinery
 
-	palette Palette
-	ends    bool // quitting stops the gateway
-	now     func() time.Time
+	look
+	ends bool // quitting stops the gateway
+	now  func() time.Time
 
 	picture *Picture
 	root    *view    // the overview
@@ -137,6 +137,7 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 // run shows root, which draws the App, until the user quits or ctx ends. A nil screen is the terminal of this process.
 func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive) error {
 	if screen == nil {
+		tcell.SetEncodingFallback(tcell.EncodingFallbackASCII) // for locales that tcell does not know
 		var err error
 		if screen, err = tcell.NewScreen(); err != nil {
 			return err
@@ -168,11 +169,9 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	if a.now == nil {
 		a.now = time.Now
 	}
-	a.palette = paletteOf(cmp.Or(o.Palette, "colour"), o.Skin)
-	if os.Getenv("NO_COLOR") != "" {
-		a.palette = palettes["mono"]
-	}
+	a.look = newLook(o)
 	a.pump = newPump(source, a.now, a.draws)
+	a.pump.calm = o.Calm
 	a.pump.wants = a.wants()
 	a.newInput()
 	a.history.add(a.home())

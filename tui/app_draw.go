@@ -14,6 +14,9 @@ func (a *App) Draw(screen tcell.Screen) {
 		a.onFirstDraw = nil
 	}
 	a.terminal = screen
+	if a.ascii {
+		screen = &asciiScreen{Screen: screen}
+	}
 	_, _, w, h := a.GetRect()
 	p := a.colors()
 	screen.Fill(' ', p.Health[Plain])
@@ -83,7 +86,7 @@ func (a *App) drawBody(screen tcell.Screen, r rect, full, tall bool) {
 			a.rule(screen, place.x, place.y, place.w, v.title(part), a.tabs(place.w))
 			place.y, place.h = place.y+1, place.h-1
 		}
-		part.table.draw(canvas{Screen: screen, x: place.x, y: place.y, w: place.w, h: place.h, p: p, now: a.now(), focus: i == v.focus})
+		part.table.draw(canvas{Screen: screen, x: place.x, y: place.y, w: place.w, h: place.h, p: p, now: a.now(), focus: i == v.focus, calm: a.calm})
 		if why := a.empty(part); why != "" && place.h > 1 {
 			put(screen, place.x, place.y+1, place.w, why, p.Hint, nil, p.Hint)
 		}

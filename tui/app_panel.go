@@ -84,7 +84,7 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 		for n, piece := range wrap(strings.ReplaceAll(actions[i].help, "`", ""), max(10, w-15)) {
 			label := ""
 			if n == 0 {
-				label = actions[i].key
+				label = a.keyName(actions[i].key)
 			}
 			all = append(all, panelLine{fmt.Sprintf("%-13s", label), piece})
 		}

@@ -84,6 +84,10 @@ func (a *App) command(line string) {
 		a.quitAsked()
 		return
 	}
+	if words[0] == "palette" {
+		a.choosePalette(words[1:])
+		return
+	}
 	name, ok := oneOf(words[0], Views())
 	if !ok {
 		a.notify("unknown view "+words[0]+"; use one of: "+strings.Join(Views(), " "), Bad)
@@ -101,10 +105,13 @@ func (a *App) command(line string) {
 
 // complete returns line with its last word completed. If no name starts with that word, it returns line unchanged.
 func (a *App) complete(line string) string {
-	names := append(Views(), "quit")
+	names := append(Views(), "palette", "quit")
 	head, word := "", line
 	if at := strings.LastIndexByte(line, ' '); at >= 0 {
 		head, word, names = line[:at+1], line[at+1:], a.serverNames()
+		if strings.HasPrefix(head, "palette ") {
+			names = Palettes()
+		}
 	}
 	if name, ok := oneOf(word, names); ok {
 		return head + name

@@ -46,8 +46,9 @@ type Paint struct {
 }
 
 // palettes holds the built-in palettes by name. "colour" uses the terminal's own sixteen colors, which suit the
-// terminal's background. "mono" uses only bold, dim, underline and reverse. It is used with NO_COLOR
-// (https://no-color.org).
+// terminal's background. "contrast" has a contrast of at least 7:1, as WCAG 2.2 requires for level AAA (1.4.6). "blind" has
+// colors of Okabe and Ito that stay distinct with every kind of color blindness. "mono" uses only bold, dim, underline and
+// reverse. It is used with NO_COLOR (https://no-color.org).
 var palettes = map[string]Palette{
 	"colour": {
 		Health: [healths]tcell.Style{
@@ -58,6 +59,22 @@ var palettes = map[string]Palette{
 		Selected: style(tcell.ColorWhite).Background(tcell.Color236), Match: style(tcell.ColorBlack).Background(tcell.ColorYellow),
 		Key: style(tcell.ColorAqua).Bold(true), Hint: style(tcell.ColorGray),
 	},
+	"contrast": ground(tcell.ColorBlack, Palette{
+		Health: [healths]tcell.Style{
+			Plain: rgb(0xffffff), Good: rgb(0x87ff87), Warn: rgb(0xffff5f), Bad: rgb(0xffafaf).Bold(true), Quiet: rgb(0xc6c6c6),
+		},
+		Head: rgb(0xffffff).Bold(true), Title: rgb(0x87ffff).Bold(true), Frame: rgb(0xc6c6c6),
+		Selected: rgb(0xffffff).Background(tcell.NewHexColor(0x303030)).Bold(true), Match: rgb(0x000000).Background(tcell.NewHexColor(0xffff5f)),
+		Key: rgb(0x87ffff).Bold(true), Hint: rgb(0xc6c6c6),
+	}),
+	"blind": ground(tcell.ColorBlack, Palette{
+		Health: [healths]tcell.Style{
+			Plain: rgb(0xffffff), Good: rgb(0x56b4e9), Warn: rgb(0xf0e442), Bad: rgb(0xd55e00).Bold(true), Quiet: rgb(0x9e9e9e),
+		},
+		Head: rgb(0xffffff).Bold(true), Title: rgb(0xcc79a7).Bold(true), Frame: rgb(0x9e9e9e),
+		Selected: rgb(0xffffff).Background(tcell.NewHexColor(0x00005f)), Match: rgb(0x000000).Background(tcell.NewHexColor(0xe69f00)),
+		Key: rgb(0xcc79a7).Bold(true), Hint: rgb(0x9e9e9e),
+	}),
 	"mono": {
 		Health: [healths]tcell.Style{Bad: tcell.StyleDefault.Bold(true), Quiet: tcell.StyleDefault.Dim(true)},
 		Head:   tcell.StyleDefault.Bold(true), Title: tcell.StyleDefault.Bold(true),
@@ -101,13 +118,8 @@ func paletteOf(name string, skin map[string]Paint) Palette {
 			*at(&p) = paint.style()
 		}
 	}
-	_, ground, _ := p.Health[Plain].Decompose()
-	for _, at := range parts {
-		if _, bg, _ := at(&p).Decompose(); bg == tcell.ColorDefault {
-			*at(&p) = at(&p).Background(ground)
-		}
-	}
-	return p
+	_, bg, _ := p.Health[Plain].Decompose()
+	return ground(bg, p)
 }
 
 func (p Paint) style() tcell.Style {
@@ -128,5 +140,17 @@ func CheckSkin(skin map[string]Paint) error {
 	}
 	return nil
 }
+
+// ground returns the palette with a background for all styles that have none.
+func ground(c tcell.Color, p Palette) Palette {
+	for _, at := range parts {
+		if _, bg, _ := at(&p).Decompose(); bg == tcell.ColorDefault {
+			*at(&p) = at(&p).Background(c)
+		}
+	}
+	return p
+}
+
+func rgb(hex int32) tcell.Style { return style(tcell.NewHexColor(hex)) }
 
 func style(c tcell.Color) tcell.Style { return tcell.StyleDefault.Foreground(c) }

@@ -25,6 +25,7 @@ type pump struct {
 	show   func(*Picture) // receives the newest Picture; may block
 	now    func() time.Time
 	hurry  chan struct{} // capacity 1: wants may have changed
+	calm   bool          // pass on one Picture a second, and one when wants may have changed
 
 	streams sync.WaitGroup
 	changed chan struct{} // capacity 1: newest has changed
@@ -87,8 +88,12 @@ func (p *pump) wait(ctx context.Context, second <-chan time.Time) bool {
 	case <-ctx.Done():
 		return false
 	}
+	changed := p.changed
+	if p.calm {
+		changed = nil
+	}
 	select {
-	case <-p.changed:
+	case <-changed:
 	case <-p.hurry:
 	case <-second:
 	case <-ctx.Done():

@@ -175,3 +175,29 @@ func TestPumpDropsTheCatalogOfAnotherProcess(t *testing.T) {
 		stop()
 	})
 }
+
+// A calm pump passes on one Picture a second, and one at once when the user opens another view.
+func TestCalmPump(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &streaming{notices: make(chan status.Notice)}
+		shown := 0
+		p := newPump(source, time.Now, func(*Picture) { shown++ })
+		p.calm = true
+		stop := pumping(t, p)
+		for range 500 {
+			source.notices <- status.Notice{Snapshot: &status.Snapshot{Now: time.Now(), Catalog: status.Catalog{Version: 1}}}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if shown < 5 || shown > 6 {
+			t.Errorf("%d Pictures in 5 s", shown)
+		}
+		time.Sleep(200 * time.Millisecond)
+		before := shown
+		p.hurry <- struct{}{}
+		time.Sleep(minPause)
+		if shown != before+1 {
+			t.Errorf("%d Pictures for a view that was opened", shown-before)
+		}
+		stop()
+	})
+}

@@ -23,6 +23,7 @@ type canvas struct {
 	p          *Palette
 	now        time.Time
 	focus      bool // keys act on the table
+	calm       bool // changed numbers have no arrows
 }
 
 // gutter is the width of the glyph and the selection's bar in front of each row.
@@ -162,7 +163,7 @@ func (t *table) drawRow(c canvas, line, g int, room []int, r *Row, selected bool
 		if here < min(minRest, room[i]) {
 			break
 		}
-		text := t.textOf(r, i, c.now)
+		text := t.textOf(r, i, c)
 		if t.columns[i].URI {
 			text = middle(text, here)
 		}
@@ -183,11 +184,11 @@ func (t *table) drawRow(c canvas, line, g int, room []int, r *Row, selected bool
 }
 
 // textOf returns the text of a cell with an arrow if its number has changed and, in a tree, the lines in front of it.
-func (t *table) textOf(r *Row, column int, now time.Time) string {
+func (t *table) textOf(r *Row, column int, on canvas) string {
 	c := cellOf(r, column)
 	text := c.Text
-	if c.Trend {
-		text += t.arrow(r.ID, column, now)
+	if c.Trend && !on.calm {
+		text += t.arrow(r.ID, column, on.now)
 	}
 	if column == 0 && t.isTree() {
 		return t.branch(r)

@@ -38,6 +38,7 @@ func consoleHome(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	t.Setenv("XDG_STATE_HOME", dir)
 	t.Setenv("TERM", "xterm-256color")
+	t.Setenv("LC_ALL", "C.UTF-8")
 }
 
 // Without --tui, serve prints short lines on a terminal instead of the log.
@@ -103,6 +104,7 @@ func TestConsoleExplainsOddServers(t *testing.T) {
 	g := oddGateway(t, "items", "list-string", "init-number")
 	t.Setenv("XDG_RUNTIME_DIR", filepath.Dir(g.config))
 	t.Setenv("TERM", "xterm-256color")
+	t.Setenv("LC_ALL", "C.UTF-8")
 	p := newPTY(t)
 	p.size(200, 40)
 	cmd := p.start(p.term, "tui", "--connect", g.address)

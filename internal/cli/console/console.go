@@ -14,9 +14,10 @@ import (
 	"goblin-actor/tui"
 )
 
-// Prepare reads the skin that the argument skin or $GOBLIN_SKIN names. It returns an error if there is no terminal.
-func Prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
-	if err := setSkin(look, skin, cmd.ErrOrStderr()); err != nil {
+// Prepare sets in o how the console looks, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error if there is
+// no terminal.
+func Prepare(cmd *cobra.Command, o *tui.Options, look *Look) error {
+	if err := look.set(o, cmd); err != nil {
 		return err
 	}
 	return needTerminal(cmd)

@@ -8,18 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/config"
 	"goblin-actor/tui"
 )
-
-// SkinFlag adds the flag that names the console's skin.
-func SkinFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "skin", "", "color scheme: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or the name of one in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
-}
 
 // setSkin sets the skin in o to the one that the flag or $GOBLIN_SKIN names. It prints findings about the skin's file
 // to w. If the file is invalid, the returned error has exit code 3.

@@ -16,8 +16,9 @@ import (
 
 // NewTUI returns the command tui.
 func NewTUI() *cobra.Command {
-	var connect, view, skin string
+	var connect, view string
 	var readOnly bool
+	var look console.Look
 	cmd := &cobra.Command{
 		Use:   "tui",
 		Short: "Open the terminal UI of a running gateway",
@@ -28,14 +29,14 @@ The command uses the gateway's admin socket. --connect takes the gateway's port,
 socket. If the gateway stops, the UI waits until it is back.`,
 		Example: `  goblin-actor tui
   goblin-actor tui --connect 8730 --view calls
-  goblin-actor tui --skin ./dark.yaml`,
+  goblin-actor tui --skin contrast --ascii`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(tui.Views(), view) {
 				return command.UsageError("use one of: "+strings.Join(tui.Views(), " "), "--view %q: no such view", view)
 			}
-			look := tui.Options{View: view, ReadOnly: readOnly}
-			if err := console.Prepare(cmd, &look, skin); err != nil {
+			o := tui.Options{View: view, ReadOnly: readOnly}
+			if err := console.Prepare(cmd, &o, &look); err != nil {
 				return err
 			}
 			path, err := target.AdminSocket(connect, os.Getenv)
@@ -52,12 +53,12 @@ socket. If the gateway stops, the UI waits until it is back.`,
 			}
 			ctx, cancel := command.Interruptible(cmd)
 			defer cancel()
-			return console.Show(ctx, source, look)
+			return console.Show(ctx, source, o)
 		},
 	}
 	target.ConnectFlag(cmd, &connect)
 	cmd.Flags().StringVar(&view, "view", "overview", "initial view")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "change nothing: the gateway refuses all actions of this terminal UI")
-	console.SkinFlag(cmd, &skin)
+	look.Flags(cmd)
 	return cmd
 }

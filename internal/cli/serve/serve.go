@@ -50,8 +50,8 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
   goblin-actor serve --config claude_desktop_config.json --listen 127.0.0.1:9000`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.skin != "" && !o.tui {
-				return command.UsageError("add --tui", "--skin requires --tui")
+			if flag := console.Used(cmd); flag != "" && !o.tui {
+				return command.UsageError("add --tui", "--%s requires --tui", flag)
 			}
 			growFast()
 			return toLogFile(cmd, o.logFile, func() error { return serve(cmd, o) })
@@ -65,7 +65,7 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
 	flags.StringVar(&o.logFile, "log-file", "", "write the log to this file instead of stderr; at 10 MiB it is renamed to FILE.1")
 	flags.StringVar(&o.service, "service", "", "name of the service that runs this command, for goblin-actor status")
 	_ = flags.MarkHidden("service") // the flag exists
-	console.SkinFlag(cmd, &o.skin)
+	o.look.Flags(cmd)
 	local.StateDirFlag(cmd, &o.stateDir)
 	return cmd
 }
@@ -75,7 +75,7 @@ type serveOptions struct {
 	listen []string
 	demo   bool
 	tui    bool
-	skin   string
+	look   console.Look
 
 	logFile   string
 	service   string // name of the service; "" = none
@@ -149,7 +149,7 @@ func logOutput(cmd *cobra.Command, look *tui.Options, o serveOptions) (io.Writer
 	if !o.tui {
 		return cmd.ErrOrStderr(), nil
 	}
-	if err := console.Prepare(cmd, look, o.skin); err != nil {
+	if err := console.Prepare(cmd, look, &o.look); err != nil {
 		return nil, err
 	}
 	return console.LogWriter(cmd.ErrOrStderr()), nil
