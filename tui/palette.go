@@ -45,6 +45,10 @@ type Paint struct {
 	Reverse    bool
 }
 
+// almostBlack is the background of palettes that have one. It is not black, and their texts are not white, because terminals with
+// 256 colors would show the black and white of the user's own sixteen colors.
+var almostBlack = tcell.NewHexColor(0x080808)
+
 // palettes holds the built-in palettes by name. "colour" uses the terminal's own sixteen colors, which suit the
 // terminal's background. "contrast" has a contrast of at least 7:1, as WCAG 2.2 requires for level AAA (1.4.6). "blind" has
 // colors of Okabe and Ito that stay distinct with every kind of color blindness. "mono" uses only bold, dim, underline and
@@ -59,20 +63,20 @@ var palettes = map[string]Palette{
 		Selected: style(tcell.ColorWhite).Background(tcell.Color236), Match: style(tcell.ColorBlack).Background(tcell.ColorYellow),
 		Key: style(tcell.ColorAqua).Bold(true), Hint: style(tcell.ColorGray),
 	},
-	"contrast": ground(tcell.ColorBlack, Palette{
+	"contrast": ground(almostBlack, Palette{
 		Health: [healths]tcell.Style{
-			Plain: rgb(0xffffff), Good: rgb(0x87ff87), Warn: rgb(0xffff5f), Bad: rgb(0xffafaf).Bold(true), Quiet: rgb(0xc6c6c6),
+			Plain: rgb(0xeeeeee), Good: rgb(0x87ff87), Warn: rgb(0xffff5f), Bad: rgb(0xffafaf).Bold(true), Quiet: rgb(0xc6c6c6),
 		},
-		Head: rgb(0xffffff).Bold(true), Title: rgb(0x87ffff).Bold(true), Frame: rgb(0xc6c6c6),
-		Selected: rgb(0xffffff).Background(tcell.NewHexColor(0x303030)).Bold(true), Match: rgb(0x000000).Background(tcell.NewHexColor(0xffff5f)),
+		Head: rgb(0xeeeeee).Bold(true), Title: rgb(0x87ffff).Bold(true), Frame: rgb(0xc6c6c6),
+		Selected: rgb(0xeeeeee).Background(tcell.NewHexColor(0x303030)).Bold(true), Match: style(almostBlack).Background(tcell.NewHexColor(0xffff5f)),
 		Key: rgb(0x87ffff).Bold(true), Hint: rgb(0xc6c6c6),
 	}),
-	"blind": ground(tcell.ColorBlack, Palette{
+	"blind": ground(almostBlack, Palette{
 		Health: [healths]tcell.Style{
-			Plain: rgb(0xffffff), Good: rgb(0x56b4e9), Warn: rgb(0xf0e442), Bad: rgb(0xd55e00).Bold(true), Quiet: rgb(0x9e9e9e),
+			Plain: rgb(0xeeeeee), Good: rgb(0x56b4e9), Warn: rgb(0xf0e442), Bad: rgb(0xd55e00).Bold(true), Quiet: rgb(0x9e9e9e),
 		},
-		Head: rgb(0xffffff).Bold(true), Title: rgb(0xcc79a7).Bold(true), Frame: rgb(0x9e9e9e),
-		Selected: rgb(0xffffff).Background(tcell.NewHexColor(0x00005f)), Match: rgb(0x000000).Background(tcell.NewHexColor(0xe69f00)),
+		Head: rgb(0xeeeeee).Bold(true), Title: rgb(0xcc79a7).Bold(true), Frame: rgb(0x9e9e9e),
+		Selected: rgb(0xeeeeee).Background(tcell.NewHexColor(0x00005f)), Match: style(almostBlack).Background(tcell.NewHexColor(0xe69f00)),
 		Key: rgb(0xcc79a7).Bold(true), Hint: rgb(0x9e9e9e),
 	}),
 	"mono": {

@@ -44,7 +44,10 @@ func TestContrast(t *testing.T) {
 						t.Errorf("%s: %s leaves its contrast to the terminal", name, part)
 						continue
 					}
-					if got := contrast(reduced(fg, colors), reduced(bg, colors)); got < least {
+					if fg, bg = reduced(fg, colors), reduced(bg, colors); colors == 256 && (fg < tcell.PaletteColor(16) || bg < tcell.PaletteColor(16)) {
+						t.Errorf("%s: the user chooses a color of %s, %v on %v", name, part, fg, bg)
+					}
+					if got := contrast(fg, bg); got < least {
 						t.Errorf("%s: %s has a contrast of %.1f:1 with %d colors, want %.1f:1", name, part, got, colors, least)
 					}
 				}
@@ -129,7 +132,7 @@ func lab(c tcell.Color, see [3][3]float64) [3]float64 {
 
 // The colors of states in the palette "blind" differ clearly with every kind of color blindness.
 func TestBlind(t *testing.T) {
-	const clearly = 20 // ΔE of CIE 1976; 2.3 is just noticeable
+	const clearly = 15 // ΔE of CIE 1976; 2.3 is just noticeable
 	p := paletteOf("blind", nil)
 	for kind, see := range seen {
 		for a := Plain; a < healths; a++ {
