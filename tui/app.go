@@ -24,6 +24,7 @@ type Options struct {
 	Now     func() time.Time // nil = time.Now
 	ASCII   bool             // draw the console's own glyphs in ASCII
 	Calm    bool             // no arrows, and one update a second
+	NoMouse bool             // leave the mouse to the terminal
 
 	ReadOnly bool // the gateway refuses every action of this console
 }
@@ -63,6 +64,7 @@ type App struct {
 	prompting
 	details
 	acting
+	pointing
 	flash       string
 	flashHealth Health
 	flashed     time.Time
@@ -151,7 +153,7 @@ func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive
 		a.pumping.Go(func() { a.pump.run(a.ctx) })
 		a.unhook = context.AfterFunc(ctx, a.quit)
 	}
-	err := a.screen.SetRoot(root, true).EnablePaste(true).Run()
+	err := a.screen.SetRoot(root, true).EnablePaste(true).EnableMouse(a.mouse).Run()
 	a.stop()
 	if a.unhook != nil {
 		a.unhook()
@@ -169,7 +171,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	if a.now == nil {
 		a.now = time.Now
 	}
-	a.look = newLook(o)
+	a.look, a.mouse = newLook(o), !o.NoMouse
 	a.pump = newPump(source, a.now, a.draws)
 	a.pump.calm = o.Calm
 	a.pump.wants = a.wants()

@@ -13,7 +13,7 @@ func (a *App) Draw(screen tcell.Screen) {
 		a.onFirstDraw()
 		a.onFirstDraw = nil
 	}
-	a.terminal = screen
+	a.terminal, a.zones = screen, a.zones[:0]
 	if a.ascii {
 		screen = &asciiScreen{Screen: screen}
 	}
@@ -82,11 +82,15 @@ func (a *App) drawBody(screen tcell.Screen, r rect, full, tall bool) {
 		if place.h < 1 || place.w < 1 {
 			continue
 		}
+		head, row := a.panelZones(v, i, place)
 		if full {
-			a.rule(screen, place.x, place.y, place.w, v.title(part), a.tabs(place.w))
+			tabs := a.tabs(place.w)
+			if at := a.rule(screen, place.x, place.y, place.w, v.title(part), tabs); at > 0 {
+				a.tabButtons(at, place.y)
+			}
 			place.y, place.h = place.y+1, place.h-1
 		}
-		part.table.draw(canvas{Screen: screen, x: place.x, y: place.y, w: place.w, h: place.h, p: p, now: a.now(), focus: i == v.focus, calm: a.calm})
+		part.table.draw(canvas{Screen: screen, x: place.x, y: place.y, w: place.w, h: place.h, p: p, now: a.now(), focus: i == v.focus, calm: a.calm, head: head, row: row})
 		if why := a.empty(part); why != "" && place.h > 1 {
 			put(screen, place.x, place.y+1, place.w, why, p.Hint, nil, p.Hint)
 		}
@@ -119,6 +123,9 @@ func (a *App) drawAbove(screen tcell.Screen, r rect, tall bool) int {
 	return len(all)
 }
 
+// tabsMark precedes the tabs of a server's page.
+const tabsMark = "tab: "
+
 // tabs lists the tabs of a server's page, or returns "" elsewhere.
 func (a *App) tabs(w int) string {
 	v := a.view()
@@ -131,7 +138,7 @@ func (a *App) tabs(w int) string {
 			names = append(names, k.Name)
 		}
 	}
-	return "tab: " + strings.Join(names, " ")
+	return tabsMark + strings.Join(names, " ")
 }
 
 // empty returns why a table shows no rows, or "" if it shows some.
@@ -159,20 +166,24 @@ func (a *App) empty(part *panel) string {
 }
 
 // rule draws a horizontal line with a title at its start and a note at its end. If both do not fit, the title is cut. A note
-// that is too long for the line is omitted.
-func (a *App) rule(screen tcell.Screen, x, y, w int, title, note string) {
+// that is too long for the line is omitted. Key hints in the note act on clicks. rule returns the note's column, or 0 if it was
+// omitted.
+func (a *App) rule(screen tcell.Screen, x, y, w int, title, note string) (at int) {
 	p := a.colors()
 	for i := range w {
 		screen.Put(x+i, y, "─", p.Frame)
 	}
 	if w < 4 {
-		return
+		return 0
 	}
 	screen.Put(x+1, y, " ", p.Frame)
 	if n := width(note); note != "" && n+8 < w {
 		w -= n + 3
 		put(screen, x+w, y, n+2, " "+note+" ", p.Key, nil, p.Key)
+		at = x + w + 1
+		a.keyButtons(at, y, n, note)
 	}
 	n := put(screen, x+2, y, w-3, title, p.Title, nil, p.Title)
 	screen.Put(x+2+n, y, " ", p.Frame)
+	return at
 }

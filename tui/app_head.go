@@ -18,6 +18,7 @@ func (a *App) drawPath(screen tcell.Screen, w int) {
 		}
 	} else {
 		left.title(v.path())
+		a.crumbButtons(w)
 	}
 	a.addState(&left)
 	a.addLive(&right)
@@ -124,10 +125,13 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 		a.input.Draw(screen)
 	case a.mode == modeConfirm:
 		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
+		a.yesOrNo(y, w, a.confirm)
 	case a.mode == modeCopy:
 		put(screen, 0, y, w, a.copyHint(), p.Key, nil, p.Match)
+		a.keyButtons(0, y, w, a.copyHint())
 	case a.mode == modeForm && (a.form.copying || !a.flashing()):
 		put(screen, 0, y, w, a.form.hint(), p.Key, nil, p.Match)
+		a.keyButtons(0, y, w, a.form.hint())
 	case a.flashing():
 		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
 	default:
@@ -136,6 +140,8 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 		right.draw(screen, w-n, y, n, p)
 		left := a.hints(hintView, w-n-2)
 		left.draw(screen, 0, y, w-n-2, p)
+		a.keyButtons(w-n, y, n, right.String())
+		a.keyButtons(0, y, w-n-2, left.String())
 	}
 }
 

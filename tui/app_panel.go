@@ -13,6 +13,7 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 		return
 	}
 	p := a.colors()
+	a.scrolls(rect{x, y, w, h}, func(n int) { a.panelTop += n })
 	title, all := "no row selected", []panelLine(nil)
 	if r := a.view().table.row(); r != nil {
 		title = plain(r.ID)
@@ -76,6 +77,7 @@ func panelLines(all []Field, w int) []panelLine {
 // drawHelp lists all keys, starting with the view's sort letters.
 func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 	p := a.colors()
+	a.scrolls(rect{0, top, w, bottom - top}, func(n int) { a.helpTop += n })
 	var all []panelLine
 	if letters := sortLetters(a.view().part()); letters != "" {
 		all = append(all, panelLine{"in " + a.view().part().Name + ", shift and", letters})

@@ -84,8 +84,12 @@ func (a *App) command(line string) {
 		a.quitAsked()
 		return
 	}
-	if words[0] == "palette" {
+	switch words[0] {
+	case "palette":
 		a.choosePalette(words[1:])
+		return
+	case "mouse":
+		a.setMouse(!a.mouse)
 		return
 	}
 	name, ok := oneOf(words[0], Views())
@@ -105,7 +109,7 @@ func (a *App) command(line string) {
 
 // complete returns line with its last word completed. If no name starts with that word, it returns line unchanged.
 func (a *App) complete(line string) string {
-	names := append(Views(), "palette", "quit")
+	names := append(Views(), "mouse", "palette", "quit")
 	head, word := "", line
 	if at := strings.LastIndexByte(line, ' '); at >= 0 {
 		head, word, names = line[:at+1], line[at+1:], a.serverNames()

@@ -5,6 +5,7 @@ import "github.com/gdamore/tcell/v2"
 // drawForm draws the form, its command line, and the answer below.
 func (a *App) drawForm(screen tcell.Screen, r rect) {
 	f, p := a.form, a.colors()
+	a.scrolls(r, a.scrollForm)
 	title := map[bool]string{true: "fill in ", false: string(f.verb) + " "}[f.template] + plain(f.item.Public)
 	note := ""
 	if f.item.ReadOnly {
@@ -110,6 +111,7 @@ func (a *App) drawFields(screen tcell.Screen, r rect, f *fieldset) int {
 			style = p.Key
 		}
 		put(screen, r.x+2, y, label, name, style, nil, style)
+		a.zones = append(a.zones, zone{rect: rect{r.x, y, r.w, 1}, click: func() { f.edit(i) }})
 		if one.Required {
 			put(screen, r.x+3+label, y, 1, "*", p.Key, nil, p.Key)
 		}

@@ -27,6 +27,9 @@ func (f *frame) Init() error {
 	return f.err
 }
 
+// EnableMouse implements tcell.Screen. The terminal reports buttons and the wheel, but not where the mouse moves.
+func (f *frame) EnableMouse(...tcell.MouseFlags) { f.Screen.EnableMouse(tcell.MouseButtonEvents) }
+
 // Clear implements tcell.Screen. A frame begins with it.
 func (f *frame) Clear() { f.Fill(' ', tcell.StyleDefault) }
 

@@ -110,15 +110,21 @@ func (a *App) nextPart(n int) {
 		}
 	case v.isServerPage():
 		at := slices.Index(serverTabs, v.kind)
-		page := v.serverPage(a)
-		if k := serverTabs[(at+n+len(serverTabs))%len(serverTabs)]; k == backendsKind {
-			a.open(page)
-		} else {
-			next := newView(k, v.server, "")
-			next.up = page
-			a.open(next)
-		}
+		a.openTab(serverTabs[(at+n+len(serverTabs))%len(serverTabs)])
 	}
+}
+
+// openTab goes to a tab of the page of the view's server.
+func (a *App) openTab(k *Kind) {
+	v := a.view()
+	page := v.serverPage(a)
+	if k == backendsKind {
+		a.open(page)
+		return
+	}
+	next := newView(k, v.server, "")
+	next.up = page
+	a.open(next)
 }
 
 // serverPage returns the page of the view's server: the view itself, one above it, or a new one.

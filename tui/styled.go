@@ -43,6 +43,15 @@ func (l line) draw(screen tcell.Screen, x, y, room int, p *Palette) int {
 	return took
 }
 
+// String returns the texts of the line.
+func (l line) String() string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
 // width returns the number of columns of the line.
 func (l line) width() (n int) {
 	for _, s := range l {

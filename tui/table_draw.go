@@ -22,8 +22,9 @@ type canvas struct {
 	x, y, w, h int
 	p          *Palette
 	now        time.Time
-	focus      bool // keys act on the table
-	calm       bool // changed numbers have no arrows
+	focus      bool                // keys act on the table
+	calm       bool                // changed numbers have no arrows
+	head, row  func(r rect, i int) // called for each column's name and each row that is drawn, with its index; nil = nothing
 }
 
 // gutter is the width of the glyph and the selection's bar in front of each row.
@@ -63,7 +64,11 @@ func (t *table) draw(c canvas) {
 			put(c, c.x, c.y+line, c.w, "⋮  "+t.kind.More(rest), c.p.Hint, nil, c.p.Hint)
 			return
 		}
+		from := line
 		line += t.drawRow(c, line, g, room, &t.rows[t.shown[at]], at == t.at, found)
+		if c.row != nil {
+			c.row(rect{c.x, c.y + from, c.w, line - from}, at)
+		}
 	}
 }
 
@@ -129,6 +134,9 @@ func (t *table) drawHead(c canvas, g int, room []int) {
 			indent = max(0, here-width(name))
 		}
 		put(c, c.x+at+indent, c.y, here-indent, name, c.p.Head, nil, c.p.Head)
+		if c.head != nil && t.columns[i].Sort != 0 {
+			c.head(rect{c.x + at, c.y, here, 1}, i)
+		}
 		at += room[i] + gap
 	}
 }

@@ -133,6 +133,9 @@ func (v *view) title(p *panel) string {
 	return b.String()
 }
 
+// pathMark separates the views of a path.
+const pathMark = " › "
+
 // crumb returns the view's part of the path in the first line, such as "github" or "tools".
 func (v *view) crumb() string {
 	var parts []string
@@ -151,7 +154,7 @@ func (v *view) crumb() string {
 	case v.kind != backendsKind || len(parts) == 0: // a server's page has the server's name
 		parts = append(parts, v.kind.Name)
 	}
-	return strings.Join(parts, " › ")
+	return strings.Join(parts, pathMark)
 }
 
 // path returns the views from the overview down to v.
@@ -159,7 +162,7 @@ func (v *view) path() string {
 	if v.up == nil {
 		return v.crumb()
 	}
-	return v.up.path() + " › " + v.crumb()
+	return v.up.path() + pathMark + v.crumb()
 }
 
 func (v *view) of() string {

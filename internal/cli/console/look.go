@@ -16,6 +16,8 @@ type Look struct {
 	skin  string
 	ascii bool
 	calm  bool
+
+	noMouse bool
 }
 
 // Flags adds the flags to a command.
@@ -24,11 +26,12 @@ func (l *Look) Flags(cmd *cobra.Command) {
 	flags.StringVar(&l.skin, "skin", "", "color scheme: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or the name of one in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
 	flags.BoolVar(&l.ascii, "ascii", false, "draw the terminal UI with ASCII characters only; the default if LC_ALL, LC_CTYPE or LANG does not name UTF-8")
 	flags.BoolVar(&l.calm, "calm", false, "update the terminal UI once a second, without arrows at changed numbers")
+	flags.BoolVar(&l.noMouse, "no-mouse", false, "leave the mouse to the terminal, which selects text with it")
 }
 
 // Used returns the name of a flag of Look that was given, or "".
 func Used(cmd *cobra.Command) string {
-	for _, name := range []string{"skin", "ascii", "calm"} {
+	for _, name := range []string{"skin", "ascii", "calm", "no-mouse"} {
 		if cmd.Flags().Changed(name) {
 			return name
 		}
@@ -38,7 +41,7 @@ func Used(cmd *cobra.Command) string {
 
 // set sets in o what the flags say. If there is no flag ascii, the locale decides.
 func (l *Look) set(o *tui.Options, cmd *cobra.Command) error {
-	o.ASCII, o.Calm = l.ascii, l.calm
+	o.ASCII, o.Calm, o.NoMouse = l.ascii, l.calm, l.noMouse
 	if !cmd.Flags().Changed("ascii") {
 		o.ASCII = runtime.GOOS != "windows" && !utf8Locale(os.Getenv)
 	}
