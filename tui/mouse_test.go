@@ -118,7 +118,7 @@ func TestMouseWheel(t *testing.T) {
 
 // Hints press their keys, in the last line and in titles.
 func TestMouseHints(t *testing.T) {
-	s := newTestConsole(t, 120, 30, Options{})
+	s := newTestConsole(t, 160, 30, Options{})
 	s.click("? help")
 	s.has("keys; any other key")
 	s.press("<esc>")
@@ -130,7 +130,7 @@ func TestMouseHints(t *testing.T) {
 	if !s.app.panel {
 		t.Error("the panel is not open")
 	}
-	s.click("q up")
+	s.press("<esc>")
 	s.click("c copy")
 	s.has("copy  c name")
 	var copied string
