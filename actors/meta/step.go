@@ -108,6 +108,10 @@ func (s *state) setQueueTimer(after time.Duration, out []kernel.Effect) []kernel
 // expireQueued refuses the calls that waited longer than waitAtMost.
 func (s *state) expireQueued(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.queueTimer = false
+	why := "too many calls to the gateway's tools are running"
+	if s.snapshot == nil {
+		why = "the gateway has no catalog yet"
+	}
 	next := now.Add(waitAtMost)
 	for _, d := range s.queue.take(func(w *queuedCall) bool {
 		late := !now.Before(w.expires)
@@ -116,7 +120,7 @@ func (s *state) expireQueued(now time.Time, out []kernel.Effect) []kernel.Effect
 		}
 		return late
 	}) {
-		out = append(out, failed(d, &protocol.Fault{Name: protocol.QueueTimeout, Server: Name, Message: "too many calls to the gateway's tools are running; this call waited for " + waitAtMost.String(), Retryable: true}))
+		out = append(out, failed(d, &protocol.Fault{Name: protocol.QueueTimeout, Server: Name, Message: why + "; this call waited for " + waitAtMost.String(), Retryable: true}))
 	}
 	return s.setQueueTimer(next.Sub(now), out)
 }

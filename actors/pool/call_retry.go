@@ -57,10 +57,19 @@ func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kern
 	fault := s.unavailableFault(now, w)
 	fault.Message += ": " + m.Reason
 	if m.Full {
-		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("too many calls at once for the connection to server %s (maxConcurrent: %d); the call was not sent; lower maxConcurrent so that calls wait in the queue", s.server.Name, s.server.MaxConcurrent)}
+		fault = s.connectionFullFault()
 	}
 	return s.sendQueued(now, append(out, s.refuse(&q, fault)))
+}
+
+// connectionFullFault returns the fault of a call that no connection took, because each had too many calls.
+func (s *state) connectionFullFault() *protocol.Fault {
+	limit, hint := fmt.Sprintf("maxConcurrent: %d", s.server.MaxConcurrent), "lower"
+	if s.server.MaxConcurrent == 0 {
+		limit, hint = "no maxConcurrent", "set"
+	}
+	return &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
+		Message: fmt.Sprintf("too many calls at once for the connection to server %s (%s); the call was not sent; %s maxConcurrent so that calls wait in the queue", s.server.Name, limit, hint)}
 }
 
 // notSentFault returns the fault of a call that was not sent.

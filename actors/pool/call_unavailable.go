@@ -122,14 +122,23 @@ func (s *state) whyUnavailable(now time.Time) string {
 	if s.fault != "" {
 		return fmt.Sprintf("server %s is misconfigured: %s", s.server.Name, s.fault)
 	}
-	text := fmt.Sprintf("server %s is unavailable", s.server.Name)
-	if s.replicaCount() > 1 {
-		text = fmt.Sprintf("server %s has no available replica", s.server.Name)
-	}
 	why, since := s.whyNotReady(now)
+	down := ""
 	if !since.IsZero() {
-		text += formatFor(now.Sub(since))
+		down = formatFor(now.Sub(since))
 	}
+	var text string
+	switch replicas := s.replicaCount() > 1; {
+	case replicas && down != "":
+		text = "has had no available replica" + down
+	case replicas:
+		text = "has no available replica"
+	case down != "":
+		text = "has been unavailable" + down
+	default:
+		text = "is unavailable"
+	}
+	text = fmt.Sprintf("server %s %s", s.server.Name, text)
 	if why != "" {
 		text += ": " + why
 	}

@@ -146,8 +146,8 @@ func TestUnavailableSince(t *testing.T) {
 	for seq, c := range []struct {
 		after time.Duration
 		want  string
-	}{{time.Second - 1, "server fake is unavailable: waiting (exit status 1)"}, {1, "server fake is unavailable for 1s: waiting (exit status 1)"},
-		{time.Minute, "server fake is unavailable for 1m1s: waiting (exit status 1)"}} {
+	}{{time.Second - 1, "server fake is unavailable: waiting (exit status 1)"}, {1, "server fake has been unavailable for 1s: waiting (exit status 1)"},
+		{time.Minute, "server fake has been unavailable for 1m1s: waiting (exit status 1)"}} {
 		w.after(c.after)
 		w.dispatch(uint64(seq))
 		if f := w.fault(uint64(seq), protocol.ServerUnavailable); f.Message != c.want {

@@ -25,8 +25,12 @@ func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) [
 		return append(out, kernel.Act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.client.path}}))
 	}
 	if v := x.Origin.Version; v != "" && !protocol.IsLegacy(v) {
+		speaks := "this one speaks " + s.client.version
+		if s.client.version == "" {
+			speaks = "initialize opens one of " + protocol.LatestLegacy + " or an older version"
+		}
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
-			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.client.version}}))
+			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; " + speaks}}))
 	}
 	if refusal := s.bindView(m); refusal != nil {
 		return append(out, kernel.Act(refuseAdmission{x, refusal}))

@@ -92,7 +92,11 @@ func sentences(was, is *status.Snapshot) []string {
 
 // serverSentence says what state a server is in and why.
 func serverSentence(s status.Server) string {
-	text := fmt.Sprintf("Server %s is %s", terminal.OneLine(s.Name, 0), s.State)
+	is := "is " + s.State
+	if s.State == "needs-login" {
+		is = "needs a login"
+	}
+	text := fmt.Sprintf("Server %s %s", terminal.OneLine(s.Name, 0), is)
 	if s.State == "ready" && s.ReadyCount < s.Replicas {
 		text += fmt.Sprintf(" with %d of %d connections", s.ReadyCount, s.Replicas)
 	}
