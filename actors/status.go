@@ -1,15 +1,11 @@
 package actors
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/monitor"
 	"goblin-actor/internal/status"
@@ -124,68 +120,4 @@ func short(s string) string {
 // Logins returns the logins that servers need or have. It blocks until the token actors have answered, at most 0.5 s, or until ctx ends.
 func (g *Gateway) Logins(ctx context.Context) ([]status.Login, error) {
 	return monitor.Logins(ctx, g.system), nil
-}
-
-// Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server or
-// call, and status.ErrUnknownVerb for an unknown verb.
-func (g *Gateway) Act(ctx context.Context, a status.Action) error {
-	var err error
-	switch a.Verb {
-	case status.Restart:
-		err = g.restart(ctx, a.Server)
-	case status.Cancel:
-		err = g.cancelCall(a.Call)
-	case status.Record:
-		err = g.record(ctx, a)
-	default:
-		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
-	}
-	g.recordAction(string(a.Verb), a.Server, cmp.Or(a.Call, a.Actor), err)
-	return err
-}
-
-// restart reconnects a server, or one member of a group.
-func (g *Gateway) restart(ctx context.Context, name string) error {
-	if pool, ok := g.system.Lookup("gateway/pool/" + name); ok {
-		pool.Tell(message.Restart{})
-		return nil
-	}
-	snapshot, err := g.Status(ctx)
-	if err != nil {
-		return err
-	}
-	for _, b := range snapshot.Backends {
-		if pool, ok := g.system.Lookup("gateway/pool/" + b.Server); ok && b.Member == name {
-			pool.Tell(message.Restart{Member: name})
-			return nil
-		}
-	}
-	return fmt.Errorf("restart server %q: %w", name, status.ErrNotThere)
-}
-
-// cancelCall cancels the call with the status.Call.ID id: the name of a stateless session, or the beginning of a session's name,
-// followed by "/" and the call's number.
-func (g *Gateway) cancelCall(id string) error {
-	gone := fmt.Errorf("cancel call %q: %w", id, status.ErrNotThere)
-	at := strings.LastIndexByte(id, '/')
-	if at < 0 {
-		return gone
-	}
-	seq, err := strconv.ParseUint(id[at+1:], 10, 64)
-	if err != nil {
-		return gone
-	}
-	name := "gateway/" + id[:at]
-	all := g.system.Actors()
-	i := slices.IndexFunc(all, func(i kernel.Info) bool {
-		return i.Kind == "desk" && i.Name == name || i.Kind == "session" && len(id[:at]) > len("session/") && strings.HasPrefix(i.Name, name)
-	})
-	if i < 0 {
-		return gone
-	}
-	if holder, ok := g.system.Lookup(all[i].Name); ok {
-		holder.Tell(message.Abort{Seq: seq})
-		return nil
-	}
-	return gone
 }

@@ -154,8 +154,8 @@ func TestOperatorActions(t *testing.T) {
 		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Errorf("the server got %d cancellations, want 1", n)
 		}
-		if err := h.gateway.Act(t.Context(), status.Action{Verb: status.Cancel, Call: id}); err != nil { // the call has ended; nothing happens
-			t.Error(err)
+		if err := h.gateway.Act(t.Context(), status.Action{Verb: status.Cancel, Call: id}); !errors.Is(err, status.ErrNotThere) {
+			t.Errorf("cancel of a call that has ended: %v, want ErrNotThere", err)
 		}
 		if got := h.received(); len(got) != 0 {
 			t.Errorf("a second cancel: %v", got)

@@ -52,15 +52,19 @@ func (a *App) rowActs() []rowAct {
 		if a.view().part().Danger == status.Cancel {
 			acts = append(acts, a.cancelAct(r))
 		}
+		if a.view().part().Danger == status.End {
+			acts = append(acts, rowAct{label: "end the session", command: `POST /actions/end {"session": ` + string(form.Quoted(r.Session)) + "}", why: a.noEnd(r), do: a.ending(r)})
+		}
 		if server := cmp.Or(r.Server, a.view().server); server != "" {
 			acts = append(acts, a.serverActs(server)...)
 		}
 	}
+	reload, drain := a.aimed(status.Action{Verb: status.Reload}), a.aimed(status.Action{Verb: status.Drain})
 	acts = append(acts, a.recordAct(),
 		rowAct{label: "reload the configuration", command: "POST /actions/reload {}", do: func() {
-			a.ask("reload the configuration? y/n", func() { a.perform(status.Action{Verb: status.Reload}) })
+			a.ask("reload the configuration? y/n", func() { a.perform(reload) })
 		}},
-		rowAct{label: "drain and stop the gateway", command: "goblin-actor drain", word: "drain", do: func() { a.perform(status.Action{Verb: status.Drain}) }})
+		rowAct{label: "drain and stop the gateway", command: "goblin-actor drain", word: "drain", do: func() { a.perform(drain) }})
 	for i := range acts {
 		if a.readOnly && acts[i].do != nil {
 			acts[i].why = "this console is read-only"

@@ -86,8 +86,10 @@ func noDanger(a *App) string {
 			return "this call has ended"
 		}
 		return ""
+	case status.End:
+		return a.noEnd(r)
 	}
-	return "nothing to restart or cancel here"
+	return "nothing to restart, cancel or end here"
 }
 
 func noHistory(a *App) string {

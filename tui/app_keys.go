@@ -2,15 +2,11 @@ package tui
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
-
-	"goblin-actor/internal/status"
 )
 
 // InputHandler implements tview.Primitive. It handles a key according to the mode.
@@ -222,49 +218,6 @@ func (a *App) moveSide(e *tcell.EventKey) {
 
 func (a *App) scrollPanel(e *tcell.EventKey) { a.panelTop = max(0, a.panelTop+direction(e)) }
 
-// danger asks for confirmation of an action that cannot be undone.
-func (a *App) danger(*tcell.EventKey) {
-	r := a.view().table.row()
-	if r == nil {
-		return
-	}
-	switch a.view().part().Danger {
-	case status.Restart:
-		a.restarting(r.Server)()
-	case status.Cancel:
-		a.canceling(r)()
-	}
-}
-
-// restarting returns a function that asks whether to restart a server, and does it.
-func (a *App) restarting(server string) func() {
-	return func() {
-		a.ask(fmt.Sprintf("restart server %s? %sy/n", plain(server), a.runningAt(server)), func() {
-			a.perform(status.Action{Verb: status.Restart, Server: server})
-		})
-	}
-}
-
-// canceling returns a function that asks whether to cancel the call of a row, and does it. It does not depend on what the row shows then.
-func (a *App) canceling(r *Row) func() {
-	call, question := r.Call, fmt.Sprintf("cancel the call %s of %s? y/n", callItem(r.ID), plain(r.Server))
-	return func() {
-		if call != "" {
-			a.ask(question, func() { a.perform(status.Action{Verb: status.Cancel, Call: call}) })
-		}
-	}
-}
-
-// runningAt returns how many calls a restart affects, or "".
-func (a *App) runningAt(server string) string {
-	for i := range a.picture.Servers {
-		if s := &a.picture.Servers[i]; s.Name == server && s.InFlight > 0 {
-			return plural(s.InFlight, "call") + " running there may finish; "
-		}
-	}
-	return ""
-}
-
 // answered handles the answer to the confirmation. Every key except y means no.
 func (a *App) answered(e *tcell.EventKey) {
 	a.mode = modeBrowse
@@ -273,25 +226,4 @@ func (a *App) answered(e *tcell.EventKey) {
 		return
 	}
 	a.onYes()
-}
-
-// perform starts an action. Its result is shown with a later Picture.
-func (a *App) perform(act status.Action) {
-	go func() {
-		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
-		defer cancel()
-		err := a.source.Act(ctx, act)
-		result := outcome{strings.TrimSpace(fmt.Sprintf("%s %s", act.Verb, cmp.Or(act.Server, act.Call, act.Actor))) + ": requested", Good}
-		if line := commandOf(act); line != "" {
-			result.text += "  = " + line
-		}
-		if err != nil {
-			result = outcome{err.Error(), Bad}
-		}
-		select {
-		case a.outcomes <- result:
-		default: // full: the screen has not yet shown the last sixteen
-		}
-		a.hurry()
-	}()
 }

@@ -150,7 +150,7 @@ func TestActs(t *testing.T) {
 	s.press("x<enter>")
 	s.has("restart server issues?")
 	s.press("y")
-	if got := <-acted; got != (status.Action{Verb: status.Restart, Server: "issues"}) {
+	if got := <-acted; got != samplePicture().Aimed(status.Action{Verb: status.Restart, Server: "issues"}) {
 		t.Errorf("action %+v", got)
 	}
 	s.press("x<up>dra")

@@ -90,7 +90,7 @@ func TestRecordKeys(t *testing.T) {
 			}
 			select {
 			case got := <-source.acted:
-				if got != c.want {
+				if got != samplePicture().Aimed(c.want) {
 					t.Errorf("got %+v, want %+v", got, c.want)
 				}
 			case <-time.After(10 * time.Second):

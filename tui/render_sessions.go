@@ -12,7 +12,7 @@ const recently = 10 * time.Minute
 
 // sessionsKind shows the connected clients.
 var sessionsKind = &Kind{
-	Name: "sessions", Enter: "calls", Worst: true,
+	Name: "sessions", Enter: "calls", Danger: status.End, Worst: true,
 	Columns: []Column{{Name: "SESSION", Sort: 'N'}, {Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "WHO", Sort: 'U', Spare: true}, {Name: "PROJECT", Sort: 'J', Wide: true, Spare: true}, {Name: "SPEAKS", Sort: 'P', Wide: true}, {Name: "VIA", Sort: 'V', Wide: true},
 		{Name: "10 MIN", Sort: 'T', Right: true}, {Name: "FAILED", Sort: 'F', Right: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "PARKED", Sort: 'K', Right: true}, {Name: "SUBS", Sort: 'W', Right: true},
 		{Name: "AGE", Sort: 'A', Right: true}, {Name: "QUIET", Sort: 'Q', Right: true}},

@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 	s.key(tcell.KeyCtrlD, 0)
 	s.await("y/n")
 	s.typed("y")
-	if got, want := <-s.source.acted, (status.Action{Verb: status.Restart, Server: "issues"}); got != want {
+	if got, want := <-s.source.acted, samplePicture().Aimed(status.Action{Verb: status.Restart, Server: "issues"}); got != want {
 		t.Errorf("action %+v, want %+v", got, want)
 	}
 	s.await("restart issues: requested")

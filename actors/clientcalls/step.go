@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 )
 
 // Step applies a message about the calls, their lookups, their timer or the audit log. It returns false for any other message.
@@ -72,10 +73,17 @@ func written(b *Held, m message.RequestWritten) {
 // abort ends a call for an operator.
 func (c *Calls[H, K, R]) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
 	for seq, h := range c.held {
-		if message.SeqNumber(seq) == m.Seq {
-			return c.End(now, h, abortFault.Message, abortFault, out)
+		if message.SeqNumber(seq) != m.Seq {
+			continue
 		}
+		if !m.Aim.Began(h.Base().Began) {
+			m.Answer(status.ErrRestarted)
+			return out
+		}
+		m.Answer(nil)
+		return c.End(now, h, abortFault.Message, abortFault, out)
 	}
+	m.Answer(status.ErrNotThere)
 	return out
 }
 

@@ -28,11 +28,45 @@ type SessionReport struct {
 	Changing bool // the report may change although the actor handles no message
 }
 
-// Abort cancels a call of a session or stateless session with an error, on an operator's request. An unknown call is
-// ignored.
-type Abort struct{ Seq uint64 }
+// Abort cancels a call of a session or stateless session with an error, on an operator's request. The answer is
+// status.ErrNotThere for an unknown call, and status.ErrRestarted for one that did not begin when Aim says.
+type Abort struct {
+	Seq   uint64
+	Aim   status.Aim
+	Reply chan<- error // capacity 1; nil = no answer
+}
 
+// Class is Urgent, because a session with a full mailbox may be the reason for the request.
 func (Abort) Class() kernel.Class { return kernel.Urgent }
+
+// Abandon answers that the call has ended with its session.
+func (a Abort) Abandon(kernel.Reason) { a.Answer(status.ErrNotThere) }
+
+// Answer sends the answer to the operator.
+func (a Abort) Answer(err error) { answer(a.Reply, err) }
+
+// End ends a session with its calls, on an operator's request. The answer is status.ErrRestarted if the session did not
+// begin when Aim says.
+type End struct {
+	Aim   status.Aim
+	Reply chan<- error // capacity 1; nil = no answer
+}
+
+// Class is Urgent, because the session's mailbox may be full.
+func (End) Class() kernel.Class { return kernel.Urgent }
+
+// Abandon answers that the session has ended.
+func (e End) Abandon(kernel.Reason) { e.Answer(status.ErrNotThere) }
+
+// Answer sends the answer to the operator.
+func (e End) Answer(err error) { answer(e.Reply, err) }
+
+// answer sends err to a channel of capacity 1, if there is one.
+func answer(reply chan<- error, err error) {
+	if reply != nil {
+		reply <- err
+	}
+}
 
 // GetCatalog requests the current catalog from the gateway. The answer is nil if there is none yet.
 type GetCatalog struct {

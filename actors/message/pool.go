@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -66,8 +67,16 @@ type limitsKey struct{}
 
 // Restart tells a pool to replace its connections, on an operator's request.
 type Restart struct {
-	Member string // only this member of a group; "" = all
+	Member string       // only this member of a group; "" = all
+	Aim    status.Aim   // if the pool has other connections, it does nothing and answers status.ErrRestarted
+	Reply  chan<- error // capacity 1; nil = no answer
 }
+
+// Abandon answers that the server has no pool that could restart it.
+func (r Restart) Abandon(kernel.Reason) { r.Answer(status.ErrNotThere) }
+
+// Answer sends the answer to the operator.
+func (r Restart) Answer(err error) { answer(r.Reply, err) }
 
 // BackendChanged reports a backend's state to the pool. It is sent on every change of phase, and when the reason changes
 // while the backend is ready.

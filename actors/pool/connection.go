@@ -35,6 +35,9 @@ type connection struct {
 	leaving    bool      // it takes no new calls
 }
 
+// name returns the status.Backend.Name of the connection.
+func (c *connection) name() string { return connectionName(c.replica, c.number) }
+
 // backendStatus is what a backend reported last (message.BackendChanged).
 type backendStatus struct {
 	phase       message.Phase

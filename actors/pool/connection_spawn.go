@@ -72,9 +72,11 @@ func logOf(log *slog.Logger, a spawn) *slog.Logger {
 	return log.With("replica", a.replica)
 }
 
+func connectionName(replica, number int) string { return fmt.Sprintf("%d.%d", replica, number) }
+
 // spawn starts a backend as a child. The state receives the backend's reference before any message from the backend.
 func (p *pool) spawn(self kernel.Self, a spawn) {
-	name := fmt.Sprintf("%d.%d", a.replica, a.number)
+	name := connectionName(a.replica, a.number)
 	opener := p.Open
 	switch {
 	case a.entry.Embedded != 0 && p.Embedded != nil:

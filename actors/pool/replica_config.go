@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 )
 
 // memberOf returns the name of the group's entry that the connection belongs to, or "" if the server is not a
@@ -88,6 +89,22 @@ func (s *state) spawnMissing(now time.Time, kept map[int]bool, out []kernel.Effe
 		}
 	}
 	return out
+}
+
+// restart replaces the connections for an operator, if they are those at which the operator aimed.
+func (s *state) restart(now time.Time, m message.Restart, out []kernel.Effect) []kernel.Effect {
+	for _, conn := range s.replicas.connections {
+		concerned := conn.main && !conn.leaving && (m.Member == "" || s.memberOf(conn) == m.Member)
+		if concerned && !m.Aim.Has(conn.name(), conn.incarnation, conn.phase == message.Ready) {
+			m.Answer(status.ErrRestarted)
+			return out
+		}
+	}
+	m.Answer(nil)
+	if m.Member != "" {
+		return s.restartMember(now, m.Member, out)
+	}
+	return s.replace(now, out)
 }
 
 // restartMember replaces the connections of one member of a group.

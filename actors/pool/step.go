@@ -45,10 +45,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	case message.NewLimits:
 		s.limits, s.catalog.remembered.limits = m.Limits, m.Limits
 	case message.Restart:
-		if m.Member != "" {
-			return s.restartMember(now, m.Member, out)
-		}
-		return s.replace(now, out)
+		return s.restart(now, m, out)
 	case clientsServed:
 		return s.startAfterClients(now, out)
 	case message.BackendIdle:

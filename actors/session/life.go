@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"time"
 
 	"goblin-actor/actors/admission"
@@ -40,6 +41,24 @@ func (s *state) endSession(m message.EndSession, out []kernel.Effect) []kernel.E
 	return append(out, kernel.StopSelf())
 }
 
+// errOnlySession refuses an operator's request to end the session of the client on stdin, which could not begin another one.
+var errOnlySession = fmt.Errorf("%w: the client on stdin has only this session; end the client instead", status.ErrBadAction)
+
+// endByOperator ends the session on an operator's request.
+func (s *state) endByOperator(m message.End, out []kernel.Effect) []kernel.Effect {
+	if !m.Aim.Began(s.life.since) {
+		m.Answer(status.ErrRestarted)
+		return out
+	}
+	if s.transport == "stdio" {
+		m.Answer(errOnlySession)
+		return out
+	}
+	m.Answer(nil)
+	s.life.endedByOperator = true
+	return append(out, kernel.StopSelf())
+}
+
 // idle ends a session without calls or streams that has received nothing for limits.sessionIdle.
 func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.life.lastSeen.Add(s.limits.SessionIdle).Sub(now)
@@ -62,10 +81,15 @@ func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
 // stop answers every call and waiting request, cancels the calls at the servers, and closes the streams.
 func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
-	if s.principal.revoked {
+	why := "the session ended"
+	switch {
+	case s.principal.revoked:
 		fault = message.Revoked
+	case s.life.endedByOperator:
+		why = "an operator ended the session"
+		fault = &protocol.Fault{Name: protocol.ShuttingDown, Message: "an operator of the gateway ended the session before the call was answered", Retryable: true}
 	}
-	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, "the session ended", fault, out)
+	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, why, fault, out)
 	if s.client.earlyInitialize != nil {
 		out = append(out, kernel.Act(refuse{s.client.earlyInitialize, 503, fault}))
 	}

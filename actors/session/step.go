@@ -42,6 +42,8 @@ type life struct {
 	lastSeen time.Time
 	draining bool                 // the gateway is shutting down: the session ends when its calls have ended
 	deleted  *downstream.Exchange // the client's DELETE, answered when the session has ended; nil = none
+
+	endedByOperator bool
 }
 
 func newState(o Options, self kernel.Reference) *state {
@@ -155,6 +157,8 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		return append(out, kernel.Tell(s.gateway, message.SessionBusy{Session: s.self})), true
 	case message.QueryIdleSince:
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.life.lastSeen, Calls: s.calls.Len() > 0, Streams: len(s.streams) > 0})), true
+	case message.End:
+		return s.endByOperator(m, out), true
 	case message.DrainSession:
 		s.life.draining = true
 		return s.leaveWhenDrained(out), true

@@ -13,6 +13,7 @@
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
 //	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
+//	POST /actions/end {"session": …}       ends a client's session
 //	POST /actions/record {"actor": …}      or {"server": …}, and "seconds": records messages, without their contents
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/prompt {"prompt": …, "arguments": …}

@@ -135,6 +135,8 @@ func act(src status.Source) http.HandlerFunc {
 			w.WriteHeader(http.StatusNoContent)
 		case errors.Is(err, status.ErrNotThere), errors.Is(err, status.ErrUnknownVerb):
 			http.Error(w, err.Error(), http.StatusNotFound)
+		case errors.Is(err, status.ErrRestarted):
+			http.Error(w, err.Error(), http.StatusConflict)
 		case errors.Is(err, status.ErrBadAction):
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		case errors.Is(err, status.ErrNotReloaded):

@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -70,7 +71,9 @@ type Action struct {
 	Verb   Verb   `json:"-"` // part of the path: POST /actions/<verb>
 	Server string `json:"server,omitempty"`
 	Call   string `json:"call,omitempty"` // Call.ID
+	Aim    Aim    `json:"aim,omitempty"`  // what was there when the operator chose the action; if it is not there any more, Act returns ErrRestarted
 
+	Session string `json:"session,omitempty"` // End: Session.ID
 	Actor   string `json:"actor,omitempty"`   // Record: Actor.Name
 	Seconds int    `json:"seconds,omitempty"` // Record: its duration; 0 = RecordTime
 }
@@ -82,6 +85,7 @@ type Verb string
 const (
 	Restart Verb = "restart" // replace the connections of Server; calls in progress may finish on the old ones
 	Cancel  Verb = "cancel"  // end Call with an error
+	End     Verb = "end"     // end Session, with its calls and subscriptions
 	Drain   Verb = "drain"   // like SIGTERM: refuse new requests, let calls in progress finish, exit
 	Reload  Verb = "reload"  // reload the configuration file
 	Record  Verb = "record"  // record the messages of Actor, or of Server's pool, connections and the holders of its calls
@@ -92,6 +96,8 @@ var (
 	ErrUnknownVerb = errors.New("no such action")
 	// ErrNotThere is returned by Act if the server or call does not exist, or no longer does.
 	ErrNotThere = errors.New("not found")
+	// ErrRestarted is wrapped by the error of Act if the action's Aim is not there any more, because it has been replaced.
+	ErrRestarted = errors.New("has restarted since")
 	// ErrBadAction is returned by Act for an action that is not complete, or asks for too much.
 	ErrBadAction = errors.New("the action is invalid")
 	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
@@ -186,6 +192,9 @@ func (l Local) Shown(page []byte) []byte {
 // Act implements Source.
 func (l Local) Act(ctx context.Context, a Action) error {
 	defer l.Streams.hurry()
+	if err := l.aimed(ctx, a); err != nil {
+		return err
+	}
 	switch {
 	case a.Verb == Drain && l.Drain != nil:
 		l.Drain()
@@ -196,6 +205,18 @@ func (l Local) Act(ctx context.Context, a Action) error {
 		return ErrUnknownVerb
 	}
 	return l.Gateway.Act(ctx, a)
+}
+
+// aimed returns an error that wraps ErrRestarted if a was aimed at another process than the one of l.
+func (l Local) aimed(ctx context.Context, a Action) error {
+	if a.Aim == "" {
+		return nil
+	}
+	s, err := l.Gateway.Status(ctx)
+	if err == nil && !a.Aim.IsOf(s.Started) {
+		err = fmt.Errorf("the gateway %w; look at it again before you repeat the action", ErrRestarted)
+	}
+	return err
 }
 
 // Events implements Source.

@@ -1,0 +1,121 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+)
+
+// sessionLetters is the length of a status.Session.ID.
+const sessionLetters = 8
+
+// Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server, session
+// or call, status.ErrRestarted if the action was aimed at another one, and status.ErrUnknownVerb for an unknown verb.
+func (g *Gateway) Act(ctx context.Context, a status.Action) error {
+	var err error
+	switch a.Verb {
+	case status.Restart:
+		err = g.restart(ctx, a)
+	case status.Cancel:
+		err = g.cancelCall(ctx, a)
+	case status.End:
+		err = g.endSession(ctx, a)
+	case status.Record:
+		err = g.record(ctx, a)
+	default:
+		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
+	}
+	g.recordAction(string(a.Verb), a.Server, cmp.Or(a.Call, a.Session, a.Actor), err)
+	return err
+}
+
+// restart reconnects a server, or one member of a group.
+func (g *Gateway) restart(ctx context.Context, a status.Action) error {
+	name := "server " + a.Server
+	if pool, ok := g.system.Lookup("gateway/pool/" + a.Server); ok {
+		return told(ctx, "restart", name, func(reply chan<- error) { pool.Tell(message.Restart{Aim: a.Aim, Reply: reply}) })
+	}
+	snapshot, err := g.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range snapshot.Backends {
+		if pool, ok := g.system.Lookup("gateway/pool/" + b.Server); ok && b.Member == a.Server {
+			return told(ctx, "restart", name, func(reply chan<- error) {
+				pool.Tell(message.Restart{Member: a.Server, Aim: a.Aim, Reply: reply})
+			})
+		}
+	}
+	return fmt.Errorf("restart server %q: %w", a.Server, status.ErrNotThere)
+}
+
+// told sends a request with tell and returns the answer, with the name of what the request is about.
+func told(ctx context.Context, verb, name string, tell func(reply chan<- error)) error {
+	reply := make(chan error, 1)
+	tell(reply)
+	select {
+	case err := <-reply:
+		switch {
+		case errors.Is(err, status.ErrRestarted):
+			return fmt.Errorf("%s %w; look at it again before you repeat the action", name, err)
+		case err != nil:
+			return fmt.Errorf("%s %s: %w", verb, name, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s %s: %w", verb, name, ctx.Err())
+	}
+}
+
+// cancelCall cancels the call with the status.Call.ID a.Call: the name of a stateless session, or the beginning of a session's name,
+// followed by "/" and the call's number.
+func (g *Gateway) cancelCall(ctx context.Context, a status.Action) error {
+	gone := fmt.Errorf("cancel call %q: %w", a.Call, status.ErrNotThere)
+	at := strings.LastIndexByte(a.Call, '/')
+	if at < 0 {
+		return gone
+	}
+	seq, err := strconv.ParseUint(a.Call[at+1:], 10, 64)
+	if err != nil {
+		return gone
+	}
+	name := "gateway/" + a.Call[:at]
+	holder, ok := g.find(func(i kernel.Info) bool {
+		return i.Kind == "desk" && i.Name == name || i.Kind == "session" && at > len("session/") && strings.HasPrefix(i.Name, name)
+	})
+	if !ok {
+		return gone
+	}
+	return told(ctx, "cancel", "call "+strconv.Quote(a.Call), func(reply chan<- error) {
+		holder.Tell(message.Abort{Seq: seq, Aim: a.Aim, Reply: reply})
+	})
+}
+
+// endSession ends the session with the status.Session.ID a.Session.
+func (g *Gateway) endSession(ctx context.Context, a status.Action) error {
+	name := "gateway/session/" + a.Session
+	holder, ok := g.find(func(i kernel.Info) bool {
+		return i.Kind == "session" && len(a.Session) == sessionLetters && strings.HasPrefix(i.Name, name)
+	})
+	if !ok {
+		return fmt.Errorf("end session %q: %w", a.Session, status.ErrNotThere)
+	}
+	return told(ctx, "end", "session "+strconv.Quote(a.Session), func(reply chan<- error) { holder.Tell(message.End{Aim: a.Aim, Reply: reply}) })
+}
+
+// find returns the first actor that matches.
+func (g *Gateway) find(match func(kernel.Info) bool) (kernel.Reference, bool) {
+	all := g.system.Actors()
+	if i := slices.IndexFunc(all, match); i >= 0 {
+		return g.system.Lookup(all[i].Name)
+	}
+	return kernel.Reference{}, false
+}
