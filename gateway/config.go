@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 )
 
 // Config configures a gateway. The zero Config is a gateway without servers.
@@ -68,7 +69,7 @@ type Server struct {
 }
 
 // parse returns the internal configuration.
-func (c Config) parse(functions *functions, log *slog.Logger) (*config.Config, error) {
+func (c Config) parse(functions *functions, known *secret.Redactor, log *slog.Logger) (*config.Config, error) {
 	cfg := new(config.Default())
 	cfg.MetaTools = "false" // meta tools are for models; a program uses the methods
 	var report config.Report
@@ -83,8 +84,9 @@ func (c Config) parse(functions *functions, log *slog.Logger) (*config.Config, e
 	if err := logReport(report, log); err != nil {
 		return nil, err
 	}
+	known.Replace("configuration", cfg.Secrets...)
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
-		next, err := functions.with(cfg, name, c.Servers[name], log)
+		next, err := functions.with(cfg, name, c.Servers[name], known, log)
 		if err != nil {
 			return nil, err
 		}
@@ -104,8 +106,8 @@ func logReport(report config.Report, log *slog.Logger) error {
 	return nil
 }
 
-// with returns a copy of cfg with one more server.
-func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.Config, error) {
+// with returns a copy of cfg with one more server, and adds the server's secrets to known.
+func with(cfg *config.Config, name string, s Server, known *secret.Redactor, log *slog.Logger) (*config.Config, error) {
 	if name != config.Slug(name) {
 		return nil, fmt.Errorf("gateway: server name %q: the name must match [a-z0-9][a-z0-9-]*, for example %q", name, config.Slug(name))
 	}
@@ -134,10 +136,14 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	if server.Group != "" && slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server.Group && s.Group != server.Group }) {
 		return nil, fmt.Errorf("gateway: server %q: its group %q has the name of another server", name, server.Group)
 	}
+	known.Replace(secretsOf(name), one.Secrets...)
 	next := *cfg
 	next.Servers = append(slices.Clone(cfg.Servers), server)
 	return &next, nil
 }
+
+// secretsOf returns the group of a Redactor that has the secrets of the server that the program has added.
+func secretsOf(name string) string { return "server " + name }
 
 // without returns a copy of cfg without one server, and the namespace that the removal ends. The namespace is "" if other
 // members of the server's group remain.

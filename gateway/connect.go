@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/protocol/upstream/embedded"
 )
 
@@ -39,9 +40,9 @@ type function struct {
 	connect func(context.Context, Conn) error
 }
 
-// with returns a copy of cfg with one more server, and stores the server's function.
-func (f *functions) with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.Config, error) {
-	next, err := with(cfg, name, s, log)
+// with returns a copy of cfg with one more server, and stores the server's function. It adds the server's secrets to known.
+func (f *functions) with(cfg *config.Config, name string, s Server, known *secret.Redactor, log *slog.Logger) (*config.Config, error) {
+	next, err := with(cfg, name, s, known, log)
 	if err != nil || s.Connect == nil {
 		return next, err
 	}

@@ -38,7 +38,7 @@ type Gateway struct {
 	mount    *downstream.Mount // serves clients over HTTP
 	security *serving.Security // authenticates the clients of mount; nil = the program authenticates them
 
-	known secret.Redactor // secrets of all configurations so far
+	known secret.Redactor // secrets of the configuration and of servers, also of those being removed
 
 	subscriptions subscriptions
 	calls         sync.WaitGroup // running calls that have their own client
@@ -56,12 +56,11 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	g := &Gateway{log: log, stopped: make(chan struct{})}
-	cfg, err := c.parse(&g.functions, log)
+	cfg, err := c.parse(&g.functions, &g.known, log)
 	if err != nil {
 		return nil, err
 	}
 	g.cfg = cfg
-	g.known.Replace("configuration", cfg.Secrets...)
 	g.self = client.Options{Name: cmp.Or(c.Name, "goblin-actor"), Version: cmp.Or(c.Version, "devel"), Project: c.Project, OnNotification: g.notified}
 	g.subscriptions.of = map[string][]chan struct{}{}
 	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile, Secrets: &g.known, Embedded: g.functions.open(log)}); err != nil {

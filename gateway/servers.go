@@ -18,7 +18,7 @@ import (
 func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	namespace := name // clients see the members of a group under the group's name
 	err := g.change(func(cfg *config.Config) (*config.Config, error) {
-		next, err := g.functions.with(cfg, name, s, g.log)
+		next, err := g.functions.with(cfg, name, s, &g.known, g.log)
 		if err == nil {
 			namespace = cmp.Or(next.Servers[len(next.Servers)-1].Group, name)
 		}
@@ -63,6 +63,9 @@ func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	}
 	g.mu.Lock()
 	g.functions.drop(g.cfg)
+	if !slices.ContainsFunc(g.cfg.Servers, func(s config.Server) bool { return s.Name == name }) {
+		g.known.Replace(secretsOf(name))
+	}
 	g.mu.Unlock()
 	return g.awaitCatalog(ctx)
 }
@@ -80,7 +83,6 @@ func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) erro
 	if err != nil {
 		return err
 	}
-	g.known.Replace("configuration", append(g.cfg.Secrets[:len(g.cfg.Secrets):len(g.cfg.Secrets)], next.Secrets...)...)
 	g.cfg = next
 	g.actors.Reload(next)
 	return nil

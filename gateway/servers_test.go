@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,4 +103,30 @@ func TestServerIsTakenLiterally(t *testing.T) {
 		t.Fatalf("hang: %v", err)
 	}
 	waitForFile(t, s.Env["CANCELLED_FILE"])
+}
+
+// The secrets of servers that the program adds are in no error and no log line.
+func TestSecretsOfAddedServersAreHidden(t *testing.T) {
+	const planted = "planted-5f2c81d9e7a04b"
+	failing := gateway.Server{Command: "sh", Args: []string{"-c", `echo "error: the key $API_KEY is invalid" >&2; exit 1`}, Env: map[string]string{"API_KEY": planted}}
+	var lines bytes.Buffer
+	ctx, g := within(t), start(t, gateway.Config{
+		Log:     slog.New(slog.NewTextHandler(&locked{w: &lines}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Servers: map[string]gateway.Server{"first": failing},
+	})
+	for range 2 {
+		err := g.AddServer(ctx, "second", failing)
+		if err == nil || !strings.Contains(err.Error(), "the key") || strings.Contains(err.Error(), planted) {
+			t.Errorf("add a failing server: %v, want its last line without the secret", err)
+		}
+		if err := g.RemoveServer(ctx, "second"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := lines.String(); strings.Contains(text, planted) || !strings.Contains(text, "the key") {
+		t.Errorf("the log has the secret or not the line:\n%s", text)
+	}
 }
