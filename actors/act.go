@@ -30,10 +30,16 @@ func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 		err = g.endSession(ctx, a)
 	case status.Record:
 		err = g.record(ctx, a)
+	case status.Payloads:
+		err = g.keepPayloads(ctx, a)
 	default:
 		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
 	}
-	g.recordAction(string(a.Verb), a.Server, cmp.Or(a.Call, a.Session, a.Actor), err)
+	verb := string(a.Verb)
+	if a.Stop {
+		verb = "stop " + verb
+	}
+	g.recordAction(verb, a.Server, cmp.Or(a.Call, a.Session, a.Actor), err)
 	return err
 }
 

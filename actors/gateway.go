@@ -78,6 +78,7 @@ type Gateway struct {
 	state    string // path of the state file
 	links    *backend.Links
 	logins   *logins
+	payloads keptPayloads
 
 	entrance     atomic.Pointer[admission.Entrance] // admits requests; replaced when projects, policy or principals change
 	principalsMu sync.Mutex                         // held while a change of principals is applied and sent
@@ -126,6 +127,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	g.seconds = monitor.SpawnSeconds(g.system, g.metrics)
 	g.recorder = monitor.SpawnRecorder(g.system, g.recordingEnded)
+	g.startPayloads(cfg, o)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
 		s := newState(cfg, self.Reference())
@@ -199,7 +201,7 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 		if s == nil {
 			return nil, ErrStopped
 		}
-		return g.withAudit(s), nil
+		return g.withKeeping(g.withAudit(s)), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

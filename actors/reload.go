@@ -100,6 +100,9 @@ func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) 
 		out = s.admitLocalLater(append(out, kernel.Act(admitLocal{nil})))
 	}
 	out = s.changeLimits(next.Limits, out)
+	if next.Admin.Payloads != s.config.Admin.Payloads {
+		out = append(out, kernel.Act(permitPayloads{next.Admin.Payloads}))
+	}
 	s.config, s.reloads.source = next, m.Config
 	out = s.starts.grant(next.Limits.StartsAtOnce, out)
 	out = s.changeServers(changes, waiter, out)

@@ -154,6 +154,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		a.do()
 	case applyAudit, auditMarkLoaded, auditReloaded:
 		g.auditAct(self, a)
+	case permitPayloads:
+		g.payloads.keeper.Tell(message.PermitPayloads{Permitted: a.permitted})
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:
@@ -175,7 +177,7 @@ func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	for number := range g.statelessCount {
 		ref := stateless.Spawn(self, stateless.Options{
 			Number: number, Count: g.statelessCount, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
-			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
+			Gateway: self.Reference(), Metrics: g.metrics, Payloads: g.payloads.gate, Log: g.Log,
 		})
 		g.subscribe(ref)
 		self.Next(statelessStarted{ref})
@@ -192,7 +194,7 @@ func (g *gateway) subscribe(ref kernel.Reference) {
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
 		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
-		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Audit: g.audit, Log: g.Log,
+		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Payloads: g.payloads.gate, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {
 	case a.stdio != nil:

@@ -12,10 +12,11 @@ import (
 
 // access says who uses the gateway, and with which logins. Each part is fetched only while a view of it is visible.
 type access struct {
-	Users   status.Users
-	Logins  []status.Login
-	Denials []status.Denial
-	Records records // of the visible actor or call
+	Users    status.Users
+	Logins   []status.Login
+	Denials  []status.Denial
+	Records  records               // of the visible actor or call
+	Payloads []status.KeptPayloads // of the visible call
 }
 
 // fetchAccess queries the part of access that a view of a scope needs. The Picture is the newest one.

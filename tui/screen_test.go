@@ -229,6 +229,10 @@ func (f *fixed) Records(context.Context, status.RecordQuery) ([]status.Recording
 	return f.get().Records.list, nil
 }
 
+func (f *fixed) Payloads(context.Context, status.PayloadQuery) ([]status.KeptPayloads, error) {
+	return f.get().Payloads, nil
+}
+
 func (f *fixed) Denials(context.Context) ([]status.Denial, error) { return f.get().Denials, nil }
 
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }

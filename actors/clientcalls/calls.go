@@ -29,6 +29,8 @@ type Held struct {
 	route    *status.Route   // the connection that carries the call; nil = none yet
 	trace    *trace.Request  // nil = the request is not sampled
 	usage    *identity.Usage // counts of the client's principal; nil = those of identity.Local
+
+	keeping *message.Keeping // keeps the call's payloads; nil = none does
 }
 
 // Base returns h itself. It lets Calls reach the Held inside a holder's own type.
@@ -85,6 +87,7 @@ type Calls[H Entry, K comparable, R any] struct {
 	scratch   []call.Effect
 	auditing  audit.Flags
 	unsent    int // records whose replies wait for the audit log
+	gate      *message.PayloadGate
 }
 
 // New returns the calls of holder, which is the actor self.
@@ -172,6 +175,9 @@ func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, proje
 		out = auditBegin(b.record, c.holder.CallName(b.Seq), out)
 	}
 	out = c.Hold(now, h, out)
+	if b.keeping = c.gate.Open(now, b.Server); b.keeping != nil {
+		out = append(out, c.keepRequest(now, b, &x.Frame))
+	}
 	return append(out, kernel.Tell(b.Upstream.Pool, message.Dispatch{Call: c.Ref(b.Seq), Request: r}))
 }
 
@@ -225,15 +231,24 @@ func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kerne
 	switch e.Kind {
 	case call.Deliver:
 		out = append(logRefusedRead(b, &e.Frame, out), countAnswered(now, b, &e.Frame))
+		if b.keeping != nil {
+			out = append(out, c.keepAnswer(now, b, &e.Frame))
+		}
 		return c.auditEnd(b, nil, first, c.holder.Deliver(now, h, &e.Frame, out))
 	case call.Fail:
 		e.Fault = namingTool(e.Fault, &b.Call)
 		out = append(out, countFailed(now, b, e.Fault))
+		if b.keeping != nil {
+			out = append(out, c.keepFault(now, b, e.Fault))
+		}
 		return c.auditEnd(b, e.Fault, first, c.holder.Fail(now, h, e.Fault, out))
 	case call.Cancel:
 		return append(out, c.cancel(b, e.Reason, e.TimedOut))
 	case call.Forget:
 		out = append(out, countCanceled(now, b))
+		if b.keeping != nil {
+			out = append(out, c.keepEnd(b, message.PayloadEnded{At: now}))
+		}
 		return c.auditEnd(b, nil, first, c.holder.Withdrawn(h, out))
 	}
 	return out

@@ -29,8 +29,9 @@ type Options struct {
 	Registry  kernel.Reference
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics
-	Budget    *stream.Budget // of bytes that are kept for resumption
-	Audit     *audit.Log     // nil = there is none
+	Payloads  *message.PayloadGate // nil = no payloads are kept
+	Budget    *stream.Budget       // of bytes that are kept for resumption
+	Audit     *audit.Log           // nil = there is none
 	Log       *slog.Logger
 }
 

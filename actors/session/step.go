@@ -54,6 +54,7 @@ func newState(o Options, self kernel.Reference) *state {
 		client:    client{awaitedServers: o.Expect},
 	}
 	s.calls = clientcalls.New[*heldCall, string](s, self)
+	s.calls.KeepPayloads(o.Payloads)
 	return s
 }
 

@@ -30,7 +30,8 @@ type Options struct {
 	Registry kernel.Reference
 	Gateway  kernel.Reference
 	Metrics  *status.Metrics
-	Audit    *audit.Log // nil = there is none
+	Payloads *message.PayloadGate // nil = no payloads are kept
+	Audit    *audit.Log           // nil = there is none
 	Log      *slog.Logger
 }
 

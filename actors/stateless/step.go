@@ -51,6 +51,7 @@ func newState(o Options, self kernel.Reference) *state {
 		registry: o.Registry, gateway: o.Gateway, self: self, startup: startup{awaited: o.Expect}, clients: map[string]*usage{},
 	}
 	s.calls = clientcalls.New[*heldCall, clientcalls.Requester](s, self)
+	s.calls.KeepPayloads(o.Payloads)
 	return s
 }
 

@@ -42,6 +42,10 @@ func (f fixedStatus) Records(context.Context, status.RecordQuery) ([]status.Reco
 	return nil, f.err
 }
 
+func (f fixedStatus) Payloads(context.Context, status.PayloadQuery) ([]status.KeptPayloads, error) {
+	return nil, f.err
+}
+
 func (f fixedStatus) Act(context.Context, status.Action) error { return f.err }
 
 func (f fixedStatus) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }

@@ -12,8 +12,10 @@
 //	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
 //	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>
+//	/payloadz                              kept payloads of calls; ?call=<id>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/end {"session": …}       ends a client's session
+//	POST /actions/payloads {"server": …}   keeps the payloads of the server's next calls; "stop": discards them
 //	POST /actions/record {"actor": …}      or {"server": …}, and "seconds": records messages, without their contents
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/prompt {"prompt": …, "arguments": …}

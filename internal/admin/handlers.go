@@ -55,6 +55,7 @@ func private(src status.Source, user status.UseFunc, more ...Route) http.Handler
 	mux.Handle("/secondz", get(secondz(src)))
 	mux.Handle("/itemz", get(itemz(src)))
 	mux.Handle("/recordz", get(recordz(src)))
+	mux.Handle("/payloadz", get(payloadz(src)))
 	mux.Handle("POST /actions/{verb}", act(src))
 	mux.Handle("POST /actions/answer", answerQuestion(src))
 	for verb := range useExamples {

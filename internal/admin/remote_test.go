@@ -39,6 +39,12 @@ func (*gateway) Logins(context.Context) ([]status.Login, error) {
 	return []status.Login{{Server: "github", Whose: "ada", State: "needs-login"}}, nil
 }
 
+func (*gateway) Payloads(_ context.Context, q status.PayloadQuery) ([]status.KeptPayloads, error) {
+	at := time.Unix(1, 5).UTC()
+	return []status.KeptPayloads{{Keeping: status.Keeping{Server: "files", Began: at, Until: at, Calls: 1, Most: 50}, Payloads: []status.CallPayload{
+		{Call: q.Call, Method: "tools/call", Item: "read", Began: at, Ended: at, Request: status.Payload{Bytes: 9, Shape: "{}", Text: `{"a": "b…`, Cut: true}, Withheld: "it is"}}}}, nil
+}
+
 func (*gateway) Records(_ context.Context, q status.RecordQuery) ([]status.Recording, error) {
 	at := time.Unix(1, 5).UTC()
 	return []status.Recording{{Actor: "gateway/desk/0" + q.Actor, Began: at, Until: at, Handled: 1, Messages: []status.RecordedMessage{
@@ -100,6 +106,9 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	same("Item", func(s status.Source) (any, error) { return s.Item(ctx, "tool", "files_read") })
 	same("Records", func(s status.Source) (any, error) {
 		return s.Records(ctx, status.RecordQuery{Actor: "a&b", Call: "desk/0/812"})
+	})
+	same("Payloads", func(s status.Source) (any, error) {
+		return s.Payloads(ctx, status.PayloadQuery{Call: "desk/0/812"})
 	})
 	same("Finished", func(s status.Source) (any, error) { return s.Finished(ctx, "files", 0) })
 	for i := range 3 {

@@ -137,6 +137,8 @@ func act(src status.Source) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusNotFound)
 		case errors.Is(err, status.ErrRestarted):
 			http.Error(w, err.Error(), http.StatusConflict)
+		case errors.Is(err, status.ErrForbidden):
+			http.Error(w, err.Error(), http.StatusForbidden)
 		case errors.Is(err, status.ErrBadAction):
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		case errors.Is(err, status.ErrNotReloaded):

@@ -63,6 +63,8 @@ func setDefault(field reflect.Value, f field) (err error) {
 		*to, err = strconv.Atoi(f.byDefault)
 	case *int64:
 		*to, err = parseBytes(f.byDefault)
+	case *bool:
+		*to, err = strconv.ParseBool(f.byDefault)
 	case *time.Duration:
 		*to, err = time.ParseDuration(f.byDefault)
 	default:

@@ -101,6 +101,9 @@ type Config struct {
 	// Audit controls the audit log.
 	Audit Audit `key:"audit"`
 
+	// Admin restricts what operators may do through the admin socket.
+	Admin Admin `key:"admin"`
+
 	// Egress controls connections to the URLs that servers name for OAuth logins.
 	Egress Egress `key:"egress"`
 

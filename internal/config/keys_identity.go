@@ -95,6 +95,12 @@ type Binding struct {
 	Local bool `key:"local"`
 }
 
+// Admin restricts what operators may do through the admin socket.
+type Admin struct {
+	// Payloads permits keeping the payloads of the next calls of a server for 10 minutes, for debugging.
+	Payloads bool `key:"payloads" default:"true"`
+}
+
 // Audit controls the audit log, which records who called what.
 type Audit struct {
 	// File is the audit log (JSON lines), relative to this file. Default: none; there is no audit log.

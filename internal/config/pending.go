@@ -6,7 +6,7 @@ import (
 )
 
 // laterSections are sections that are accepted without effect.
-var laterSections = []string{"admin", "trust"}
+var laterSections = []string{"trust"}
 
 // refusedKeys are planned keys that restrict access, by the schema path of their section. A file that relies on one
 // is rejected, because running without the restriction would be unsafe.

@@ -4,14 +4,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 
 	"goblin-actor/internal/pattern"
+	"goblin-actor/internal/secret"
 )
-
-// secretWords are words in a name that suggest a secret value: API_KEY, githubToken, X-Api-Key.
-var secretWords = []string{"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pwd", "pat", "credential",
-	"credentials", "authorization", "bearer", "cookie", "jwt"}
 
 var (
 	// anyPlaceholder matches placeholders for values of any kind: <YOUR_API_KEY>, YOUR_TOKEN_HERE, your-org, /path/to/dir.
@@ -28,30 +24,11 @@ var (
 	flagWord     = pattern.Lazy(`^--?[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// namesSecret reports whether a name suggests a secret value.
-func namesSecret(name string) bool {
-	var b strings.Builder
-	lower := false
-	for _, r := range name {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			r, lower = ' ', false
-		case unicode.IsUpper(r) && lower:
-			b.WriteByte(' ')
-			lower = false
-		default:
-			lower = unicode.IsLower(r)
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return slices.ContainsFunc(strings.Fields(b.String()), func(word string) bool { return slices.Contains(secretWords, word) })
-}
-
 // placeholderFault returns what is wrong with a value that is a placeholder, or "" if it may be real. name is the name of the value, or "". The
 // result never contains the value.
 func placeholderFault(name, value string) string {
 	bare := strings.TrimSpace(value)
-	isSecret := namesSecret(name)
+	isSecret := secret.HasWord(name)
 	if isSecret {
 		bare = strings.TrimSpace(authScheme().ReplaceAllString(bare, ""))
 	}
@@ -80,7 +57,7 @@ func (d *decoder) checkPlaceholders(s *Server, at func(string) string) {
 		name, value := before, arg
 		if flag, rest, ok := strings.Cut(arg, "="); ok {
 			name, value = flag, rest
-		} else if head, rest, ok := strings.Cut(arg, ":"); ok && namesSecret(head) {
+		} else if head, rest, ok := strings.Cut(arg, ":"); ok && secret.HasWord(head) {
 			name, value = head, strings.TrimSpace(rest)
 		}
 		if before = ""; flagWord().MatchString(arg) {

@@ -49,6 +49,9 @@ type Source interface {
 	// Records returns recordings of actors' messages: see Local.Records.
 	Records(ctx context.Context, q RecordQuery) ([]Recording, error)
 
+	// Payloads returns the kept payloads of calls: see Local.Payloads.
+	Payloads(ctx context.Context, q PayloadQuery) ([]KeptPayloads, error)
+
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
@@ -76,6 +79,7 @@ type Action struct {
 	Session string `json:"session,omitempty"` // End: Session.ID
 	Actor   string `json:"actor,omitempty"`   // Record: Actor.Name
 	Seconds int    `json:"seconds,omitempty"` // Record: its duration; 0 = RecordTime
+	Stop    bool   `json:"stop,omitempty"`    // Payloads: discard them now
 }
 
 // Verb names an action.
@@ -89,6 +93,8 @@ const (
 	Drain   Verb = "drain"   // like SIGTERM: refuse new requests, let calls in progress finish, exit
 	Reload  Verb = "reload"  // reload the configuration file
 	Record  Verb = "record"  // record the messages of Actor, or of Server's pool, connections and the holders of its calls
+
+	Payloads Verb = "payloads" // keep the payloads of Server's next calls
 )
 
 var (
@@ -100,6 +106,8 @@ var (
 	ErrRestarted = errors.New("has restarted since")
 	// ErrBadAction is returned by Act for an action that is not complete, or asks for too much.
 	ErrBadAction = errors.New("the action is invalid")
+	// ErrForbidden is returned by Act for an action that the configuration forbids.
+	ErrForbidden = errors.New("the configuration forbids this action")
 	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
 	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
@@ -141,6 +149,7 @@ type Gateway interface {
 	Act(ctx context.Context, a Action) error
 	Logins(ctx context.Context) ([]Login, error)
 	Records(ctx context.Context, q RecordQuery) ([]Recording, error)
+	Payloads(ctx context.Context, q PayloadQuery) ([]KeptPayloads, error)
 }
 
 // Local is the Source for a gateway in this process.

@@ -28,6 +28,7 @@ type Snapshot struct {
 	ConfigFault *ConfigFault `json:"configFault,omitempty"` // nil = the current file is in force
 	Service     *Service     `json:"service,omitempty"`     // nil = not started by goblin-actor service
 	Process     *Process     `json:"process,omitempty"`     // nil = unknown
+	Keeping     []Keeping    `json:"keeping,omitempty"`     // servers whose payloads are being kept, by name
 	Series      []Series     `json:"series,omitempty"`      // only for /statusz?seconds=N
 }
 

@@ -57,11 +57,11 @@ func (f *scheduler) sleep(until time.Time) {
 }
 
 // isObserver reports whether an actor only observes: "seconds" takes the differences of counters once a second, "recorder"
-// starts and ends recordings, and "monitor" answers everyone who asks for the status. Their turns are not left to the seed,
+// starts and ends recordings, "payloads" keeps payloads, and "monitor" answers everyone who asks for the status. Their turns are not left to the seed,
 // so that stories are the same as without them: who asks for the status does so beside the scheduler, possibly at the same
 // moment as a timer of the gateway.
 func isObserver(actor string) bool {
-	return actor == "seconds" || actor == "recorder" || actor == "monitor"
+	return actor == "seconds" || actor == "recorder" || actor == "payloads" || actor == "monitor"
 }
 
 // Schedule implements kernel.Scheduler. actor is empty for work that is not an actor's.

@@ -1,0 +1,207 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+)
+
+// payloadWorld is a system with the actor that keeps payloads.
+type payloadWorld struct {
+	t      *testing.T
+	gate   *message.PayloadGate
+	keeper kernel.Reference
+	ended  []string
+}
+
+func withPayloads(t *testing.T, permitted bool, f func(w *payloadWorld)) *payloadWorld {
+	var w *payloadWorld
+	synctest.Test(t, func(t *testing.T) {
+		system := kernel.New(kernel.Options{})
+		w = &payloadWorld{t: t, gate: &message.PayloadGate{}}
+		w.keeper = SpawnPayloads(system, w.gate, permitted, func(k status.Keeping) { w.ended = append(w.ended, fmt.Sprintf("%s %d", k.Server, k.Calls)) })
+		synctest.Wait()
+		f(w)
+		if err := system.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if w.gate.Keeping() != nil {
+			t.Error("the gate is open after the end")
+		}
+	})
+	return w
+}
+
+func (w *payloadWorld) keep(server string) error {
+	reply := make(chan error, 1)
+	w.keeper.Tell(message.KeepPayloads{Server: server, Reply: reply})
+	return <-reply
+}
+
+func (w *payloadWorld) discard(server string) error {
+	reply := make(chan error, 1)
+	w.keeper.Tell(message.DiscardPayloads{Server: server, Reply: reply})
+	return <-reply
+}
+
+// call begins a call, ends it if answer is not empty, and reports whether it is kept.
+func (w *payloadWorld) call(server, name, answer string) bool {
+	k := w.gate.Open(time.Now(), server)
+	if k == nil {
+		return false
+	}
+	w.keeper.Tell(message.PayloadBegan{Keeping: k, Payload: message.CallPayload{Call: name, Began: time.Now(), Request: message.RawPayloadOf([]byte(`{"n":1}`))}})
+	if answer != "" {
+		w.keeper.Tell(message.PayloadEnded{Keeping: k, Call: name, At: time.Now(), Answer: message.RawPayloadOf([]byte(answer))})
+	}
+	synctest.Wait()
+	return true
+}
+
+// kept returns the servers, and the calls with the sizes of what is stored.
+func (w *payloadWorld) kept() string {
+	synctest.Wait()
+	reply := make(chan []message.KeptPayloads, 1)
+	w.keeper.Tell(message.GetPayloads{Reply: reply})
+	var list []string
+	for _, k := range <-reply {
+		line := k.Server
+		for _, c := range k.Calls {
+			line += fmt.Sprintf(" %s:%d/%d,%d/%d", c.Call, len(c.Request.Text), c.Request.Bytes, len(c.Answer.Text), c.Answer.Bytes)
+		}
+		list = append(list, line)
+	}
+	return strings.Join(list, "; ")
+}
+
+func (w *payloadWorld) want(when, want string) {
+	w.t.Helper()
+	if got := w.kept(); got != want {
+		w.t.Errorf("%s: kept %q, want %q", when, got, want)
+	}
+}
+
+// Payloads of a server are kept for ten minutes, and then none are left. The end of a call that began before is ignored.
+func TestPayloadsEnd(t *testing.T) {
+	w := withPayloads(t, true, func(w *payloadWorld) {
+		if w.call("a", "1", "x") {
+			t.Error("a call is kept without asking")
+		}
+		if err := w.keep("a"); err != nil {
+			t.Fatal(err)
+		}
+		if !w.call("a", "2", "xyz") || w.call("b", "3", "x") {
+			t.Error("the wrong calls are kept")
+		}
+		late := w.gate.Open(time.Now(), "a")
+		w.keeper.Tell(message.PayloadBegan{Keeping: late, Payload: message.CallPayload{Call: "4"}})
+		w.want("at once", "a 2:7/7,3/3 4:0/0,0/0")
+		time.Sleep(status.PayloadTime - 1)
+		w.want("just before the end", "a 2:7/7,3/3 4:0/0,0/0")
+		time.Sleep(1)
+		if w.call("a", "5", "x") {
+			t.Error("a call is kept after the end")
+		}
+		w.want("at the end", "")
+		w.keeper.Tell(message.PayloadEnded{Keeping: late, Call: "4", Answer: message.RawPayloadOf([]byte("secret"))})
+		w.keeper.Tell(message.PayloadBegan{Keeping: late, Payload: message.CallPayload{Call: "6"}})
+		w.want("after the end of a late call", "")
+		time.Sleep(time.Hour)
+		if err := w.keep("a"); err != nil {
+			t.Error(err)
+		}
+		w.want("again", "a")
+	})
+	if got := strings.Join(w.ended, ", "); got != "a 2, a 0" {
+		t.Errorf("ended: %s", got)
+	}
+}
+
+// At most 50 calls of at most 8 servers are kept, and at most 16 KiB of each side.
+func TestPayloadsAreLimited(t *testing.T) {
+	w := withPayloads(t, true, func(w *payloadWorld) {
+		large := strings.Repeat("x", status.MaxPayloadBytes+1)
+		if err := w.keep("s0"); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range 1000 {
+			if w.call("s0", fmt.Sprint(i), large) {
+				n++
+			}
+		}
+		if n != status.MaxPayloads || !strings.HasPrefix(w.kept(), "s0 0:7/7,16384/16385 1:7/7") {
+			t.Errorf("%d calls are kept: %.200s", n, w.kept())
+		}
+		time.Sleep(time.Minute)
+		for i := range status.MaxKeepings - 1 {
+			if err := w.keep(fmt.Sprintf("s%d", i+1)); err != nil {
+				t.Error(err)
+			}
+		}
+		err := w.keep("one more")
+		if err == nil || err.Error() != `keep payloads of server "one more": those of 8 servers are being kept already, which is the maximum; the next ends in 9m0s` {
+			t.Errorf("a ninth server: %v", err)
+		}
+		if got := fmt.Sprint(w.gate.Keeping()[0].Calls, len(w.gate.Keeping())); got != "50 8" {
+			t.Errorf("shown: %s", got)
+		}
+	})
+	if len(w.ended) != status.MaxKeepings {
+		t.Errorf("ended: %q", w.ended)
+	}
+}
+
+// A second operator learns that payloads are kept already, and may stop this. Its timer does not end the next.
+func TestPayloadsAreKeptOnce(t *testing.T) {
+	withPayloads(t, true, func(w *payloadWorld) {
+		if err := w.discard("a"); !errors.Is(err, status.ErrNotThere) {
+			t.Errorf("stop without a start: %v", err)
+		}
+		if err := w.keep("a"); err != nil {
+			t.Fatal(err)
+		}
+		w.call("a", "1", "")
+		time.Sleep(time.Minute)
+		if err := w.keep("a"); err == nil || err.Error() != `keep payloads of server "a": they are being kept already, 1 of 50 calls, for another 9m0s; to begin again, stop this first` {
+			t.Errorf("asked twice: %v", err)
+		}
+		if err := errors.Join(w.discard("a"), w.keep("a")); err != nil {
+			t.Fatal(err)
+		}
+		w.want("anew", "a")
+		time.Sleep(status.PayloadTime - 1)
+		w.want("before the end of the second", "a")
+		time.Sleep(1)
+		w.want("at the end of the second", "")
+	})
+}
+
+// If the configuration forbids it, no payloads are kept; those that are end at the reload.
+func TestPayloadsMayBeForbidden(t *testing.T) {
+	w := withPayloads(t, false, func(w *payloadWorld) {
+		if err := w.keep("a"); !errors.Is(err, status.ErrForbidden) {
+			t.Errorf("forbidden: %v", err)
+		}
+		w.keeper.Tell(message.PermitPayloads{Permitted: true})
+		if err := errors.Join(w.keep("a"), w.keep("b")); err != nil {
+			t.Error(err)
+		}
+		w.call("a", "1", "x")
+		w.keeper.Tell(message.PermitPayloads{Permitted: false})
+		w.want("after the reload", "")
+		if w.call("a", "2", "x") || w.gate.Keeping() != nil {
+			t.Error("the gate is open")
+		}
+	})
+	if got := strings.Join(w.ended, ", "); got != "a 1, b 0" {
+		t.Errorf("ended: %s", got)
+	}
+}

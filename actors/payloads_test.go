@@ -1,0 +1,169 @@
+package actors
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream/pipe"
+)
+
+// keeping is a gateway that keeps the payloads of its server one.
+type keeping struct {
+	*httpHarness
+	session string
+	last    int
+}
+
+func keepPayloads(t *testing.T, set func(*config.Config)) *keeping {
+	t.Helper()
+	handle := func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		answer := `"result":{"content":[{"type":"text","text":"it is \u0068unter2hunter2"}],"structuredContent":{"token":"opensesame","n":1}}`
+		switch {
+		case strings.Contains(string(f.Raw), "must log in"):
+			answer = `"error":{"code":-32042,"message":"open https://login.example/?ticket=opensesame","data":{"elicitations":[]}}`
+		case strings.Contains(string(f.Raw), "large"):
+			answer = `"result":{"content":[{"type":"text","text":"` + strings.Repeat("large ", 10_000) + `"}]}`
+		}
+		p.Send([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, answer)))
+	}
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"add", "get_token"}, Handle: handle}, "two": {Tools: []string{"add"}}}, set)
+	w.gateway.payloads.secrets = &secret.Redactor{}
+	w.gateway.payloads.secrets.Add("hunter2hunter2")
+	k := &keeping{w, w.open("/mcp"), 1}
+	return k
+}
+
+func (k *keeping) act(a status.Action) error {
+	a.Verb = status.Payloads
+	return k.gateway.Act(k.t.Context(), a)
+}
+
+func (k *keeping) call(tool, arguments string) {
+	k.last++
+	k.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, k.last, tool, arguments), "Mcp-Session-Id", k.session)
+}
+
+// kept returns what is kept of all calls, with their texts.
+func (k *keeping) kept() (calls []status.CallPayload) {
+	k.t.Helper()
+	all, err := k.gateway.Payloads(k.t.Context(), status.PayloadQuery{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, server := range all {
+		for _, c := range server.Payloads {
+			if c.Request.Text != "" || c.Answer.Text != "" {
+				k.t.Error("the list has texts")
+			}
+			one, err := k.gateway.Payloads(k.t.Context(), status.PayloadQuery{Call: c.Call})
+			if err != nil || len(one) != 1 || len(one[0].Payloads) != 1 {
+				k.t.Fatalf("payloads of %s: %v %v", c.Call, one, err)
+			}
+			calls = append(calls, one[0].Payloads[0])
+		}
+	}
+	return calls
+}
+
+// Payloads are kept only if an operator asks, without known and named secrets, and not those of logins.
+func TestPayloadsAreKept(t *testing.T) {
+	path, set := withAuditLog(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		k := keepPayloads(t, set)
+		k.call("one_add", `{"early":true}`)
+		if err := k.act(status.Action{Server: "one"}); err != nil {
+			t.Fatal(err)
+		}
+		k.call("one_add", `{"path":"/n","password":"opensesame","hush":"\u0068unter2hunter2"}`)
+		k.call("two_add", `{"other":true}`)
+		k.call("one_add", `{"must log in":1}`)
+		k.call("one_get_token", `{"of":"opensesame"}`)
+		k.call("one_add", `{"large":1}`)
+		calls := k.kept()
+		raw, err := json.Marshal(calls)
+		if err != nil || len(calls) != 4 {
+			t.Fatalf("%d calls are kept: %s", len(calls), raw)
+		}
+		for _, not := range []string{"opensesame", "unter2", "early", "other", "login.example"} {
+			if strings.Contains(string(raw), not) {
+				t.Errorf("kept with %q: %s", not, raw)
+			}
+		}
+		first := calls[0]
+		if first.Request.Text != `{"name": "one_add", "arguments": {"path": "/n", "password": "[redacted]", "hush": "[redacted]"}}` ||
+			first.Answer.Text != `{"content": [{"type": "text", "text": "it is [redacted]"}], "structuredContent": {"token": "[redacted]", "n": 1}}` ||
+			first.Request.Shape != `{name: string 7 B, arguments: {path: string 2 B, password: string 10 B, hush: string 14 B}}` || first.Ended.IsZero() {
+			t.Errorf("the first call: %+v", first)
+		}
+		if c := calls[1]; c.Withheld != withheldAnswer || c.Answer.Bytes < 90 || c.Answer.Text+c.Answer.Shape != "" || c.Request.Text == "" {
+			t.Errorf("the login: %+v", c)
+		}
+		if c := calls[2]; c.Withheld != withheldItem || c.Request.Text+c.Answer.Text != "" {
+			t.Errorf("the tool get_token: %+v", c)
+		}
+		if c := calls[3]; !c.Answer.Cut || c.Answer.Bytes < 60_000 || len(c.Answer.Text) > status.MaxPayloadBytes+64 || !strings.HasSuffix(c.Answer.Text, "large …") {
+			t.Errorf("the large answer: %d bytes, %d shown", c.Answer.Bytes, len(c.Answer.Text))
+		}
+		s, err := k.gateway.Status(t.Context())
+		if err != nil || len(s.Keeping) != 1 || s.Keeping[0].Server != "one" || s.Keeping[0].Calls != 4 {
+			t.Errorf("status: %v, %v", s, err)
+		}
+		if err := k.act(status.Action{Server: "one", Stop: true}); err != nil || len(k.kept()) != 0 {
+			t.Errorf("stop: %v", err)
+		}
+		if err := k.act(status.Action{Server: "two"}); err != nil { // ends with the gateway
+			t.Error(err)
+		}
+	})
+	var acts []string
+	for _, e := range auditEvents(auditLines(t, path)) {
+		if strings.HasPrefix(e, "admin") {
+			acts = append(acts, e)
+		}
+	}
+	want := []string{"admin local payloads one ok", "admin local payloads ended one ok", "admin local stop payloads one ok", "admin local payloads two ok", "admin local payloads ended two ok"}
+	if !slices.Equal(acts, want) {
+		t.Errorf("audit log:\n%s\nwant:\n%s", strings.Join(acts, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A reload that forbids payloads discards them, and the gateway refuses to keep more.
+func TestReloadForbidsPayloads(t *testing.T) {
+	k := keepPayloads(t, nil)
+	for _, bad := range []struct {
+		a    status.Action
+		want error
+	}{{status.Action{}, status.ErrBadAction}, {status.Action{Server: "none"}, status.ErrNotThere}, {status.Action{Server: "one", Stop: true}, status.ErrNotThere}} {
+		if err := k.act(bad.a); !errors.Is(err, bad.want) {
+			t.Errorf("%+v: %v", bad.a, err)
+		}
+	}
+	if err := k.act(status.Action{Server: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	k.call("one_add", `{}`)
+	next := config.Default()
+	next.MetaTools = "false"
+	next.Admin.Payloads = false
+	server := config.DefaultServer()
+	server.Name, server.Written, server.Command = "one", "one", "fake"
+	next.Servers = []config.Server{server}
+	if err := k.gateway.Apply(t.Context(), &next); err != nil {
+		t.Fatal(err)
+	}
+	if kept := k.kept(); len(kept) != 0 {
+		t.Errorf("kept: %+v", kept)
+	}
+	if err := k.act(status.Action{Server: "one"}); !errors.Is(err, status.ErrForbidden) {
+		t.Errorf("after the reload: %v", err)
+	}
+}
