@@ -99,6 +99,7 @@ func (a *App) serverActs(server string) []rowAct {
 	const shell = "run it in a shell"
 	return []rowAct{
 		{label: "restart the server", command: restartCommand(server), do: a.restarting(server)},
+		a.keepAct(server),
 		{label: "find what is wrong", command: "goblin-actor doctor " + name, why: shell},
 		{label: "log in", command: "goblin-actor login " + name, why: shell + ": it shows the address to open in a browser"},
 		{label: "log out", command: "goblin-actor logout " + name, why: shell},
@@ -117,6 +118,8 @@ func commandOf(act status.Action) string {
 		return "goblin-actor drain"
 	case status.Record:
 		return recordCommand(act)
+	case status.Payloads:
+		return payloadsCommand(act)
 	}
 	return ""
 }

@@ -25,6 +25,7 @@ func (a *App) Draw(screen tcell.Screen) {
 		return
 	}
 	full := w >= fullWidth && h >= fullHeight
+	defer a.drawKeeping(screen, w, full)
 	top, bottom := 0, h
 	if full {
 		a.drawPath(screen, w)

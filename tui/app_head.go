@@ -21,12 +21,20 @@ func (a *App) drawPath(screen tcell.Screen, w int) {
 		a.crumbButtons(w)
 	}
 	a.addState(&left)
+	a.addKeeping(&right, w/4)
+	if len(right) > 0 {
+		right.add(Plain, "  ")
+	}
 	a.addLive(&right)
 	if v == a.home() {
 		right.hint("  " + v.crumb())
 	}
 	room := w
-	if n := right.width(); n+2 <= w/2 {
+	if right.width()+2 > w/2 {
+		right = nil
+		a.addKeeping(&right, 0)
+	}
+	if n := right.width(); n > 0 && n+2 <= w {
 		room = w - n - 2
 		right.draw(screen, w-n, 0, n, p)
 	}

@@ -92,15 +92,22 @@ func (v *view) places(r rect, full, tall bool) []rect {
 	return out
 }
 
-// stacked lays two panels out, one above the other. The upper one leaves at least half of the lines to the lower one.
+// stacked lays out the first panel and, below it, the one that keys act on or else the first with anything to show. The upper
+// one leaves at least half of the lines to the lower one.
 func (v *view) stacked(r rect) []rect {
 	out := make([]rect, len(v.panels))
-	if !v.panels[1].visible() || r.h < 2*minSideLines {
+	lower := v.focus
+	for i := 1; i < len(v.panels) && lower == 0; i++ {
+		if v.panels[i].visible() {
+			lower = i
+		}
+	}
+	if lower == 0 || !v.panels[lower].visible() || r.h < 2*minSideLines {
 		out[v.focus] = r
 		return out
 	}
-	upper := min(v.panels[0].need()+1, max(r.h/2, r.h-v.panels[1].need()-1))
+	upper := min(v.panels[0].need()+1, max(r.h/2, r.h-v.panels[lower].need()-1))
 	out[0] = rect{r.x, r.y, r.w, upper}
-	out[1] = rect{r.x, r.y + upper, r.w, r.h - upper}
+	out[lower] = rect{r.x, r.y + upper, r.w, r.h - upper}
 	return out
 }

@@ -13,12 +13,15 @@ import (
 var callKind = &Kind{
 	Name:   "call",
 	Head:   callHead,
-	Panels: []*Kind{detailsKind, callMessagesKind},
+	Panels: []*Kind{detailsKind, payloadsKind, callMessagesKind},
 	Fetch: func(ctx context.Context, source status.Source, p *Picture, of scope, a *access) (err error) {
 		id := callID(p, of.call)
 		if id == "" { // no longer known, or it did not become a call
-			a.Records = records{}
+			a.Records, a.Payloads = records{}, nil
 			return nil
+		}
+		if a.Payloads, err = payloads(ctx, source, p, of, id, a.Payloads); err != nil {
+			return err
 		}
 		a.Records, err = a.Records.with(ctx, source, status.RecordQuery{Call: id})
 		return err
