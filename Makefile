@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui sim sim-mutants mutants attacks keyring proxy dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,6 +120,10 @@ docs: ## regenerate the generated pages
 
 screenshots: ## redraw docs/images from the console's screens
 	go test ./tui -run TestPictures -update
+
+SECONDS ?= 3600
+soak-tui: ## use the console of a gateway with 10 000 tools and 1000 sessions under load for SECONDS (3600); memory, goroutines and descriptors must not grow
+	go test -count=1 -timeout $$(( $(SECONDS) + 1200 ))s -v ./tui -run TestSoak -soak $(SECONDS)s
 
 golden: ## rewrite the expected screens of the console; read the diff before you commit
 	go test ./tui -update

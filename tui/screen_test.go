@@ -20,6 +20,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected screens, docs/tui.md and docs/images")
 
 func TestMain(m *testing.M) {
+	if soakPeer() {
+		return
+	}
 	time.Local = time.UTC
 	os.Unsetenv("NO_COLOR")
 	os.Exit(m.Run())
