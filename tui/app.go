@@ -279,6 +279,9 @@ func (a *App) pause(*tcell.EventKey) {
 // changed updates the console after the visible view has changed.
 func (a *App) changed() {
 	a.panel = false
+	if a.before != nil && a.before != a.view() {
+		a.before.forget()
+	}
 	a.view().last = nil
 	a.view().show(a.picture, a.now())
 	if v := a.view(); !v.panels[v.focus].visible() {

@@ -193,7 +193,7 @@ func (s *soak) use() {
 		s.console = append(s.console, float64(m.HeapAlloc))
 		s.served = append(s.served, s.live())
 		s.at = append(s.at, time.Since(began))
-		if round%20 == 0 {
+		if round%10 == 0 {
 			s.t.Logf("%4.0f s: console %.2f MiB, gateway %.2f MiB, %d sessions", time.Since(began).Seconds(), float64(m.HeapAlloc)/(1<<20), s.served[len(s.served)-1]/(1<<20), len(s.snapshot().Sessions))
 		}
 	}

@@ -42,6 +42,7 @@ type table struct {
 type selection struct {
 	selected string // Row.ID; "" = no row
 	at       int    // index of the selected row in shown
+	held     bool   // see forget: the table did not follow its end
 	chosen   bool   // the user has selected the row; otherwise the first row is selected, or the last in a table that follows its end
 	top      int    // first visible row
 	left     int    // first visible column
@@ -79,7 +80,19 @@ func (t *table) update(rows []Row, now time.Time) {
 }
 
 // following reports whether the selection stays at the end as rows are appended.
-func (t *table) following() bool { return t.kind.Tail && t.at >= len(t.shown)-1 }
+func (t *table) following() bool {
+	if t.rows == nil && t.shown == nil {
+		return t.kind.Tail && !t.held
+	}
+	return t.kind.Tail && t.at >= len(t.shown)-1
+}
+
+// forget drops the rows of a table that is not visible. What the user has chosen stays.
+func (t *table) forget() {
+	t.held = !t.following()
+	t.rows, t.shown, t.ordered, t.basis, t.measured = nil, nil, order{}, basis{}, nil
+	clear(t.trends)
+}
 
 // restrict shows only the rows for which keep returns true; nil = all.
 func (t *table) restrict(keep func(*Row) bool) {

@@ -287,3 +287,33 @@ func TestSparkline(t *testing.T) {
 		t.Errorf("merged without news: %v", got)
 	}
 }
+
+// A view that is not visible keeps no rows. When the user returns, the selection is where it was, and a log follows its end only if it
+// did before.
+func TestHiddenViewsKeepNoRows(t *testing.T) {
+	s := newTestConsole(t, 120, 20, Options{})
+	s.press("2<down><down>")
+	tools := s.app.view()
+	was := s.selected()
+	s.press("5<up>")
+	logs := s.app.view()
+	line := s.selected()
+	s.press("0")
+	for _, v := range []*view{tools, logs} {
+		if n := len(v.table.rows) + len(v.table.shown); n > 0 || v.last != nil {
+			t.Errorf("%s keeps %d rows", v.kind.Name, n)
+		}
+	}
+	s.press("[")
+	if got := s.selected(); got != line || s.app.view() != logs || s.app.view().table.following() {
+		t.Errorf("in logs, %q is selected, want %q", got, line)
+	}
+	s.press("[")
+	if got := s.selected(); got != was || got == "" {
+		t.Errorf("in tools, %q is selected, want %q", got, was)
+	}
+	s.press("5<end>0[")
+	if !s.app.view().table.following() {
+		t.Error("the log does not follow its end any more")
+	}
+}

@@ -85,6 +85,14 @@ func (v *view) show(p *Picture, now time.Time) {
 	v.last = p
 }
 
+// forget drops the rows, which are made again when the view is shown. The history has many views, and a view many rows.
+func (v *view) forget() {
+	for _, p := range v.panels {
+		p.table.forget()
+	}
+	v.last = nil
+}
+
 // touch records a key press, after which rows keep their places for a while.
 func (v *view) touch(now time.Time) {
 	for _, p := range v.panels {

@@ -122,11 +122,18 @@ func (p *pty) enter(text string) {
 	}
 }
 
-// start starts the program with the terminal as stdin and stderr, and with out as stdout.
+// start starts the program with the terminal as stdin and stderr, with out as stdout, and without colors.
 func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
 	p.t.Helper()
+	return p.startIn(out, []string{"NO_COLOR=1"}, args...)
+}
+
+// startIn is start with variables that are added to the environment.
+func (p *pty) startIn(out io.Writer, environment []string, args ...string) *exec.Cmd {
+	p.t.Helper()
 	cmd := exec.Command(programPath(p.t), args...)
-	cmd.Env = append(os.Environ(), "NO_COLOR=1", "GOBLIN_CONFIG=", "GORACE=atexit_sleep_ms=20")
+	cmd.Env = append(os.Environ(), "GOBLIN_CONFIG=", "GORACE=atexit_sleep_ms=20")
+	cmd.Env = append(cmd.Env, environment...)
 	cmd.Stdin, cmd.Stderr, cmd.Stdout = p.term, p.term, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
