@@ -6,8 +6,10 @@ import (
 	"time"
 )
 
-// recorderSize is the number of messages that a Recorder keeps.
-const recorderSize = 256
+const (
+	recorderSize = 256 // messages that a Recorder keeps
+	maxMet       = 64  // actors that a Recorder reports
+)
 
 // PhasePanicked is the phase of a recorded message whose handler panicked.
 const PhasePanicked = "panicked"
@@ -38,6 +40,9 @@ type Recorder struct {
 	next   int    // index of the oldest entry, which is overwritten next, when ring is full
 	total  uint64 // number of messages recorded, including those that were overwritten
 	phases []string
+
+	report func(actor string) // see Report; nil = none
+	met    map[string]bool    // names of the actors that were reported
 }
 
 // recorded is a recorded message, in 64 bytes.
@@ -91,6 +96,15 @@ func (s *System) Record(actor string, until time.Time) *Recorder {
 // Recorded returns the Order of the newest recorded message. Every message up to it is in its Recorder already, so a
 // later call of Messages returns it unless it was overwritten.
 func (s *System) Recorded() uint64 { return s.recorded.Load() }
+
+// Report makes the Recorder call met with the name of each other actor that holds a call which a message is about, or is
+// sent a message about a call, unless that actor is being recorded. Each is reported once, and at most 64 are. met runs on
+// the recorded actor's goroutine and must not block. nil = nothing is reported.
+func (r *Recorder) Report(met func(actor string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report, r.met = met, map[string]bool{}
+}
 
 func (r *Recorder) extend(until time.Time) bool {
 	r.mu.Lock()
@@ -148,6 +162,7 @@ func (r *Recorder) record(c *cell, at time.Time, msg any, out []Effect, phase st
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.meet(c, msg, out)
 	e.order = c.system.recorded.Add(1) // while mu is locked: see System.Recorded
 	e.phase = r.phaseNumber(phase)
 	r.total++
@@ -157,6 +172,34 @@ func (r *Recorder) record(c *cell, at time.Time, msg any, out []Effect, phase st
 	}
 	r.ring[r.next] = e
 	r.next = (r.next + 1) % recorderSize
+}
+
+// meet reports other actors, see Report. The caller must hold mu.
+func (r *Recorder) meet(c *cell, msg any, out []Effect) {
+	if r.report == nil || len(r.met) == maxMet {
+		return
+	}
+	if d, ok := msg.(Described); ok {
+		call, _ := d.Describe()
+		r.meetOne(c, call.Holder)
+	}
+	for i := range out {
+		if d, ok := out[i].Msg.(Described); ok {
+			if call, _ := d.Describe(); call.Number != 0 {
+				r.meetOne(c, out[i].To)
+			}
+		}
+	}
+}
+
+// meetOne reports another actor. The caller must hold mu.
+func (r *Recorder) meetOne(c *cell, other Reference) {
+	o := other.cell
+	if o == nil || o == c || o.recorder.Load() != nil || r.met[o.name] || len(r.met) == maxMet {
+		return
+	}
+	r.met[o.name] = true
+	r.report(o.name)
 }
 
 // about sets the call of a message to the actor named receiver.

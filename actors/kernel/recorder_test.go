@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,52 @@ func TestRecorder(t *testing.T) {
 	})
 }
 
+// passed is a message about a call of another actor.
+type passed struct{ holder Reference }
+
+func (p passed) Describe() (CallID, int) { return CallID{Holder: p.holder, Number: 1}, 0 }
+
+// A Recorder reports each other actor of the calls once, unless it is recorded already, and at most maxMet.
+func TestRecorderReportsActors(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		spawn := func(name string, to Reference) Reference {
+			return Spawn(s, SpawnOptions{Name: name}, func(Self) Logic { return &holder{to: to} })
+		}
+		b, c, d := spawn("b", Reference{}), spawn("c", Reference{}), spawn("d", Reference{})
+		a := spawn("a", b)
+		synctest.Wait()
+		until := time.Now().Add(time.Minute)
+		r := s.Record("a", until)
+		s.Record("d", until)
+		var met []string
+		for range 2 {
+			for _, msg := range []any{"text", described{7}, started{[]uint64{1, 2}}, passed{c}, passed{d}, passed{a}, passed{}} {
+				a.TellInline(msg)
+				synctest.Wait()
+			}
+			if met == nil {
+				r.Report(func(actor string) { met = append(met, actor) })
+			}
+		}
+		if got := strings.Join(met, " "); got != "b c" {
+			t.Errorf("met %s", got)
+		}
+		for n := range 2 * maxMet {
+			a.TellInline(passed{spawn(fmt.Sprint("e", n), Reference{})})
+			synctest.Wait()
+		}
+		if len(met) != maxMet {
+			t.Errorf("met %d actors", len(met))
+		}
+		r.Report(nil)
+		a.TellInline(passed{spawn("f", Reference{})})
+		synctest.Wait()
+		if len(met) != maxMet {
+			t.Error("met an actor although nothing is reported")
+		}
+	})
+}
+
 // A Recorder keeps the last 256 messages, in 64 bytes each.
 func TestRecorderIsBounded(t *testing.T) {
 	if size := unsafe.Sizeof(recorded{}); size > 64 {
@@ -137,13 +184,26 @@ func BenchmarkRecorder(b *testing.B) {
 		b.Run(map[bool]string{false: "off", true: "on"}[on], func(b *testing.B) {
 			s := benchSystem(b)
 			a := Spawn(s, SpawnOptions{Name: "a"}, func(Self) Logic { return &holder{phase: "ready"} })
+			a.Tell("ready")
+			for s.Actors()[0].Handled == 0 { // until it has started, it handles nothing inline
+				runtime.Gosched()
+			}
+			var r *Recorder
 			if on {
-				s.Record("a", time.Now().Add(time.Minute))
+				r = s.Record("a", time.Now().Add(time.Minute))
 			}
 			var msg any = described{7}
 			b.ReportAllocs()
 			for b.Loop() {
 				a.TellInline(msg)
+			}
+			if info := s.Actors()[0]; info.Refused > 0 {
+				b.Fatalf("%d messages were refused", info.Refused)
+			}
+			if on {
+				if _, total := r.Messages(); total < uint64(b.N) {
+					b.Fatalf("%d of %d messages were recorded", total, b.N)
+				}
 			}
 		})
 	}

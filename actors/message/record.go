@@ -14,7 +14,7 @@ var ErrRecorderGone = errors.New("the recorder does not accept requests now; try
 // StartRecording tells the recorder to record the messages of actors for a time. Actors that are being recorded already
 // are recorded for that time from now on.
 type StartRecording struct {
-	Actors []string      // full names, without duplicates
+	Actors []string      // full names, without duplicates; with Server, the first is the server's pool
 	For    time.Duration // positive
 	Server string        // the server that the operator named; "" = an actor
 	Actor  string        // the actor that the operator named, by its public name

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 )
 
 // RecordingEnded describes a recording that has ended.
@@ -36,9 +37,10 @@ func (r *recordings) Step(now time.Time, msg any, out []kernel.Effect) []kernel.
 func (r *recordings) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case attach:
-		done := attached{start: a.start, recorders: map[string]*kernel.Recorder{}}
+		done := attached{attach: a, recorders: map[string]*kernel.Recorder{}}
 		for _, name := range a.start.Actors {
 			if recorder := r.system.Record(name, a.until); recorder != nil {
+				recorder.Report(reporter(self, a.start, name))
 				done.recorders[name] = recorder
 			}
 		}
@@ -49,4 +51,14 @@ func (r *recordings) Act(self kernel.Self, act any) {
 		}
 		r.ended(a.ended)
 	}
+}
+
+// reporter returns a function that reports the actors that handle calls of a recorded server with its pool, the first
+// actor of the recording. It returns nil for other actors.
+func reporter(self kernel.Self, start message.StartRecording, actor string) func(string) {
+	if start.Server == "" || actor != start.Actors[0] {
+		return nil
+	}
+	recorder := self.Reference()
+	return func(other string) { recorder.Tell(met{pool: actor, actor: other}) }
 }

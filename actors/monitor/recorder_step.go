@@ -34,14 +34,19 @@ type recording struct {
 // removed. Numbers are never reused, so a timer of a recording that was replaced matches nothing.
 type recordingDue struct{ number uint64 }
 
+// met reports that the pool of a recorded server handles a call with an actor that is not recorded: a session whose first
+// call comes during the recording, or a connection that began during it.
+type met struct{ pool, actor string }
+
 // attach starts recorders; attached is the result. It has no recorder of an actor that is gone.
 type (
 	attach struct {
 		start message.StartRecording
 		until time.Time
+		joins uint64 // number of the recording that the actors join; 0 = they begin one
 	}
 	attached struct {
-		start     message.StartRecording
+		attach
 		recorders map[string]*kernel.Recorder
 	}
 	detach struct {
@@ -58,8 +63,13 @@ func stepRecorder(s *recorderState, now time.Time, msg any, out []kernel.Effect)
 			m.Reply <- err
 			return out
 		}
-		return append(out, kernel.Act(attach{m, now.Add(m.For)}))
+		return append(out, kernel.Act(attach{start: m, until: now.Add(m.For)}))
+	case met:
+		return s.join(now, m, out)
 	case attached:
+		if m.joins != 0 {
+			return s.joined(m, out)
+		}
 		return s.begin(now, m, out)
 	case recordingDue:
 		return s.due(m.number, out)
@@ -68,6 +78,37 @@ func stepRecorder(s *recorderState, now time.Time, msg any, out []kernel.Effect)
 	case kernel.Stopping:
 		for _, r := range s.sessions {
 			out = r.end(out)
+		}
+	}
+	return out
+}
+
+// join records an actor together with a server, unless it is recorded already or too many are.
+func (s *recorderState) join(now time.Time, m met, out []kernel.Effect) []kernel.Effect {
+	var of *recording
+	for _, r := range s.sessions {
+		if r.ended {
+			continue
+		}
+		if r.recorders[m.actor] != nil {
+			return out
+		}
+		if r.start.Server != "" && r.recorders[m.pool] != nil {
+			of = r
+		}
+	}
+	if of == nil || s.refusal(now, []string{m.actor}) != nil {
+		return out
+	}
+	return append(out, kernel.Act(attach{start: message.StartRecording{Actors: []string{m.actor}}, until: of.until, joins: of.number}))
+}
+
+// joined adds the recorders of actors that have joined a recording. No message is handled between join and joined.
+func (s *recorderState) joined(m attached, out []kernel.Effect) []kernel.Effect {
+	for _, r := range s.sessions {
+		if r.number == m.joins && !r.ended {
+			maps.Copy(r.recorders, m.recorders)
+			s.forget()
 		}
 	}
 	return out

@@ -141,6 +141,73 @@ func TestRecordingsAreLimited(t *testing.T) {
 	})
 }
 
+// about is a message about a call that another actor holds.
+type about struct{ holder kernel.Reference }
+
+func (a about) Describe() (kernel.CallID, int) { return kernel.CallID{Holder: a.holder, Number: 1}, 0 }
+
+// An actor that handles a call of a recorded server joins the server's recording and ends with it. It does not join the
+// recording of a single actor, nor one that has ended, nor if 64 actors are recorded.
+func TestActorsJoinTheRecordingOfAServer(t *testing.T) {
+	withRecorder(t, 80, func(w *recorderWorld) {
+		reference := func(n int) kernel.Reference {
+			r, _ := w.system.Lookup(fmt.Sprintf("a%d", n))
+			return r
+		}
+		server := func(d time.Duration, names ...string) {
+			reply := make(chan error, 1)
+			w.recorder.Tell(message.StartRecording{Actors: names, For: d, Server: "files", Reply: reply})
+			if err := <-reply; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.record(time.Minute, "a0"); err != nil {
+			t.Fatal(err)
+		}
+		reference(0).Tell(about{reference(1)})
+		w.want("a call of an actor that is recorded alone", "a0", "a0")
+		server(time.Minute, "a0", "a2")
+		time.Sleep(30 * time.Second)
+		for range 2 {
+			for _, n := range []int{2, 3, 4} {
+				reference(0).Tell(about{reference(n)})
+			}
+			synctest.Wait()
+		}
+		reference(3).Tell(about{reference(5)}) // only the pool's calls are calls of the server
+		w.want("after calls", "a0 a2 a3 a4", "a0 a2 a3 a4")
+		time.Sleep(30*time.Second - 1)
+		w.want("before the end", "a0 a2 a3 a4", "a0 a2 a3 a4")
+		time.Sleep(time.Nanosecond)
+		w.want("after the end", "", "a0 a2 a3 a4")
+		reference(0).Tell(about{reference(6)})
+		w.want("a call after the end", "", "a0 a2 a3 a4")
+		var names []string
+		for n := range status.MaxRecorded - 1 {
+			names = append(names, fmt.Sprintf("a%d", n))
+		}
+		server(time.Minute, names...)
+		for n := range 80 {
+			reference(0).Tell(about{reference(n)})
+		}
+		synctest.Wait()
+		recorded := 0
+		for _, i := range w.system.Actors() {
+			if !i.Recorded.IsZero() {
+				recorded++
+			}
+		}
+		if recorded != status.MaxRecorded {
+			t.Errorf("%d actors are recorded", recorded)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := strings.Join(w.ended, ", "); got != "files 4, files 64" {
+			t.Errorf("ended: %s", got)
+		}
+	})
+}
+
 // When the recorder panics or stops, all recordings end.
 func TestRecorderEndsItsRecordings(t *testing.T) {
 	var world *recorderWorld

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -83,4 +84,71 @@ func (w *world) checkRecordings(when string) {
 		}
 	}
 	w.count("recordings compared")
+}
+
+// recordServer records the actors of the first server that runs for ten minutes, unless such a recording is running or too
+// many actors are recorded.
+func (w *world) recordServer() {
+	if time.Now().Before(w.recorded[w.recordedPool]) {
+		return
+	}
+	w.recordedPool = ""
+	for _, m := range w.gateway.Mailboxes() {
+		server, ok := strings.CutPrefix(m.Name, "gateway/pool/")
+		if ok && !strings.Contains(server, "/") && (w.recordedPool == "" || m.Name < w.recordedPool) {
+			w.recordedPool = m.Name
+		}
+	}
+	if w.recordedPool == "" {
+		return
+	}
+	w.outside(func(ctx context.Context) {
+		server := strings.TrimPrefix(w.recordedPool, "gateway/pool/")
+		if err := w.gateway.Act(ctx, status.Action{Verb: status.Record, Server: server, Seconds: 600}); err != nil {
+			w.recordedPool = ""
+		}
+	})
+	until := time.Now().Add(10 * time.Minute)
+	w.recorded = map[string]time.Time{w.recordedPool: until}
+	w.outside(func(ctx context.Context) {
+		all, _ := w.gateway.Records(ctx, status.RecordQuery{})
+		for _, r := range all {
+			if !r.Ended && !r.Until.Equal(until) {
+				w.recorded[r.Actor] = r.Until
+			}
+		}
+	})
+}
+
+// checkJoined checks that each running actor which holds a call that the recorded server's pool has handled is recorded,
+// also if its first call came during the recording, unless as many actors are recorded as possible. An actor that had a
+// recording of its own may have none any more, because at most 64 are kept.
+func (w *world) checkJoined(when string) {
+	var all []status.Recording
+	w.outside(func(ctx context.Context) { all, _ = w.gateway.Records(ctx, status.RecordQuery{}) })
+	recorded, running, now := map[string]bool{}, map[string]bool{}, 0
+	for _, r := range all {
+		recorded[r.Actor] = true
+		if !r.Ended {
+			now++
+		}
+	}
+	for _, m := range w.gateway.Mailboxes() {
+		running[message.ShortName(m.Name)] = true
+	}
+	for _, r := range all {
+		if r.Actor != w.recordedPool || now >= status.MaxRecorded {
+			continue
+		}
+		for _, m := range r.Messages {
+			holder := "gateway/" + path.Dir(m.Call)
+			switch {
+			case m.Call == "" || m.At.Before(r.Began) || !running[holder] || !w.recorded[holder].IsZero():
+			case !recorded[holder]:
+				w.violated("%s: %s holds the call %s of the recorded %s, but is not recorded", when, holder, m.Call, r.Actor)
+			default:
+				w.count("a recorded holder of a call")
+			}
+		}
+	}
 }

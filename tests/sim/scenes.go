@@ -132,7 +132,9 @@ func (w *world) playScenes() {
 			c.ignoresQuestions = false
 		}
 		w.advance(time.Second)
+		w.recordServer()
 		scene.play()
+		w.checkJoined(scene.name)
 	}
 	for _, c := range w.clients {
 		c.ignoresQuestions = false

@@ -142,6 +142,7 @@ type world struct {
 	stateFile              string // path; "" = none
 	watchers               []*watcher
 	recorded               map[string]time.Time // by the name of a recorded actor: when its recording must end
+	recordedPool           string               // name of the pool whose server is recorded; "" = none
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string
