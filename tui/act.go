@@ -191,6 +191,7 @@ func (a *App) drawActs(screen tcell.Screen, r rect) {
 		if i == a.actAt {
 			mark, style = "▌ ", p.selected(Plain)
 		}
+		a.selects(rect{r.x, y, r.w, 1}, func() { a.actAt, a.word = i, "" })
 		n := put(screen, r.x, y, r.w, mark+act.label, style, nil, style)
 		if x := r.x + max(n, label+2) + 2; x < r.x+r.w {
 			text := "= " + plain(act.command)

@@ -295,3 +295,15 @@ func TestMouseEvents(t *testing.T) {
 	s.key(tcell.KeyCtrlC, 0)
 	s.end()
 }
+
+// In the list of actions, a click selects an action, and a double click does it or says why not.
+func TestMouseInActions(t *testing.T) {
+	s := newTestConsole(t, 140, 30, Options{})
+	s.press("x")
+	s.click("follow its log")
+	if got := s.app.acts[s.app.actAt].label; got != "follow its log" || s.app.mode != modeActs {
+		t.Errorf("%q is selected", got)
+	}
+	s.double("restart the server")
+	s.has("restart server issues? y/n")
+}

@@ -15,15 +15,19 @@ func TestPictures(t *testing.T) {
 	for _, c := range []struct {
 		name, keys string
 		w, h       int
+		o          Options
 	}{
-		{"overview", "", 120, 30},
-		{"calls", ":calls<enter>", 120, 22},
-		{"servers", ":servers<enter>d", 120, 20},
-		{"resources", ":resources<enter>/md<enter>d", 120, 24},
-		{"actors", ":actors<enter>", 100, 15},
+		{"overview", "", 120, 30, Options{}},
+		{"calls", ":calls<enter>", 120, 22, Options{}},
+		{"servers", ":servers<enter>d", 120, 20, Options{}},
+		{"resources", ":resources<enter>/md<enter>d", 120, 24, Options{}},
+		{"actors", ":actors<enter>", 100, 15, Options{}},
+		{"palette-contrast", ":servers<enter>/s<enter>", 100, 15, Options{Palette: "contrast"}},
+		{"palette-blind", ":servers<enter>/s<enter>", 100, 15, Options{Palette: "blind"}},
+		{"palette-mono-ascii", ":servers<enter>/s<enter>", 100, 15, Options{Palette: "mono", ASCII: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newTestConsole(t, c.w, c.h, Options{})
+			s := newTestConsole(t, c.w, c.h, c.o)
 			s.press(c.keys)
 			s.draw()
 			picture := svg(s.screen, "goblin-actor, "+c.name)
@@ -44,6 +48,17 @@ const (
 var inks = map[tcell.Color]string{
 	tcell.ColorBlack: "#1e2430", tcell.ColorGreen: "#a3be8c", tcell.ColorLime: "#a3be8c", tcell.ColorYellow: "#ebcb8b", tcell.ColorRed: "#e06c75",
 	tcell.ColorGray: "#8d98ad", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb", tcell.ColorWhite: "#eceff4", tcell.Color236: "#303030",
+}
+
+// inkOf returns the color of a text or a background in the pictures, or other if the terminal chooses it.
+func inkOf(c tcell.Color, other string) string {
+	if color, ok := inks[c]; ok {
+		return color
+	}
+	if c.IsRGB() {
+		return fmt.Sprintf("#%06x", c.Hex())
+	}
+	return other
 }
 
 // svg draws a screen. The text in the picture can be searched and copied.
@@ -82,18 +97,28 @@ func svgLine(b *strings.Builder, screen tcell.Screen, y, at int) {
 func svgRun(b *strings.Builder, x, y, n int, text string, style tcell.Style) {
 	fg, bg, attributes := style.Decompose()
 	left, top := 12+float64(x)*cellW, 12+float64(y)*cellH
-	if color, ok := inks[bg]; ok {
+	reverse := attributes&tcell.AttrReverse != 0
+	if color := inkOf(bg, ""); color != "" || reverse {
+		if reverse {
+			color = inkOf(fg, ink)
+		}
 		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.0f" fill="%s"/>`+"\n", left, top, float64(n)*cellW, cellH, color)
 	}
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	color, weight := ink, ""
-	if c, ok := inks[fg]; ok {
-		color = c
+	color, weight := inkOf(fg, ink), ""
+	if reverse {
+		color = inkOf(bg, paper)
 	}
 	if attributes&tcell.AttrBold != 0 {
 		weight = ` font-weight="bold"`
+	}
+	if attributes&tcell.AttrUnderline != 0 {
+		weight += ` text-decoration="underline"`
+	}
+	if attributes&tcell.AttrDim != 0 {
+		weight += ` opacity="0.6"`
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" xml:space="preserve">%s</text>`+"\n",
 		left, top+13.5, color, weight, float64(n)*cellW, escapeXML(text))
