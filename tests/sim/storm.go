@@ -171,8 +171,10 @@ func (w *world) settle() {
 	}
 	w.startWatchers()
 	w.startRecordings()
+	w.keepPayloads()
 	w.advance(20 * time.Minute)
 	w.checkRecordings("after the storm")
+	w.checkPayloads("after the storm")
 	w.checkQuiet("after the storm")
 	w.checkStreams("after the storm")
 	for _, c := range w.clients {
@@ -186,8 +188,10 @@ func (w *world) settle() {
 		}
 	}
 	w.startRecordings()
+	w.keepPayloads()
 	w.advance(2 * time.Minute)
 	w.checkRecordings("before the scenes")
+	w.checkPayloads("before the scenes")
 	for _, c := range w.clients {
 		w.checkUpdates(c)
 	}
@@ -195,6 +199,7 @@ func (w *world) settle() {
 	w.checkLists()
 	w.checkStatus()
 	w.playScenes()
+	w.checkPayloads("after the scenes")
 	if !w.failed() {
 		w.history.check(w)
 	}
@@ -222,6 +227,7 @@ func (w *world) finish() {
 	w.advance(w.p.Limits.SessionIdle + time.Minute)
 	w.checkEmpty()
 	w.checkStreams("at the end")
+	w.checkPayloads("at the end")
 	w.stopWatchers()
 	w.checkLogLevels()
 	if used := w.gateway.Budget().Used(); used != 0 && !w.failed() {

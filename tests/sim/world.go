@@ -143,6 +143,7 @@ type world struct {
 	watchers               []*watcher
 	recorded               map[string]time.Time // by the name of a recorded actor: when its recording must end
 	recordedPool           string               // name of the pool whose server is recorded; "" = none
+	keeping                map[string]time.Time // by server: when its payloads must be discarded
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string
