@@ -25,11 +25,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-var soakTime = flag.Duration("soak", 0, "how long TestSoak runs")
+var soakTime = flag.Duration("soak", 0, "how long TestSoak measures after its warm-up of 200 seconds")
 
 const (
-	soakGrowth = 2 << 20 // bytes that the heap may grow
-	soakWarm   = 10 * time.Minute
+	soakGrowth = 2 << 20           // bytes that the heap may grow
+	soakWarm   = 200 * time.Second // until the console's and the gateway's rings are full
 )
 
 // soakKeys are pressed again and again. They go through all views, and return to the overview.
@@ -176,7 +176,7 @@ func (s *soak) open() (stop func()) {
 // use presses keys and measures until the time is over.
 func (s *soak) use() {
 	began := time.Now()
-	for round := 0; time.Since(began) < *soakTime; round++ {
+	for round := 0; time.Since(began) < soakWarm+*soakTime; round++ {
 		for _, key := range soakKeys {
 			for name, sequence := range sequences {
 				key = strings.ReplaceAll(key, name, sequence)
@@ -262,7 +262,7 @@ func (s *soak) rest(when string, earlier ...int) []int {
 
 // judge compares the heap after the warm-up with that at the end: medians of a tenth of the time each, and at least 20 seconds.
 func (s *soak) judge(what string, heap []float64) {
-	warm, part := min(*soakTime/3, soakWarm), max(*soakTime/10, 20*time.Second)
+	part := max(*soakTime/10, 20*time.Second)
 	median := func(from, to time.Duration) float64 {
 		var all []float64
 		for i, at := range s.at {
@@ -277,8 +277,8 @@ func (s *soak) judge(what string, heap []float64) {
 		return all[len(all)/2]
 	}
 	last := s.at[len(s.at)-1]
-	begin, end := median(warm, warm+part), median(last-part, last)
-	s.t.Logf("%s: heap %.2f MiB after %v, %.2f MiB after %v: %+.2f MiB", what, begin/(1<<20), warm, end/(1<<20), last.Round(time.Second), (end-begin)/(1<<20))
+	begin, end := median(soakWarm, soakWarm+part), median(last-part, last)
+	s.t.Logf("%s: heap %.2f MiB after %v, %.2f MiB after %v: %+.2f MiB", what, begin/(1<<20), soakWarm, end/(1<<20), last.Round(time.Second), (end-begin)/(1<<20))
 	if end-begin > soakGrowth {
 		s.t.Errorf("the heap of the %s has grown", what)
 	}
