@@ -20,27 +20,34 @@ const sessionLetters = 8
 // Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server, session
 // or call, status.ErrRestarted if the action was aimed at another one, and status.ErrUnknownVerb for an unknown verb.
 func (g *Gateway) Act(ctx context.Context, a status.Action) error {
-	var err error
+	err := status.ErrAnotherGateway
+	if a.Aim.IsOf(g.started) {
+		err = g.act(ctx, a)
+	}
+	if !errors.Is(err, status.ErrUnknownVerb) {
+		verb := string(a.Verb)
+		if a.Stop {
+			verb = "stop " + verb
+		}
+		g.recordAction(verb, a.Server, cmp.Or(a.Call, a.Session, a.Actor), err)
+	}
+	return err
+}
+
+func (g *Gateway) act(ctx context.Context, a status.Action) error {
 	switch a.Verb {
 	case status.Restart:
-		err = g.restart(ctx, a)
+		return g.restart(ctx, a)
 	case status.Cancel:
-		err = g.cancelCall(ctx, a)
+		return g.cancelCall(ctx, a)
 	case status.End:
-		err = g.endSession(ctx, a)
+		return g.endSession(ctx, a)
 	case status.Record:
-		err = g.record(ctx, a)
+		return g.record(ctx, a)
 	case status.Payloads:
-		err = g.keepPayloads(ctx, a)
-	default:
-		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
+		return g.keepPayloads(ctx, a)
 	}
-	verb := string(a.Verb)
-	if a.Stop {
-		verb = "stop " + verb
-	}
-	g.recordAction(verb, a.Server, cmp.Or(a.Call, a.Session, a.Actor), err)
-	return err
+	return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
 }
 
 // restart reconnects a server, or one member of a group.

@@ -87,6 +87,7 @@ type Gateway struct {
 	nextStateless  atomic.Uint64
 	requests       requests                    // counts requests of clients; not modified after Start
 	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start only after it is set
+	started        time.Time                   // status.Snapshot.Started
 	node           string                      // identifies this process in sealed states and to other gateways
 }
 
@@ -109,6 +110,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		log:            cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		state:          o.State,
 		statelessCount: cmp.Or(o.StatelessSessions, runtime.GOMAXPROCS(0)),
+		started:        time.Now(),
 		node:           rand.Text(),
 	}
 	g.requests.metrics = g.metrics
@@ -124,7 +126,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	names, _ := cfg.Project("")
 	g.admitTo(names)
 	g.admitLocal(policy.Compile(cfg.Policy))
-	g.monitor = monitor.Spawn(g.system, o.Version)
+	g.monitor = monitor.Spawn(g.system, o.Version, g.started)
 	g.seconds = monitor.SpawnSeconds(g.system, g.metrics)
 	g.recorder = monitor.SpawnRecorder(g.system, g.recordingEnded)
 	g.startPayloads(cfg, o)

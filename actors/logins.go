@@ -8,10 +8,15 @@ import (
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
+	"goblin-actor/internal/status"
 )
 
 // BeginLogin implements login.Gateway.
 func (g *Gateway) BeginLogin(ctx context.Context, w login.Request) (login.Started, error) {
+	if !status.Aim(w.Aim).IsOf(g.started) {
+		g.recordLogin(audit.EventLogin, w.Who, w.Server, login.ErrRestarted)
+		return login.Started{}, login.ErrRestarted
+	}
 	reply, named := make(chan message.LoginStarted, 1), make(chan message.LoginKey, 1)
 	g.self.Tell(message.RequestLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, Named: named,
 		Begin: &message.BeginLogin{RedirectURI: w.Redirect, Device: w.Device, Reply: reply}})
@@ -50,6 +55,10 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 
 // Logout implements login.Gateway.
 func (g *Gateway) Logout(ctx context.Context, w login.Request) error {
+	if !status.Aim(w.Aim).IsOf(g.started) {
+		g.recordLogin(audit.EventLogout, w.Who, w.Server, login.ErrRestarted)
+		return login.ErrRestarted
+	}
 	reply, forgot := make(chan message.LoginFinished, 1), make(chan struct{}, 1)
 	g.self.Tell(message.RequestLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply, Forgot: forgot}})
 	record := func(err error) { g.recordLogin(audit.EventLogout, w.Who, w.Server, err) }

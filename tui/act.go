@@ -22,6 +22,8 @@ type acting struct {
 	actsOf   string      // " of " and the row they belong to; "" = no row
 	actAt    int         // index of the selected action
 	word     string      // what the user has typed to confirm an action
+	sheet    *sheet      // nil = no sheet is open
+	logins   Logins      // nil = the console cannot log in
 }
 
 // rowAct is an action of a row.
@@ -56,7 +58,7 @@ func (a *App) rowActs() []rowAct {
 			acts = append(acts, rowAct{label: "end the session", command: `POST /actions/end {"session": ` + string(form.Quoted(r.Session)) + "}", why: a.noEnd(r), do: a.ending(r)})
 		}
 		if server := cmp.Or(r.Server, a.view().server); server != "" {
-			acts = append(acts, a.serverActs(server)...)
+			acts = append(append(acts, a.serverActs(server)...), a.loginActs(server, r.Whose)...)
 		}
 	}
 	reload, drain := a.aimed(status.Action{Verb: status.Reload}), a.aimed(status.Action{Verb: status.Drain})
@@ -101,8 +103,6 @@ func (a *App) serverActs(server string) []rowAct {
 		{label: "restart the server", command: restartCommand(server), do: a.restarting(server)},
 		a.keepAct(server),
 		{label: "find what is wrong", command: "goblin-actor doctor " + name, why: shell},
-		{label: "log in", command: "goblin-actor login " + name, why: shell + ": it shows the address to open in a browser"},
-		{label: "log out", command: "goblin-actor logout " + name, why: shell},
 		{label: "follow its log", command: "goblin-actor logs " + name + " --follow", why: "press l here, or " + shell},
 	}
 }

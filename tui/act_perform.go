@@ -109,10 +109,15 @@ func (a *App) perform(act status.Action) {
 		if err != nil {
 			result = outcome{err.Error(), Bad}
 		}
-		select {
-		case a.outcomes <- result:
-		default: // full: the screen has not yet shown the last sixteen
-		}
-		a.hurry()
+		a.show(result)
 	}()
+}
+
+// show shows the result of an action with the next Picture.
+func (a *App) show(result outcome) {
+	select {
+	case a.outcomes <- result:
+	default: // full: the screen has not yet shown the last sixteen
+	}
+	a.hurry()
 }

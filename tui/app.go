@@ -26,7 +26,8 @@ type Options struct {
 	Calm    bool             // no arrows, and one update a second
 	NoMouse bool             // leave the mouse to the terminal
 
-	ReadOnly bool // the gateway refuses every action of this console
+	ReadOnly bool   // the gateway refuses every action of this console
+	Logins   Logins // nil = the console cannot log in
 }
 
 // mode selects how key presses are interpreted.
@@ -166,7 +167,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
 		machinery: machinery{screen: tview.NewApplication(), source: source, shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
 	a.clipboard = a.toClipboard
-	a.later, a.readOnly = make(chan func(), 16), o.ReadOnly
+	a.later, a.readOnly, a.logins = make(chan func(), 16), o.ReadOnly, o.Logins
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now

@@ -40,6 +40,8 @@ func (a *App) Draw(screen tcell.Screen) {
 		a.drawHelp(screen, top, bottom, w)
 	case a.mode == modeForm:
 		a.drawForm(screen, rect{0, top, w, bottom - top})
+	case a.mode == modeSheet:
+		a.drawSheet(screen, rect{0, top, w, bottom - top})
 	case a.mode == modeActs:
 		a.drawActs(screen, rect{0, top, w, bottom - top})
 	case a.mode == modeFull:

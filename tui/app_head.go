@@ -140,6 +140,9 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	case a.mode == modeForm && (a.form.copying || !a.flashing()):
 		put(screen, 0, y, w, a.form.hint(), p.Key, nil, p.Match)
 		a.keyButtons(0, y, w, a.form.hint())
+	case a.mode == modeSheet && !a.flashing():
+		put(screen, 0, y, w, a.sheet.hint(), p.Key, nil, p.Match)
+		a.keyButtons(0, y, w, a.sheet.hint())
 	case a.flashing():
 		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
 	default:

@@ -25,6 +25,8 @@ func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 			a.copyKey(e)
 		case modeForm:
 			a.formKey(e)
+		case modeSheet:
+			a.sheetKey(e)
 		case modeActs:
 			a.actsKey(e)
 		default:

@@ -41,14 +41,15 @@ type Row struct {
 	Cells   []Cell
 	Health  Health
 	Mark    Severity
-	Server  string // the row's server; "" = none
-	Session string // the row's session; "" = none
-	Project string // the row's project; "" = none
-	Call    string // status.Call.ID if the row is a call
-	Copy    string // what c copies, if it differs from ID
-	Goto    string // name of the kind that enter opens, if it differs from Kind.Enter
-	Rank    int    // of a log line: its level, see levels
-	Extra   bool   // shown only with all columns
+	Server  string  // the row's server; "" = none
+	Session string  // the row's session; "" = none
+	Whose   *string // the owner of the row's login; nil = the row is not a login
+	Project string  // the row's project; "" = none
+	Call    string  // status.Call.ID if the row is a call
+	Copy    string  // what c copies, if it differs from ID
+	Goto    string  // name of the kind that enter opens, if it differs from Kind.Enter
+	Rank    int     // of a log line: its level, see levels
+	Extra   bool    // shown only with all columns
 	Detail  func() []Field
 	Branch  Branch
 

@@ -46,7 +46,7 @@ func loginRow(p *Picture, l *status.Login) Row {
 		}
 	}
 	return Row{
-		ID: l.Server + " " + l.Whose, Server: l.Server, Health: mark.health(), Mark: mark, Copy: command,
+		ID: l.Server + " " + l.Whose, Server: l.Server, Whose: &l.Whose, Health: mark.health(), Mark: mark, Copy: command,
 		Cells: []Cell{text(l.Server), text(whose), colored(l.State, mark.health()), expires, renewed, text(strings.TrimPrefix(l.Issuer, "https://")), colored(l.Reason, mark.health())},
 		Detail: func() []Field {
 			return fields(Field{"login at", l.Server}, Field{"whose", whose}, Field{"state", l.State}, Field{"why", l.Reason}, Field{"to log in", command}, Field{"to be run by", by}, Field{"issuer", l.Issuer},

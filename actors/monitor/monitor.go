@@ -15,9 +15,8 @@ import (
 // surveyTime is how long actors have to answer. Later answers are missing from the status.
 const surveyTime = 500 * time.Millisecond
 
-// Spawn starts the monitor of a system.
-func Spawn(system *kernel.System, version string) kernel.Reference {
-	started := time.Now()
+// Spawn starts the monitor of a system. started is status.Snapshot.Started.
+func Spawn(system *kernel.System, version string, started time.Time) kernel.Reference {
 	return kernel.Spawn(system, kernel.SpawnOptions{Name: "monitor", Kind: "monitor"}, func(kernel.Self) kernel.Logic {
 		return &monitor{system: system, version: version, started: started, state: &state{}}
 	})

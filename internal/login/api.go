@@ -104,6 +104,8 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		status = http.StatusBadRequest
 	case errors.Is(err, ErrNotYours):
 		status = http.StatusForbidden
+	case errors.Is(err, ErrRestarted):
+		status = http.StatusConflict
 	case errors.Is(err, ErrNoServer):
 		status = http.StatusNotFound
 	case refused.Pending, errors.Is(err, ErrRevocationPending):

@@ -25,6 +25,9 @@ var ErrRedirect error = &hintedError{"the redirect URI must be an http:// URI of
 // continues in the background.
 var ErrRevocationPending error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "check the gateway's log: it waits a few more seconds for the answer, and logs a warning if the revocation fails"}
 
+// ErrRestarted is returned if a request was aimed at another process than the one that answers it.
+var ErrRestarted error = &hintedError{"the gateway has restarted since", "look at the login again before you repeat the action"}
+
 // hintedError is an error with a hint for the user.
 type hintedError struct{ text, hint string }
 
@@ -40,6 +43,7 @@ type Request struct {
 	Catalog  bool   `json:"catalog,omitempty"`  // with as: principal: the login for listing the catalog, not the user's own
 	Redirect string `json:"redirect,omitempty"` // redirect URI; unused with Device
 	Device   bool   `json:"device,omitempty"`   // the user's browser is on another device
+	Aim      string `json:"aim,omitempty"`      // status.Aim at the process that the user saw; "" = any
 
 	Who *identity.Principal `json:"-"`
 }

@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/admin"
 	"goblin-actor/internal/client"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
 
@@ -57,15 +55,3 @@ func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 func LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string { return pages.URL(login.Key(key)) }
 }
-
-// LoginRoutes returns the routes with which the owner of the admin socket logs in.
-func LoginRoutes(pages *login.Pages) []admin.Route {
-	routes := []admin.Route{}
-	for verb, path := range LoginActions {
-		routes = append(routes, admin.Route{Pattern: "POST " + path, Handler: pages.HandlerFor(identity.Local, verb)})
-	}
-	return routes
-}
-
-// LoginActions are the paths of the login actions on the admin socket.
-var LoginActions = map[string]string{"begin": "/actions/login", "finish": "/actions/login-finish", "logout": "/actions/logout"}

@@ -104,6 +104,8 @@ var (
 	ErrNotThere = errors.New("not found")
 	// ErrRestarted is wrapped by the error of Act if the action's Aim is not there any more, because it has been replaced.
 	ErrRestarted = errors.New("has restarted since")
+	// ErrAnotherGateway is the ErrRestarted for an action that was aimed at another process.
+	ErrAnotherGateway = fmt.Errorf("the gateway %w; look at it again before you repeat the action", ErrRestarted)
 	// ErrBadAction is returned by Act for an action that is not complete, or asks for too much.
 	ErrBadAction = errors.New("the action is invalid")
 	// ErrForbidden is returned by Act for an action that the configuration forbids.
@@ -201,8 +203,10 @@ func (l Local) Shown(page []byte) []byte {
 // Act implements Source.
 func (l Local) Act(ctx context.Context, a Action) error {
 	defer l.Streams.hurry()
-	if err := l.aimed(ctx, a); err != nil {
-		return err
+	if a.Verb == Drain || a.Verb == Reload {
+		if err := l.aimed(ctx, a); err != nil {
+			return err
+		}
 	}
 	switch {
 	case a.Verb == Drain && l.Drain != nil:
@@ -223,7 +227,7 @@ func (l Local) aimed(ctx context.Context, a Action) error {
 	}
 	s, err := l.Gateway.Status(ctx)
 	if err == nil && !a.Aim.IsOf(s.Started) {
-		err = fmt.Errorf("the gateway %w; look at it again before you repeat the action", ErrRestarted)
+		return ErrAnotherGateway
 	}
 	return err
 }

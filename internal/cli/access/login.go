@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"goblin-actor/internal/admin"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
@@ -71,7 +70,7 @@ func NewLogout() *cobra.Command {
 		Args:              command.Args(1, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&f.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args[0], func(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
+			return f.run(cmd, args[0], func(ctx context.Context, cmd *cobra.Command, at login.Service, server string) error {
 				if err := at.Logout(ctx, login.Request{Server: server, Catalog: f.catalog}); err != nil {
 					return err
 				}
@@ -92,15 +91,8 @@ func (f *loginFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `for a server with "as: principal": use the login for listing its catalog instead of your own`)
 }
 
-// loginGateway is the gateway that performs the login: a running one or one in this process.
-type loginGateway interface {
-	Begin(ctx context.Context, w login.Request) (login.Started, error)
-	Finish(ctx context.Context, a login.Answer) error
-	Logout(ctx context.Context, w login.Request) error
-}
-
 // run calls do with the selected gateway, and adds exit codes and hints to errors.
-func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, loginGateway, string) error) error {
+func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, login.Service, string) error) error {
 	if f.config != "" && (f.connect != "" || f.shown.Given()) {
 		return command.UsageError("omit --config to use the running gateway", "--config cannot be combined with --connect, --key-file and --plain-http")
 	}
@@ -130,7 +122,7 @@ func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Cont
 
 // gateway returns the gateway that performs the login: with --config one in this process, with a key the running one
 // over HTTP, otherwise the running one through its admin socket. The caller must call stop.
-func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server string) (at loginGateway, stop func(), err error) {
+func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server string) (at login.Service, stop func(), err error) {
 	if f.config != "" {
 		return startForLogin(ctx, f, server, cmd.ErrOrStderr())
 	}
@@ -157,80 +149,71 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 	if err != nil {
 		return nil, nil, err
 	}
-	socket, err := admin.Client(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &login.Client{HTTP: socket, URL: func(verb string) string { return "http://admin" + serving.LoginActions[verb] }}, func() {}, nil
+	at, err = serving.SocketLogins(path)
+	return at, func() {}, err
 }
 
 // login logs in to a server with the browser, with a URL that the user pastes, or with a device code.
-func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
+func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at login.Service, server string) error {
 	request := login.Request{Server: server, Catalog: f.catalog, Device: f.device}
-	out := cmd.OutOrStdout()
-	var brought login.Answer
+	by := f.byBrowser
 	switch {
 	case f.device:
-		begun, err := at.Begin(ctx, request)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "Open %s\nand enter %s\n", terminal.Clean(begun.URL), terminal.Clean(begun.UserCode))
-		brought = login.Answer{Login: begun.Login, State: begun.State}
-	default:
-		back, err := login.ListenCallback(f.port)
-		if err != nil {
-			return fmt.Errorf("listen for the browser: %w", err)
-		}
-		defer back.Close()
-		request.Redirect = back.URL
-		begun, err := at.Begin(ctx, request)
-		if err != nil {
-			return err
-		}
-		back.Expect(begun.State)
-		if brought, err = f.bring(ctx, cmd, back, begun); err != nil {
-			return err
-		}
+		by = f.byDevice
+	case f.noBrowser:
+		by = f.byPaste
 	}
-	if err := at.Finish(ctx, brought); err != nil {
+	if err := by(ctx, cmd, at, request); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "logged in to %s\n", terminal.Clean(server))
+	fmt.Fprintf(cmd.OutOrStdout(), "logged in to %s\n", terminal.Clean(server))
 	return nil
 }
 
-// bring returns the parameters of the browser's redirect, from the listener or from the URL that the user pastes.
-func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.CallbackListener, begun login.Started) (login.Answer, error) {
-	out := cmd.OutOrStdout()
-	var query url.Values
-	if f.noBrowser {
-		fmt.Fprintf(out, "Open this URL in any browser and log in:\n%s\nAt the end, the browser fails to open a page at %s?…. Paste the full URL of that page here:\n", terminal.Clean(begun.URL), back.URL)
-		back.Close()
-		line, err := readLine(ctx, bufio.NewReader(cmd.InOrStdin()))
-		if err != nil {
-			return login.Answer{}, err
-		}
-		pasted, err := url.Parse(strings.TrimSpace(line))
-		if err != nil || pasted.RawQuery == "" {
-			return login.Answer{}, command.UsageError("copy the full URL from the browser's address bar", "the pasted text is not the URL of the page")
-		}
-		query = pasted.Query()
-	} else {
-		fmt.Fprintf(out, "Opening %s\n", terminal.Clean(begun.URL))
-		if err := openBrowser(ctx, begun.URL); err != nil {
+func (*loginFlags) byDevice(ctx context.Context, cmd *cobra.Command, at login.Service, request login.Request) error {
+	begun, err := at.Begin(ctx, request)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Open %s\nand enter %s\n", terminal.Clean(begun.URL), terminal.Clean(begun.UserCode))
+	return at.Finish(ctx, login.Answer{Login: begun.Login, State: begun.State})
+}
+
+func (f *loginFlags) byBrowser(ctx context.Context, cmd *cobra.Command, at login.Service, request login.Request) error {
+	err := login.ByBrowser(ctx, at, request, f.port, func(page string) {
+		fmt.Fprintf(cmd.OutOrStdout(), "Opening %s\n", terminal.Clean(page))
+		if err := login.OpenPage(ctx, page); err != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: cannot open a browser (%v); open the URL yourself, or use --no-browser or --device\n", err)
 		}
-		var err error
-		if query, err = back.Wait(ctx); errors.Is(err, login.ErrNotBack) {
-			return login.Answer{}, command.Fail(command.ExitFailed, err, "try again; if this machine has no browser, use --no-browser or --device")
-		} else if err != nil {
-			return login.Answer{}, err
-		}
+	})
+	if errors.Is(err, login.ErrNotBack) {
+		return command.Fail(command.ExitFailed, err, "try again; if this machine has no browser, use --no-browser or --device")
 	}
-	return login.Answer{
-		Login: begun.Login, State: query.Get("state"), Code: query.Get("code"), Issuer: query.Get("iss"), Error: query.Get("error"), Detail: query.Get("error_description"),
-	}, nil
+	return err
+}
+
+// byPaste logs in with a browser on another machine. The user pastes the URL to which it was redirected.
+func (f *loginFlags) byPaste(ctx context.Context, cmd *cobra.Command, at login.Service, request login.Request) error {
+	back, err := login.ListenCallback(f.port) // only its URL is needed
+	if err != nil {
+		return fmt.Errorf("listen for the browser: %w", err)
+	}
+	back.Close()
+	request.Redirect = back.URL
+	begun, err := at.Begin(ctx, request)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Open this URL in any browser and log in:\n%s\nAt the end, the browser fails to open a page at %s?…. Paste the full URL of that page here:\n", terminal.Clean(begun.URL), back.URL)
+	line, err := readLine(ctx, bufio.NewReader(cmd.InOrStdin()))
+	if err != nil {
+		return err
+	}
+	pasted, err := url.Parse(strings.TrimSpace(line))
+	if err != nil || pasted.RawQuery == "" {
+		return command.UsageError("copy the full URL from the browser's address bar", "the pasted text is not the URL of the page")
+	}
+	return at.Finish(ctx, begun.AnswerOf(pasted.Query()))
 }
 
 // readLine reads a line. If ctx ends first, it returns context.Cause(ctx).

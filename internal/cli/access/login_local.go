@@ -17,37 +17,13 @@ import (
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
-	"goblin-actor/internal/secret"
 	"goblin-actor/internal/serving"
 )
 
-// localLogin is a gateway in this process. Its logins belong to the local user.
-type localLogin struct {
-	*actors.Gateway
-	known *secret.Redactor // redacts errors
-}
-
-func (g localLogin) Begin(ctx context.Context, w login.Request) (login.Started, error) {
-	w.Who = identity.Local
-	begun, err := g.BeginLogin(ctx, w)
-	return begun, g.known.Hush(err)
-}
-
-func (g localLogin) Finish(ctx context.Context, a login.Answer) error {
-	a.Who = identity.Local
-	return g.known.Hush(g.FinishLogin(ctx, a))
-}
-
-func (g localLogin) Logout(ctx context.Context, w login.Request) error {
-	w.Who = identity.Local
-	return g.known.Hush(g.Gateway.Logout(ctx, w))
-}
-
 // startForLogin starts a gateway in this process with only the named server and with the state file. The returned
 // function stops it. If a running gateway uses the configuration, startForLogin returns an error.
-func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
+func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (login.Service, func(), error) {
 	cfg, err := configfile.Load(f.config, errOut)
 	if err != nil {
 		return nil, nil, err
@@ -71,7 +47,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 		end()
 		return nil, nil, err
 	}
-	return localLogin{g, known}, end, nil
+	return serving.LocalLogins(g, known), end, nil
 }
 
 // checkNoGateway returns an error if a running gateway uses the file, because it would not notice the login.

@@ -11,6 +11,7 @@ import (
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/console"
 	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/serving"
 	"goblin-actor/tui"
 )
 
@@ -50,6 +51,9 @@ socket. If the gateway stops, the UI waits until it is back.`,
 			source, err := dial(path)
 			if err != nil {
 				return err
+			}
+			if service, err := serving.SocketLogins(path); err == nil && !readOnly {
+				o.Logins = console.Logins(service)
 			}
 			ctx, cancel := command.Interruptible(cmd)
 			defer cancel()

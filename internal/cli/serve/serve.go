@@ -127,7 +127,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
 	if o.tui {
-		left, stop = console.Start(cmd.Context(), source, look, log)
+		left, stop = console.Start(cmd.Context(), source, withLogins(look, g, known), log)
 	} else {
 		greet(cmd, cfg, e, listeners[0].Addr().String())
 	}
@@ -153,6 +153,12 @@ func logOutput(cmd *cobra.Command, look *tui.Options, o serveOptions) (io.Writer
 		return nil, err
 	}
 	return console.LogWriter(cmd.ErrOrStderr()), nil
+}
+
+// withLogins returns the console's options with the logins of a gateway.
+func withLogins(look tui.Options, g *actors.Gateway, known *secret.Redactor) tui.Options {
+	look.Logins = console.Logins(serving.LocalLogins(g, known))
+	return look
 }
 
 // serveLogs holds the logs of serve.

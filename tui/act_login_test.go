@@ -1,0 +1,126 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// fakeLogins logs in when the test sends a result.
+type fakeLogins struct {
+	page   string
+	cannot error
+	asked  chan LoginAction
+	result chan error
+}
+
+// In implements Logins.
+func (f *fakeLogins) In(ctx context.Context, l LoginAction, shown func(string, error)) error {
+	f.asked <- l
+	shown(f.page, f.cannot)
+	select {
+	case err := <-f.result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Out implements Logins.
+func (f *fakeLogins) Out(_ context.Context, l LoginAction) error {
+	f.asked <- l
+	return <-f.result
+}
+
+// wait returns the next login or logout that the console asked for.
+func (f *fakeLogins) wait(t *testing.T) LoginAction {
+	t.Helper()
+	select {
+	case got := <-f.asked:
+		return got
+	case <-time.After(20 * time.Second):
+		t.Fatal("the console asked for nothing")
+		return LoginAction{}
+	}
+}
+
+// loginConsole lists the actions of the first login.
+func loginConsole(t *testing.T, whose string) (*testConsole, *fakeLogins) {
+	t.Helper()
+	s := newTestConsole(t, 120, 40, Options{})
+	f := &fakeLogins{page: "https://login.example.com/authorize?x=1\x1b[2J\u202e", asked: make(chan LoginAction, 2), result: make(chan error, 1)}
+	s.app.logins = f
+	p := *samplePicture()
+	p.Logins = []status.Login{{Server: "github", Whose: whose, State: "needs-login"}}
+	s.app.take(&p)
+	s.press(":logins<enter>x")
+	return s, f
+}
+
+// x shows the page to log in, c copies its address, and the sheet tells how the login ended.
+func TestLogIn(t *testing.T) {
+	s, f := loginConsole(t, "")
+	f.cannot = errors.New("no xdg-open")
+	var copied string
+	s.app.clipboard = func(text string) error { copied = text; return nil }
+	s.has("= goblin-actor login github")
+	s.press("<down><down><down><enter>")
+	s.has("The gateway asks github where to log in.")
+	want := LoginAction{Server: "github", Catalog: true, Aim: samplePicture().Aimed(status.Action{}).Aim}
+	if got := f.wait(t); got != want {
+		t.Errorf("asked for %+v, want %+v", got, want)
+	}
+	s.happen()
+	s.has(`https://login.example.com/authorize?x=1\x1b[2J\u202e`)
+	s.has("No browser could be opened: no xdg-open")
+	harmless(t, s, "a login page")
+	s.press("c")
+	if copied != `https://login.example.com/authorize?x=1\x1b[2J\u202e` {
+		t.Errorf("copied %q", copied)
+	}
+	f.result <- nil
+	s.happen()
+	s.has("logged in to github")
+	s.press("<esc>")
+	s.has("› logins")
+}
+
+// Leaving the sheet gives the login up.
+func TestLeaveLogin(t *testing.T) {
+	s, f := loginConsole(t, "")
+	s.press("<down><down><down><enter>")
+	f.wait(t)
+	s.happen()
+	s.has("The browser opens this page.")
+	s.press("<esc>")
+	s.happen()
+	s.has("the login was left")
+}
+
+// Log out asks first. The logins of other users and a console without logins say why they cannot act.
+func TestLogOut(t *testing.T) {
+	s, f := loginConsole(t, "local")
+	s.press("<down><down><down><down><enter>")
+	s.has("log out of github? running calls that use the login will fail; y/n")
+	f.result <- errors.New("the gateway has restarted since; look at the login again before you repeat the action")
+	s.press("y")
+	if got := f.wait(t); got.Server != "github" || got.Catalog {
+		t.Errorf("logged out of %+v", got)
+	}
+	select {
+	case got := <-s.app.outcomes:
+		if got.health != Bad {
+			t.Errorf("outcome %+v", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("no outcome")
+	}
+	s, _ = loginConsole(t, "ada")
+	s.has("it belongs to ada, who must run it")
+	s.app.logins = nil
+	s.press("<esc>x<down><down><down><enter>")
+	s.has("log in: run it in a shell")
+}
