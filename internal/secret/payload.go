@@ -121,6 +121,10 @@ func (w *payloadWriter) object(n *payloadNode, hidden bool) {
 		key := n.keys[i]
 		w.quote(w.plain(key, false), false)
 		w.b.WriteString(": ")
+		if key == "progressToken" { // MCP, basic/utilities/progress: a number or name that the client chose
+			w.node(kid, hidden)
+			continue
+		}
 		w.node(kid, hidden || HasWord(key) || secretName().MatchString(key) || slices.ContainsFunc(wholeMembers, func(m string) bool { return strings.EqualFold(m, key) }) ||
 			pair && strings.HasPrefix(strings.ToLower(key), "val"))
 	}

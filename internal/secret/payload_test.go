@@ -110,6 +110,7 @@ func TestPayloadShowsTheRest(t *testing.T) {
 	for _, test := range []struct{ text, want, shape string }{
 		{`{"path":"/n/todo.md","head":20}`, `{"path": "/n/todo.md", "head": 20}`, `{path: string 10 B, head: number}`},
 		{`{"a":[true,null,-1.5e3,"<\u00e9>"],"b":{},"c":[]}`, `{"a": [true, null, -1.5e3, "<é>"], "b": {}, "c": []}`, `{a: [boolean, 3 more], b: {}, c: []}`},
+		{`{"_meta":{"progressToken":7}}`, `{"_meta": {"progressToken": 7}}`, `{_meta: {progressToken: number}}`},
 		{`"text"`, `"text"`, `string 4 B`},
 		{`{"text":"{\"a\":1} "}`, `{"text": "{\"a\": 1}"}`, `{text: string 8 B}`},
 		{`{"text":"[unclosed"}`, `{"text": "[unclosed"}`, `{text: string 9 B}`},

@@ -133,7 +133,9 @@ func (w *world) playScenes() {
 		}
 		w.advance(time.Second)
 		w.recordServer()
+		w.keepPayloads()
 		scene.play()
+		w.checkPayloads(scene.name)
 		w.checkJoined(scene.name)
 	}
 	for _, c := range w.clients {
@@ -142,6 +144,8 @@ func (w *world) playScenes() {
 	w.advance(w.p.Limits.ParkedCall + time.Minute)
 	w.checkQuiet("after the scenes")
 	w.checkMetrics()
+	w.checkPayloads("after the scenes")
+	w.keeping = nil // a restart discards them
 	w.sceneRestart()
 }
 

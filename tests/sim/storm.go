@@ -199,7 +199,6 @@ func (w *world) settle() {
 	w.checkLists()
 	w.checkStatus()
 	w.playScenes()
-	w.checkPayloads("after the scenes")
 	if !w.failed() {
 		w.history.check(w)
 	}
