@@ -47,6 +47,19 @@ func (f *fakeLogins) wait(t *testing.T) LoginAction {
 	}
 }
 
+// choose performs the listed action with that label.
+func (s *testConsole) choose(label string) {
+	s.t.Helper()
+	for i := range s.app.acts {
+		if s.app.acts[i].label == label {
+			s.app.actAt = i
+			s.press("<enter>")
+			return
+		}
+	}
+	s.t.Fatalf("no action %q", label)
+}
+
 // loginConsole lists the actions of the first login.
 func loginConsole(t *testing.T, whose string) (*testConsole, *fakeLogins) {
 	t.Helper()
@@ -67,7 +80,7 @@ func TestLogIn(t *testing.T) {
 	var copied string
 	s.app.clipboard = func(text string) error { copied = text; return nil }
 	s.has("= goblin-actor login github")
-	s.press("<down><down><down><enter>")
+	s.choose("log in")
 	s.has("The gateway asks github where to log in.")
 	want := LoginAction{Server: "github", Catalog: true, Aim: samplePicture().Aimed(status.Action{}).Aim}
 	if got := f.wait(t); got != want {
@@ -91,7 +104,7 @@ func TestLogIn(t *testing.T) {
 // Leaving the sheet gives the login up.
 func TestLeaveLogin(t *testing.T) {
 	s, f := loginConsole(t, "")
-	s.press("<down><down><down><enter>")
+	s.choose("log in")
 	f.wait(t)
 	s.happen()
 	s.has("The browser opens this page.")
@@ -103,7 +116,7 @@ func TestLeaveLogin(t *testing.T) {
 // Log out asks first. The logins of other users and a console without logins say why they cannot act.
 func TestLogOut(t *testing.T) {
 	s, f := loginConsole(t, "local")
-	s.press("<down><down><down><down><enter>")
+	s.choose("log out")
 	s.has("log out of github? running calls that use the login will fail; y/n")
 	f.result <- errors.New("the gateway has restarted since; look at the login again before you repeat the action")
 	s.press("y")
@@ -121,6 +134,7 @@ func TestLogOut(t *testing.T) {
 	s, _ = loginConsole(t, "ada")
 	s.has("it belongs to ada, who must run it")
 	s.app.logins = nil
-	s.press("<esc>x<down><down><down><enter>")
+	s.press("<esc>x")
+	s.choose("log in")
 	s.has("log in: run it in a shell")
 }
