@@ -130,12 +130,15 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
+	if d, ok := longDuration(text); ok {
+		return now.Add(-d), nil
+	}
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, command.UsageError("use a value such as 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: expected a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
+	return time.Time{}, command.UsageError("use a value such as 10m, 24h, 7d, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: expected a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
 }
 
 // newAuditVerify returns the command audit verify.

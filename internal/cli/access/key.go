@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -196,18 +197,25 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return later(at.UTC(), now)
 	}
-	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour} {
-		var n int
-		if number, ok := strings.CutSuffix(text, unit); ok {
-			if _, err := fmt.Sscanf(number+" ", "%d ", &n); err == nil && fmt.Sprint(n) == number && n > 0 && n <= 36500 && time.Duration(n)*length/length == time.Duration(n) {
-				return now.Add(time.Duration(n) * length), nil
-			}
-		}
+	if d, ok := longDuration(text); ok {
+		return now.Add(d), nil
 	}
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(d).Truncate(time.Second), nil
 	}
 	return time.Time{}, fmt.Errorf("%q is neither a date nor a duration", shownWord(text))
+}
+
+// longDuration parses a whole positive number of days, weeks or years of 365 days, such as 90d, 2w or 1y.
+func longDuration(text string) (time.Duration, bool) {
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour} {
+		number, ok := strings.CutSuffix(text, unit)
+		n, err := strconv.Atoi(number)
+		if ok && err == nil && strconv.Itoa(n) == number && n > 0 && n <= 36500 && time.Duration(n)*length/length == time.Duration(n) {
+			return time.Duration(n) * length, true
+		}
+	}
+	return 0, false
 }
 
 func later(at, now time.Time) (time.Time, error) {

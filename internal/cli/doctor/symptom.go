@@ -32,7 +32,7 @@ type symptom struct {
 // suspect is a warning about the server's configuration that may be the cause of the failure.
 type suspect struct {
 	advice
-	ofProgram bool // the warning is about the program to run, not its arguments or values
+	reaching bool // the warning is about the program to run or the URL, not about arguments or values
 }
 
 // suspects returns the warnings about a server that may be the cause of its failure, in the order of the file.
@@ -40,7 +40,7 @@ func (d *diagnosis) suspects(server config.Server) []suspect {
 	var list []suspect
 	for _, f := range d.report.Warnings {
 		if key, ok := config.KeyOf(f.Path, server); ok && f.Suspect {
-			list = append(list, suspect{advice{key + ": " + f.Message, f.Hint}, key == "command"})
+			list = append(list, suspect{advice{key + ": " + f.Message, f.Hint}, key == "command" || key == "url" || strings.HasPrefix(key, "urls")})
 		}
 	}
 	return list
@@ -71,23 +71,23 @@ func (s symptom) summary(after time.Duration) string {
 }
 
 // explain returns the possible causes of the failure with their fixes, the most likely first. If the server was
-// reached, warnings about its arguments and values come first, otherwise warnings about its program. Then comes what
-// the observed failure suggests, unless the server was not reached and there is a warning about its program. The other
-// warnings follow. For a misconfigured server, all warnings come last.
+// reached, warnings about its arguments and values come first, otherwise warnings about its program or URL. Then comes
+// what the observed failure suggests, unless the server was not reached and there is a warning about its program or URL.
+// The other warnings follow. For a misconfigured server, all warnings come last.
 func (s symptom) explain() []advice {
 	cause, fix := s.diagnose()
 	usual := advice{cause, fix}
 	reached := !notReached().MatchString(s.reason)
 	var first, last []advice
 	for _, one := range s.suspects {
-		if one.ofProgram && reached || !one.ofProgram && !reached || s.state == "misconfigured" {
+		if one.reaching == reached || s.state == "misconfigured" {
 			last = append(last, one.advice)
 			continue
 		}
 		first = append(first, one.advice)
 	}
 	if !reached && len(first) > 0 {
-		return append(first, last...) // the warning names the correct program, so the usual advice would mislead
+		return append(first, last...) // the warning names the cause, so the usual advice would mislead
 	}
 	return append(append(first, usual), last...)
 }

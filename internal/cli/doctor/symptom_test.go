@@ -34,3 +34,26 @@ func TestExplainSlowProcess(t *testing.T) {
 		}
 	}
 }
+
+// A warning about the URL is the first cause of a server that cannot be reached, and the last of one that was reached.
+func TestExplainSuspiciousURL(t *testing.T) {
+	d := diagnosis{report: config.Report{Warnings: []*config.Finding{
+		{Path: "mcpServers.wiki.url", Message: "the host is a placeholder", Suspect: true},
+		{Path: "mcpServers.wiki.headers.Authorization", Message: "is a placeholder", Suspect: true},
+	}}}
+	server := config.Server{Name: "wiki", Written: "wiki", URLs: []string{"https://your-host.example.com/mcp"}}
+	for reason, want := range map[string][]string{
+		"dial tcp: lookup your-host.example.com: no such host": {"url: ", "headers."},
+		"the server answered with status 401":                  {"headers.", "", "url: "},
+	} {
+		got := symptom{state: "waiting", reason: reason, server: server, command: []string{""}, suspects: d.suspects(server)}.explain()
+		if len(got) != len(want) {
+			t.Fatalf("%s: %v, want %d causes", reason, got, len(want))
+		}
+		for i, prefix := range want {
+			if !strings.HasPrefix(got[i].cause, prefix) {
+				t.Errorf("%s: cause %d is %q, want %q", reason, i, got[i].cause, prefix)
+			}
+		}
+	}
+}
