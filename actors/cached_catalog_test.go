@@ -245,7 +245,7 @@ func TestCacheFollowsConfiguration(t *testing.T) {
 		{"another variable", func(c *config.Config) { c.Servers[0].Env = map[string]string{"TOKEN": "x"} }, []string{"two_c"}},
 		{"another name", func(c *config.Config) { c.Servers[0].Name = "uno" }, []string{"two_c", "uno_a", "uno_b"}},
 		{"replicas", func(c *config.Config) { c.Servers[0].Replicas = 2 }, []string{"one_a", "one_b", "two_c"}},
-		{"a fault", func(c *config.Config) { c.Servers[0].Fault = "no" }, []string{"two_c"}},
+		{"misconfigured", func(c *config.Config) { c.Servers[0].Fault = "no" }, []string{"two_c"}},
 	} {
 		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *stdioHarness) {
 			h := open(tt.change, &actortest.Server{IgnoreInitialize: true}, &actortest.Server{IgnoreInitialize: true})

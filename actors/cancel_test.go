@@ -16,8 +16,8 @@ import (
 
 // A call is canceled while its server awaits the client's answer to a server request. At first the server gets only the
 // cancellation: Python SDK 1 loses its session if an answer to its request arrives at the same time. If the server ends the call or
-// withdraws its request, it gets no answer. If it ignores the cancellation, it gets the answer later, and so it does for requests
-// that it sends in the meantime. No other client gets these requests.
+// withdraws its request, it gets no answer. If it ignores the cancellation, it gets the answer within a second, and also one to a
+// request that it sends after the cancellation. No other client gets these requests.
 func TestCancelDuringServerRequest(t *testing.T) {
 	tests := []struct {
 		name string

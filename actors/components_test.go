@@ -117,7 +117,7 @@ func TestPostponedLogins(t *testing.T) {
 	}{
 		{"nothing", func(*principals) {}, 0, 0},
 		{"the principals are known", func(p *principals) { p.set(known, nil) }, 1, 0},
-		{"two have ended", func(p *principals) {
+		{"two principals have ended", func(p *principals) {
 			p.postpone(map[string]bool{"a": true})
 			p.postpone(map[string]bool{"a": true, "b": true})
 		}, 0, 2},
@@ -143,9 +143,9 @@ func TestReloadWaiters(t *testing.T) {
 		completed     bool
 	}{
 		{"none of two confirmations", 0, false, false},
-		{"one of two", 1, false, false},
-		{"both", 2, false, true},
-		{"both, but the audit log is being applied", 2, true, false},
+		{"one of two confirmations", 1, false, false},
+		{"both confirmations", 2, false, true},
+		{"both confirmations, but the audit log is being applied", 2, true, false},
 	} {
 		r := newReloads(&config.Config{})
 		w := &reloadWaiter{done: make(chan struct{}), request: message.Confirm{Key: 7}}

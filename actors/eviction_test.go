@@ -50,17 +50,17 @@ func TestSessionToEvict(t *testing.T) {
 		streams  bool
 	}{
 		{"the least recently used one", a, []session{{a, idle}, {a, idle}}, 0, false},
-		{"of the owner with most, although others are idle for longer", c, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
-		{"its own before those of an owner with fewer", a, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
-		{"not of an owner with fewer", a, []session{{b, idle}, {a, calls}, {a, calls}}, -1, false},
-		{"another's with equal counts when its own is busy", a, []session{{b, idle}, {a, calls}}, 0, false},
-		{"its own with equal counts when it is idle", a, []session{{b, idle}, {a, idle}}, 1, false},
-		{"the owner with most is busy: of the next", b, append(many(3, session{a, calls}), session{c, idle}, session{c, idle}), 3, false},
-		{"a stream of a principal with more than half", b, append(many(6, session{a, streams}), many(4, session{c, calls})...), 0, true},
-		{"not if it has calls", b, append(many(6, session{a, calls}), many(4, session{c, streams})...), -1, false},
-		{"half is not more than half", b, append(many(5, session{a, streams}), many(5, session{c, calls})...), -1, false},
-		{"not the client's own stream", a, append(many(6, session{a, streams}), many(4, session{c, calls})...), -1, false},
-		{"not of an address, which many clients may share", b, many(10, session{c, streams}), -1, false},
+		{"one of the owner with the most, although others have been idle for longer", c, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
+		{"one of the client before those of an owner with fewer", a, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
+		{"none of an owner with fewer than the client", a, []session{{b, idle}, {a, calls}, {a, calls}}, -1, false},
+		{"one of another owner with as many, if those of the client are busy", a, []session{{b, idle}, {a, calls}}, 0, false},
+		{"one of the client, if another owner has as many", a, []session{{b, idle}, {a, idle}}, 1, false},
+		{"one of the next owner, if those of the owner with the most are busy", b, append(many(3, session{a, calls}), session{c, idle}, session{c, idle}), 3, false},
+		{"one with a stream, of a principal with more than half", b, append(many(6, session{a, streams}), many(4, session{c, calls})...), 0, true},
+		{"none with calls", b, append(many(6, session{a, calls}), many(4, session{c, streams})...), -1, false},
+		{"none of a principal with exactly half", b, append(many(5, session{a, streams}), many(5, session{c, calls})...), -1, false},
+		{"none with a stream of the client itself", a, append(many(6, session{a, streams}), many(4, session{c, calls})...), -1, false},
+		{"none with a stream of an address, which many clients may share", b, many(10, session{c, streams}), -1, false},
 	} {
 		refs := childReferences(t, len(test.sessions))
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})

@@ -21,13 +21,15 @@ import (
 	"goblin-actor/tests/sim/pipeclient"
 )
 
-// flood is for servers with a tool, flood, that never answers and sends notifications as fast as the gateway accepts them.
+// flood counts and stops the notifications of its servers. Their tool flood never answers and sends notifications as fast as the
+// gateway accepts them.
 type flood struct {
 	sent    atomic.Int64
 	stopped atomic.Bool
 }
 
-// server returns such a server. The function line returns the n-th notification for a call with the given progress token.
+// server returns a server with the tools ask and flood, and 500 resources. The function line returns the n-th notification for a
+// call with the given progress token.
 func (f *flood) server(line func(token string, n int) string) *actortest.Server {
 	server := &actortest.Server{Tools: []string{"ask", "flood"}}
 	for n := range 500 {

@@ -19,8 +19,8 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// startPeers starts gateways that have each other as servers, and one process of their own each. links[i] holds the indexes of the
-// gateways that gateway i has as servers.
+// startPeers starts a gateway for each element of links. Gateway i has the gateways with the indexes links[i] as servers, and a
+// fake server on stdio that no other gateway has. The last result is these fake servers.
 func startPeers(t *testing.T, version string, links ...[]int) ([]*httpHarness, []*Gateway, []*actortest.Server) {
 	t.Helper()
 	listeners := make([]net.Listener, len(links))
@@ -49,7 +49,7 @@ func startPeers(t *testing.T, version string, links ...[]int) ([]*httpHarness, [
 	return webs, gateways, owns
 }
 
-// startGatewayOn starts a gateway on the listener. All its command servers are fake. Its URL servers are real.
+// startGatewayOn starts a gateway on the listener. For servers with a URL it opens real connections; all others are fake.
 func startGatewayOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.Server) (*Gateway, *httpHarness) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)

@@ -117,7 +117,7 @@ func TestAppliedPolicyIsInForce(t *testing.T) {
 			{"roles swapped", swappedRoles(enforce, narrow, wide, "ann"), "one"},
 			{"roles swapped back", swappedRoles(enforce, wide, narrow, "bob"), "one"},
 			{"a role has more rights", swappedRoles(enforce, narrow, wide, "bob"), "one two"},
-			{"it has fewer rights", swappedRoles(enforce, narrow, narrow, "bob"), "one"},
+			{"the role has fewer rights", swappedRoles(enforce, narrow, narrow, "bob"), "one"},
 			{"report mode", swappedRoles("report", narrow, wide, "ann"), "one two"},
 			{"enforce mode again", swappedRoles(enforce, narrow, wide, "ann"), "one"},
 		} {

@@ -40,9 +40,9 @@ func limitFileSize(t *testing.T, beyond int64) (again func()) {
 	return again
 }
 
-// While a required audit log cannot be written, no call of either era starts, nor does one on stdio, and no server gets a call. Other
-// requests are answered. When the log can be written again, calls are accepted, and the log has a record of the call that ran in the
-// meantime. With sync: each, that call is answered only then.
+// While a required audit log cannot be written, calls of both eras are refused, over HTTP and on stdio, and no server gets one. Other
+// requests are answered. When the log can be written again, calls are accepted. The call whose record was the first that could not
+// be written then has its record, too.
 func TestNoCallsWithoutRequiredLog(t *testing.T) {
 	for _, sync := range []string{audit.SyncNever, audit.SyncEach} {
 		t.Run(sync, func(t *testing.T) { testRequiredLog(t, sync) })
@@ -103,7 +103,7 @@ func testRequiredLog(t *testing.T, sync string) {
 		again()
 		w.eventually("calls are accepted again", func() bool { return !w.gateway.Audit().Flags().Has(audit.Refusing) })
 		if got := <-first; !strings.Contains(got, `"text"`) {
-			t.Errorf("the call that ran in the meantime: %s", got)
+			t.Errorf("the call whose record could not be written: %s", got)
 		}
 		all("after", `"text"`)
 	})

@@ -63,9 +63,9 @@ func TestRetryOfWrittenCalls(t *testing.T) {
 		{"an idempotent tool", "idempotent", fmt.Sprintf(callTool, "one_set"), 1, 2, true},
 		{"hints that are not booleans", "idempotent", fmt.Sprintf(callTool, "one_no"), 1, 1, false},
 		{"a read", "idempotent", read, 1, 2, true},
-		{"fails twice", "idempotent", fmt.Sprintf(callTool, "one_look"), 2, 2, false},
-		{"never, a tool", "never", fmt.Sprintf(callTool, "one_look"), 1, 1, false},
-		{"never, a read", "never", read, 1, 1, false},
+		{"a read-only tool that fails twice", "idempotent", fmt.Sprintf(callTool, "one_look"), 2, 2, false},
+		{"a read-only tool, with inFlight never", "never", fmt.Sprintf(callTool, "one_look"), 1, 1, false},
+		{"a read, with inFlight never", "never", read, 1, 1, false},
 	} {
 		t.Run(c.name, inBubble(func(t *testing.T) {
 			server := newFailingServer(c.breaks)
@@ -87,8 +87,8 @@ func TestRetryOfWrittenCalls(t *testing.T) {
 	}
 }
 
-// A server with one connection: the call is retried on the next connection if that is opened at once, which it is if the first one had
-// been up for a while.
+// A server has one connection, which breaks during a call. If it was ready for a minute, the next connection is opened at once and
+// the call is retried on it. If it was ready for only a second, the call fails.
 func TestRetryOnNextConnection(t *testing.T) {
 	for _, c := range []struct {
 		up       time.Duration

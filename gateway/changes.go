@@ -15,7 +15,7 @@ type Change struct {
 	Version uint64    // first catalog version with the change
 	Time    time.Time // when that version was published
 
-	// At most the first 20 items of each, in list order. Names and URIs are cut at 200 bytes.
+	// Each list has at most its first 20 items, in list order. Names and URIs are truncated to 200 bytes.
 	Added   []string
 	Removed []string
 	Changed []ItemChange
@@ -26,15 +26,17 @@ type Change struct {
 
 // ItemChange is an item whose definition has changed.
 type ItemChange struct {
-	Name    string
-	Members []string // top-level fields of the definition that differ, such as "inputSchema"; empty if only the formatting differs or if the definition is too large to compare
+	Name string
+	// Members names the top-level fields of the definition that differ, such as "inputSchema". It is empty if only the
+	// formatting differs or if the definition is too large to compare.
+	Members []string
 }
 
 // ChangeCounts holds the numbers of items in a Change.
 type ChangeCounts struct{ Added, Removed, Changed int }
 
-// Changes yields the changes of the catalog that happen after the call of Changes, until ctx ends or the gateway stops. When a
-// change is yielded, the catalog already shows it.
+// Changes returns an iterator over the changes of the catalog that happen after Changes has been called. The iterator
+// ends when ctx ends or the gateway stops. When it yields a change, the catalog already shows it.
 //
 // The gateway retains the newest 4096 changes, at most 8 MiB. A consumer that falls further behind loses the oldest ones, and
 // Change.Missed says how many. A slow consumer does not delay others.

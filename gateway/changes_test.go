@@ -45,7 +45,7 @@ func TestChanges(t *testing.T) {
 	wait.Wait()
 }
 
-// Each subscriber is notified independently, and no longer once its context has ended.
+// Each subscriber is notified independently. Its channel is closed when its context ends or the gateway is closed.
 func TestSubscribe(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "clock", "notes")
 	const now = "resource://clock/clock://now"

@@ -30,10 +30,10 @@ type Config struct {
 	// Changes always covers the whole catalog.
 	Project string
 	// Questions answers the requests that servers send to this program during its calls. If it is nil, these requests are
-	// refused. CallOptions.Questions takes precedence for its call.
+	// refused. A call with CallOptions.Questions uses those instead.
 	Questions *Questions
-	// StateFile is the path of a file in which the gateway stores what it learns about servers. If it is "", the gateway
-	// learns this again at each start.
+	// StateFile is the path of a file in which the gateway stores the servers' catalogs and protocol eras, logins at
+	// servers, and the key that seals the state of parked calls. If it is "", this data is lost when the gateway stops.
 	StateFile string
 	// Log receives the gateway's log messages. It may be nil.
 	Log *slog.Logger
@@ -42,8 +42,8 @@ type Config struct {
 	Name, Version string
 }
 
-// Server describes an MCP server: a command that uses stdin and stdout, a URL, or a function of this program. Its
-// strings are used literally; ${NAME} is not expanded, unlike in a file.
+// Server describes an MCP server: a command that uses stdin and stdout, a URL, or a function of this program. Unlike in a
+// file, ${NAME} is not expanded, except in Settings.
 type Server struct {
 	Command string            // program to run
 	Args    []string          // arguments
@@ -58,9 +58,9 @@ type Server struct {
 	// connection has ended, it calls Connect again, with the delays of the setting "reconnect". With the setting
 	// "isolation", Connect may run several times at once.
 	//
-	// Connect must return when c.Read returns io.EOF, or at the latest when ctx ends, a moment later. If it returns
-	// earlier or panics, the calls of this connection fail. It must not call methods of the Gateway that add, remove or
-	// wait for servers.
+	// When c.Read returns io.EOF, Connect must return. ctx ends a moment later, and Connect must have returned within two
+	// seconds after that. If Connect returns earlier or panics, the calls of this connection fail. Connect must not call
+	// methods of the Gateway that add, remove or wait for servers.
 	Connect func(ctx context.Context, c Conn) error
 
 	// Settings holds other settings of an entry of mcpServers, as in a file (docs/config.md): "timeout": "1m",
@@ -125,8 +125,8 @@ func with(cfg *config.Config, name string, s Server, known *secret.Redactor, log
 	if err != nil {
 		return nil, fmt.Errorf("gateway: server %q: %w", name, err)
 	}
-	// This is YAML because config.Parse treats JSON as another program's configuration, in which strings have another
-	// meaning.
+	// The text is YAML, because config.Parse treats JSON as the configuration of another program, in which strings have a
+	// different meaning.
 	one, report := config.Parse("Config.Servers", append([]byte("mcpServers: "), entry...), os.LookupEnv)
 	if err := logReport(report, log); err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func with(cfg *config.Config, name string, s Server, known *secret.Redactor, log
 // secretsOf returns the group of a Redactor that has the secrets of the server that the program has added.
 func secretsOf(name string) string { return "server " + name }
 
-// without returns a copy of cfg without one server, and the namespace that the removal ends. The namespace is "" if other
-// members of the server's group remain.
+// without returns a copy of cfg without one server, and the namespace that disappears with the server. The namespace is "" if
+// other members of the server's group remain.
 func without(cfg *config.Config, name string) (*config.Config, string, error) {
 	i := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Name == name })
 	if i < 0 {

@@ -18,8 +18,8 @@ import (
 // without a newline. Methods may be called concurrently.
 type Conn interface {
 	// Read blocks until there is a message from the gateway, and returns it. It returns io.EOF after the gateway has
-	// ended the connection. The caller owns the bytes. Unread messages wait in the gateway: beyond 8 MiB, further calls
-	// are refused; after 30 s, the connection ends.
+	// ended the connection. The caller owns the bytes. Unread messages wait in the gateway. If they would exceed 8 MiB,
+	// further calls are refused. If messages wait and none is read for 30 s, the connection ends.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends a message to the gateway. It blocks while the gateway has no room for it, and does not retain m.
 	// Unless the connection has ended, an error concerns only this message.

@@ -50,10 +50,11 @@ func tiny(do func(ctx context.Context) string) func(context.Context, gateway.Con
 
 func done(context.Context) string { return "done" }
 
-// quick makes a gateway reconnect soon.
+// quick holds settings for a server of the legacy era that is reconnected after at most 20 ms.
 var quick = map[string]any{"protocol": "legacy", "reconnect": map[string]any{"min": "10ms", "max": "20ms"}}
 
-// A server in this process is connected again when its connection ends, however it ends. Another server is not affected.
+// A server in this process is reconnected after its function has returned, panicked or called runtime.Goexit. Another
+// server is not affected.
 func TestConnectAgain(t *testing.T) {
 	for name, end := range map[string]func(){
 		"panic":  func() { panic("boom") },
@@ -139,7 +140,7 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// If a server is added again with another function under the same name, its calls reach the new function.
+// If a server is removed and then added again with a different function, calls reach the new function.
 func TestConnectIsReplaced(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, g := within(t), start(t, gateway.Config{})
@@ -160,7 +161,7 @@ func TestConnectIsReplaced(t *testing.T) {
 	settle(t, before)
 }
 
-// settle fails the test if goroutines are left.
+// settle waits up to 2 s until at most as many goroutines run as before, and fails the test otherwise.
 func settle(t *testing.T, before int) {
 	t.Helper()
 	for range 200 {
@@ -173,7 +174,8 @@ func settle(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// A function that ignores the end of its context delays Close for two seconds. Close names it.
+// If a function ignores the end of its context, Close waits for it for about two seconds and then returns an error that
+// names its server.
 func TestConnectDoesNotReturn(t *testing.T) {
 	hold := make(chan struct{})
 	g, err := gateway.Start(t.Context(), gateway.Config{Servers: map[string]gateway.Server{
@@ -218,7 +220,7 @@ func TestConnectBlocks(t *testing.T) {
 	if err := <-blocked; codeOf(err) != "TIMEOUT" {
 		t.Errorf("the blocked call: %v", err)
 	}
-	close(hold) // the late response matches nothing
+	close(hold) // the late response belongs to no running call
 	if result, err := g.CallTool(ctx, "one_do", nil, nil); err != nil || result.Text() != "done" {
 		t.Errorf("after the late response: %v, %v", result, err)
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Dial opens a session of an MCP client in this process. The client writes its messages to the connection and reads the
-// gateway's messages from it, one per line, as on stdin and stdout. Both protocol eras are served. ctx limits only
-// Dial.
+// gateway's messages from it, one per line, as on stdin and stdout. Both protocol eras are served. ctx applies only to
+// Dial itself, not to the session.
 //
 // The session has the rights and limits of the program, and a separate limit of 256 concurrent calls. If the client
 // does not read, messages for it wait in the gateway up to a limit, after which the session ends. Close ends the
@@ -34,7 +34,7 @@ func (g *Gateway) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return &session{p, g}, nil
 }
 
-// session is a connection of Dial.
+// session is the connection that Dial returns.
 type session struct {
 	*inprocess.Pipe
 	g *Gateway
@@ -47,7 +47,7 @@ func (s *session) Close() error {
 	return s.Pipe.Close()
 }
 
-// hangUp closes all sessions of Dial.
+// hangUp closes all sessions that Dial has opened.
 func (g *Gateway) hangUp() {
 	g.mu.Lock()
 	open := g.sessions

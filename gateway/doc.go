@@ -16,16 +16,16 @@
 // The program is a client of the gateway like any other. The same limits, names, queues and timeouts apply;
 // docs/config.md describes them. A policy treats the program as a client without authentication (local: true), except
 // that a role's rate does not apply. toolRate applies, because it protects the tool. Methods may be called
-// concurrently. Each blocks until it is answered or its context ends. When the context of a call ends, the gateway
-// cancels the request at the server. Error responses of the gateway and its servers are returned as *Error. When Close
-// or Stop returns, no goroutine and no process is left, except for a function of Server.Connect that did not return, which
-// the error names.
+// concurrently. A method that sends a request blocks until the response arrives or its context ends. When the context of
+// a call ends, the gateway cancels the request at the server. Error responses of the gateway and its servers are returned
+// as *Error. When Close or Stop returns, no goroutine and no process is left. The exception is a Server.Connect function
+// that did not return; the error names its server.
 //
 // A server can be a function of the program (Server.Connect). Clients can be in the program (Dial) or use its HTTP server
 // (Handler).
 //
-// The gateway calls callbacks (Progress, Questions) on its own goroutines and may call several at the same time. While a
-// callback runs, its call cannot complete, and neither can Close and Stop; other calls are not delayed. A callback must not call
-// Close or Stop. Progress is not called after its call has returned, unless ctx ended while Progress was running. The context of
-// a Questions function ends with its call.
+// The gateway calls callbacks (Progress, Questions) on its own goroutines and may call several at the same time. While
+// a callback runs, its call cannot complete, and neither can Close or Stop; other calls are not delayed. A callback
+// must not call Close or Stop. Progress is not called after its call has returned. But if ctx ends while Progress is
+// running, the call returns first. The context of a Questions function ends with its call.
 package gateway

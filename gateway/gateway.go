@@ -25,18 +25,18 @@ const (
 // Gateway is a running gateway. Its methods may be called concurrently.
 type Gateway struct {
 	actors *actors.Gateway
-	client *inprocess.Client // for everything except calls with their own Questions; those have one client each
-	self   client.Options    // options of that client
+	client *inprocess.Client // for everything except calls with their own Questions; each of those has its own client
+	self   client.Options    // options of all clients that dial opens, without Capabilities and Answer
 	log    *slog.Logger
 
-	mu  sync.Mutex // guards changes of the configuration
+	mu  sync.Mutex // guards cfg and sessions
 	cfg *config.Config
 
 	functions functions                    // servers in this process
-	sessions  map[*inprocess.Pipe]struct{} // open connections of Dial; guarded by mu
+	sessions  map[*inprocess.Pipe]struct{} // open sessions of Dial
 
 	mount    *downstream.Mount // serves clients over HTTP
-	security *serving.Security // authenticates the clients of mount; nil = the program authenticates them
+	security *serving.Security // authenticates the clients of mount; nil without "auth": the program authenticates them
 
 	known secret.Redactor // secrets of the configuration and of servers, also of those being removed
 
@@ -48,8 +48,8 @@ type Gateway struct {
 }
 
 // Start starts a gateway and returns when each server is ready or has failed once. Servers that start on demand are not
-// waited for. Failed servers are retried while the gateway runs. If the configuration is invalid or ctx ends, Start
-// returns an error and leaves nothing running.
+// waited for. Failed servers are retried while the gateway runs. If Start returns an error, for example because the
+// configuration is invalid or ctx has ended, it leaves nothing running.
 func Start(ctx context.Context, c Config) (*Gateway, error) {
 	log := c.Log
 	if log == nil {
@@ -92,7 +92,7 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 
 // Stop refuses new calls and waits for running calls until shutdown.drain (10 s by default) or ctx's deadline has
 // passed, whichever comes first. Then it stops every server, and returns when all have ended. Further calls of Stop and
-// Close wait for this end and return its error.
+// Close wait until the gateway has stopped and return the same error.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	drain := g.cfg.Drain

@@ -66,7 +66,8 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
-// Close leaves nothing running. Running and later calls return ErrStopped or SHUTTING_DOWN.
+// Close leaves nothing running. Calls that it interrupts return ErrStopped or SHUTTING_DOWN, and later calls return
+// ErrStopped.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g, err := gateway.Start(t.Context(), gateway.Config{Servers: map[string]gateway.Server{"shapes": demoServer("shapes"), "clock": demoServer("clock")}})

@@ -17,9 +17,9 @@ import (
 // It serves every path that ends with /mcp, and / after http.StripPrefix: /p/NAME/mcp for a project, /s/NAME/mcp for
 // one server, and everything else for the whole catalog. Mount it under "/" or "/mcp/" to serve all of these paths.
 //
-// With "auth" in File or YAML, the handler requires API keys and applies the policy of their roles. Without it, the handler does
-// not authenticate: every client that the program lets through has the rights of the program (local: true). Such
-// clients also share a principal, so a policy cannot tell them apart.
+// With "auth" in File or YAML, the handler requires API keys and applies the policy of their roles. Without it, the
+// handler does not authenticate: every client that the program lets through has the rights of the program (local:
+// true). Such clients also share a principal, so a policy cannot tell them apart.
 //
 // A request from a web page of another origin is refused unless "allowedOrigins" lists the origin. On a loopback
 // address, a request is also refused if its Host is neither a loopback name nor in "allowedHosts". If "allowedHosts" or

@@ -55,8 +55,8 @@ func (token) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Clients of both SDKs can use a Handler that another program mounts in its own mux, behind middleware. The go-sdk client also
-// receives progress and answers an elicitation on the response's stream.
+// Clients of both SDKs can use a Handler that another program mounts in its own mux, behind middleware. The go-sdk
+// client also receives progress and answers an elicitation on the response's stream.
 func TestHandlerWithClients(t *testing.T) {
 	g := start(t, gateway.Config{}, "oracle", "notes")
 	url, requests := site(t, g)
@@ -188,7 +188,7 @@ func TestHandlerAuth(t *testing.T) {
 	}
 }
 
-// modern is the version without sessions, in which the end of a connection cancels its request.
+// modern is the version without sessions, in which closing the connection of a request cancels the request.
 const modern = "2026-07-28"
 
 // The call of a client that disconnects is canceled at the server. Close ends streams and answers running calls.

@@ -11,9 +11,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Questions answers the requests that servers send to clients. A function that is nil is not offered to servers, and
-// its requests are refused. The context of a function ends when the server cancels its request or the call ends. If a
-// function returns an error, the server receives it.
+// Questions answers the requests that servers send to clients. If a function is nil, the program does not declare the
+// capability, and requests for it are refused. The context of a function ends when the server cancels its request or the
+// call ends. If a function returns an error, the server receives it.
 type Questions struct {
 	// Elicit asks the user to fill in a form or to visit a web page.
 	Elicit func(ctx context.Context, e Elicitation) (Answer, error)

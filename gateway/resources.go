@@ -56,7 +56,7 @@ func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, e
 		if err := g.client.Unsubscribe(ctx, uri); err != nil && !errors.Is(errorOf(err), ErrStopped) {
 			g.log.Warn("unsubscribe failed", "uri", uri, "err", err)
 		}
-		if g.subscriptions.has(uri) { // subscribed meanwhile; the request may have ended that subscription too
+		if g.subscriptions.has(uri) { // Subscribe was called again meanwhile; Unsubscribe may have ended that subscription too
 			err := g.client.Subscribe(ctx, uri)
 			g.log.Debug("subscribe again", "uri", uri, "err", err)
 			g.subscriptions.notify(uri)
@@ -70,8 +70,8 @@ func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, e
 	return updates, nil
 }
 
-// notified handles notifications that belong to no request: resource updates go to the subscribers, others are ignored. It never
-// blocks.
+// notified handles notifications that belong to no request: resource updates go to the subscribers, others are ignored.
+// It never blocks.
 func (g *Gateway) notified(method string, params json.RawMessage) {
 	if protocol.ParseMethod([]byte(method)) != protocol.NotificationResourcesUpdated {
 		return
@@ -84,7 +84,7 @@ func (g *Gateway) notified(method string, params json.RawMessage) {
 	}
 }
 
-// subscriptions holds the channels of each resource's subscribers, by the URI in their call of Subscribe.
+// subscriptions holds the channels of each resource's subscribers, by the URI that they passed to Subscribe.
 type subscriptions struct {
 	mu    sync.Mutex
 	of    map[string][]chan struct{}
@@ -102,8 +102,8 @@ func (s *subscriptions) add(uri string, updates chan struct{}) bool {
 	return true
 }
 
-// remove closes and removes the channel, and reports whether it was the last one for the URI. If end has closed the channel already,
-// remove returns false.
+// remove closes and removes the channel, and reports whether it was the last one for the URI. If end has closed the
+// channel already, remove returns false.
 func (s *subscriptions) remove(uri string, updates chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// A program may be limited to a project. The limit includes calls with their own Questions.
+// A program may be limited to a project. The limit also applies to calls with their own Questions.
 func TestProject(t *testing.T) {
 	c := gateway.Config{YAML: []byte(`{projects: {p: {tools: {deny: ["notes_*"]}}}, metaTools: false}`), Project: "p"}
 	ctx, g := within(t), start(t, c, "clock", "notes")

@@ -12,9 +12,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// AddServer adds a server and returns when its items are in the catalog. For a server that starts on demand it returns at once.
-// If the first start fails, AddServer returns an *Error with the code SERVER_UNAVAILABLE and the reason. In that case, and if ctx
-// ends, the server stays in the configuration, and the gateway retries it until RemoveServer is called.
+// AddServer adds a server and returns when its items are in the catalog. For a server that starts on demand it returns
+// at once. If the first start fails, AddServer returns an *Error with the code SERVER_UNAVAILABLE and the reason. In
+// that case, and if ctx ends, the server stays in the configuration, and the gateway retries it until RemoveServer is
+// called.
 func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	namespace := name // clients see the members of a group under the group's name
 	err := g.change(func(cfg *config.Config) (*config.Config, error) {
@@ -44,8 +45,8 @@ func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	return g.awaitCatalog(ctx)
 }
 
-// RemoveServer removes a server and returns when its items are no longer in the catalog. Its running calls fail. While other
-// members of its group remain, RemoveServer returns at once.
+// RemoveServer removes a server and returns when its items are no longer in the catalog. Running calls of the server
+// fail. If other members of the server's group remain, RemoveServer returns at once.
 func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	namespace := name
 	err := g.change(func(cfg *config.Config) (next *config.Config, err error) {
@@ -91,7 +92,7 @@ func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) erro
 // ready reports whether every server is ready or has failed once.
 func ready(s *status.Snapshot) bool { return s.Ready }
 
-// wait blocks until the gateway's status satisfies the predicate. Its errors are those of the method until.
+// wait blocks until the gateway's status satisfies the predicate is. It returns the errors of until.
 func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) error {
 	return g.until(ctx, func() (bool, error) {
 		s, err := g.actors.Status(ctx)
@@ -99,7 +100,7 @@ func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) erro
 	})
 }
 
-// awaitCatalog blocks until the gateway's own session sees the newest catalog.
+// awaitCatalog blocks until all sessions see the current catalog.
 func (g *Gateway) awaitCatalog(ctx context.Context) error {
 	if err := g.actors.AwaitCatalog(ctx); err != nil {
 		return fmt.Errorf("gateway: wait for the catalog: %w", err)

@@ -18,8 +18,8 @@ import (
 	"goblin-actor/gateway/mcpgo"
 )
 
-// installed returns how to run a server of an npm package that the interoperability tests have installed, or a demo server
-// if it is not installed. A program would use npx: gateway.Server{Command: "npx", Args: []string{"-y", name, "."}}.
+// installed returns a server of an npm package, if the interoperability tests have installed the package, or a demo server
+// otherwise. A real program would use npx: gateway.Server{Command: "npx", Args: []string{"-y", name, "."}}.
 func installed(name string, args ...string) gateway.Server {
 	if script := filepath.Join("..", "tests", "interop", "node_modules", name, "dist", "index.js"); exists(script) {
 		return gateway.Server{Command: "node", Args: append([]string{script}, args...)}
@@ -56,7 +56,7 @@ func ExampleGateway_Handler() {
 	defer g.Close()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", g.Handler())
-	site := httptest.NewServer(mux) // a program calls http.ListenAndServe("127.0.0.1:8080", mux)
+	site := httptest.NewServer(mux) // a real program would call http.ListenAndServe("127.0.0.1:8080", mux)
 	defer site.Close()
 
 	client := sdk.NewClient(&sdk.Implementation{Name: "example", Version: "1.0.0"}, nil)

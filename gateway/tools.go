@@ -17,7 +17,9 @@ import (
 type Tool struct {
 	Name        string // public name, for CallTool
 	Description string
-	Server      string // server the tool belongs to; "" if the gateway passes its only server's items on unchanged (namespace.mode: never)
+	// Server is the server that the tool belongs to. It is "" if the gateway passes its only server's items on unchanged
+	// (namespace.mode: never).
+	Server string
 
 	// Definition is the tool's definition as clients receive it, including schemas, annotations and _meta. It is nil in a
 	// compact list.
@@ -114,9 +116,9 @@ func (r *Result) Text() string {
 	return text
 }
 
-// CallTool calls a tool by its public name, or by another name that the gateway accepts from clients ("files:read"). args must be
-// nil or encoded by encoding/json as an object, for example a json.RawMessage or a map. If the tool ran and failed, CallTool
-// returns a Result with IsError set, not an error.
+// CallTool calls a tool by its public name, or by another name that the gateway accepts from clients ("files:read").
+// args must be nil or a value that encoding/json encodes as an object, for example a json.RawMessage or a map. If the
+// tool ran and failed, CallTool returns a Result with IsError set, not an error.
 func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOptions) (*Result, error) {
 	var raw []byte
 	if args != nil {

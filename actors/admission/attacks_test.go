@@ -69,8 +69,8 @@ func TestAttack46MetaTool(t *testing.T) {
 	}
 }
 
-// A reference to a permitted prompt that also names a denied resource, in any spelling, is refused: a server would complete the
-// resource, because the reference has its type.
+// A completion reference that names both a permitted prompt and a denied resource, in any spelling, is refused: it has the type
+// ref/resource, so a server would complete the resource.
 func TestAttack48ReferenceToTwo(t *testing.T) {
 	view := seenBy(t, "enforce")
 	for _, ref := range []string{
@@ -92,7 +92,7 @@ func TestAttack48ReferenceToTwo(t *testing.T) {
 		}
 	}
 	if _, target, fault := FindTarget(view, asking(t, "completion/complete", `{"ref":{"type":"ref/prompt","name":"files_hello"}}`)); fault != nil || target.Server == nil {
-		t.Errorf("what is permitted: %v, %v", target, fault)
+		t.Errorf("a reference to the permitted prompt alone: %v, %v", target, fault)
 	}
 }
 

@@ -20,10 +20,10 @@ func TestErrorsThatClientsMustNotGet(t *testing.T) {
 	for _, c := range []struct {
 		name, error, modern, legacy string // part of what the clients get
 	}{
-		{"a tool's own", `{"code":-5,"message":"x"}`, `"code":-5,`, `"code":-5,`},
+		{"a code of the tool's own", `{"code":-5,"message":"x"}`, `"code":-5,`, `"code":-5,`},
 		{"code 0", `{"code":0,"message":"x"}`, `"code":0,`, `"code":0,`},
-		{"dropped", `{"code":-32002,"message":"x"}`, `"code":-32603`, `"code":-32002`},
-		{"reserved", `{"code":-32050,"message":"x"}`, `"originalCode":-32050`, `"originalCode":-32050`},
+		{"a code that modern versions do not have", `{"code":-32002,"message":"x"}`, `"code":-32603`, `"code":-32002`},
+		{"a reserved code", `{"code":-32050,"message":"x"}`, `"originalCode":-32050`, `"originalCode":-32050`},
 		{"a capability is missing", `{"code":-32021,"message":"x","data":{"requiredCapabilities":{"roots":{}}}}`, `"code":-32021,`, `"originalCode":-32021`},
 		{"a code that is not a number", `{"code":"x","message":"m"}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
 		{"no message", `{"code":1}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},

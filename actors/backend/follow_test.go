@@ -190,10 +190,10 @@ func TestResponseOfAFollowedTaskBreaks(t *testing.T) {
 		want   string // how the call ends; "" = with the task's result
 	}{
 		{"the task is running", true, upstream.ErrNoAnswer, 10, ""},
-		{"as often as allowed", false, upstream.ErrNoAnswer, maxFailures, ""},
-		{"once more", false, upstream.ErrNoAnswer, maxFailures + 1, "1 BACKEND_DISCONNECTED"},
-		{"with a status", true, &upstream.StatusError{Code: 500}, 1, "1 BACKEND_DISCONNECTED"},
-		{"too large", true, stream.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
+		{"as many failures as allowed", false, upstream.ErrNoAnswer, maxFailures, ""},
+		{"one failure more", false, upstream.ErrNoAnswer, maxFailures + 1, "1 BACKEND_DISCONNECTED"},
+		{"a response with status 500", true, &upstream.StatusError{Code: 500}, 1, "1 BACKEND_DISCONNECTED"},
+		{"a response that is too large", true, stream.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b, server, ends := followedCall(t, legacyRequest(t, 0))

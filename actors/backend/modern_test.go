@@ -26,7 +26,7 @@ func modern(t *testing.T, server *actortest.Modern) *bench {
 	return b
 }
 
-// call sends a request as the holder's call seq.
+// call sends a request to the backend as the holder's call with the number seq.
 func (b *bench) call(seq uint64, r *message.Request) {
 	b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}, Request: r})
 	synctest.Wait()

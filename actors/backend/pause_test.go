@@ -26,11 +26,11 @@ func TestQuickAttemptsAfterALoss(t *testing.T) {
 		attempts  [2]int        // minimum and maximum, without the first connection
 	}{
 		{"a URL is tried at once, then quickly", "http", steadyTime, 30 * time.Millisecond, 0, 60 * time.Millisecond, [2]int{2, 5}},
-		{"each pause is as long as the time away", "http", steadyTime, 300 * time.Millisecond, 0, 600 * time.Millisecond, [2]int{4, 12}},
-		{"then the configured pauses", "sse", steadyTime, time.Minute, 0, 150 * time.Second, [2]int{8, 22}},
+		{"each quick pause is as long as the time since the loss", "http", steadyTime, 300 * time.Millisecond, 0, 600 * time.Millisecond, [2]int{4, 12}},
+		{"later, the configured pauses apply", "sse", steadyTime, time.Minute, 0, 150 * time.Second, [2]int{8, 22}},
 		{"quick pauses are not longer than configured ones", "http", steadyTime, 5 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond, [2]int{2, 4}},
-		{"a process is tried once at once", "stdio", steadyTime, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{2, 2}},
-		{"not if it was not ready for long", "http", steadyTime - 2*time.Second, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{1, 1}},
+		{"a process is tried once at once, then the configured pauses apply", "stdio", steadyTime, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{2, 2}},
+		{"a URL that was not ready for long is not tried at once", "http", steadyTime - 2*time.Second, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{1, 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -60,9 +60,9 @@ func TestTasksAreFollowed(t *testing.T) {
 		{"completed without a result", "1 INTERNAL_ERROR the server's task ended, but its result is missing or invalid", true, []string{working, `{"status":"completed"}`}},
 		{"completed with another task", "1 INTERNAL_ERROR the result of the server's task is invalid", false, []string{working, `{"status":"completed","result":{"resultType":"task","taskId":"2"}}`}},
 		{"unknown status", "1 INTERNAL_ERROR the server reported an unknown status of the call's task: \"baroque\"", true, []string{working, `{"status":"baroque"}`}},
-		{"lost", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32602"}},
+		{"the task is unknown", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32602"}},
 		{"three errors are tolerated", `1 {"content":[]}`, false, []string{working, "!-32603", "!-32603", "!-32603", `{"status":"completed","result":{"content":[]}}`}},
-		{"four are not", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32603"}},
+		{"four errors are not", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32603"}},
 		{"asks for input that the client does not support", "1 INTERNAL_ERROR the server asks for input that the client does not support", true,
 			[]string{working, `{"status":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`}},
 	}

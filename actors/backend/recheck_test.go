@@ -128,7 +128,7 @@ func TestOutageDoesNotChangeTheEra(t *testing.T) {
 		{"429", httpStatus(429), true},
 		{"401", httpStatus(401), true},
 		{"no response in time", func(actortest.Message) bool { return true }, true},
-		{"a response without an answer", ends(upstream.ErrNoAnswer), true},
+		{"a response that ends without an answer", ends(upstream.ErrNoAnswer), true},
 		{"503 as JSON", says(503, -32000, `null`), true},
 		{"an internal error", says(200, codeInternal, `null`), true},
 		{"an error that only modern servers have", says(400, codeHeaderMismatch, `null`), true},

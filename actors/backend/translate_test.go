@@ -140,7 +140,7 @@ func TestInvalidResponsesOfAModernServer(t *testing.T) {
 	tests := []struct{ name, frame, result, want string }{
 		{"unknown type", callFrame, `{"resultType":"baroque"}`, "INTERNAL_ERROR the server's result has an unknown resultType"},
 		{"input_required to completion", prompt, `{"resultType":"input_required","requestState":"s"}`, "not allowed for completion/complete"},
-		{"input_required with nothing", callFrame, `{"resultType":"input_required"}`, "INTERNAL_ERROR"},
+		{"input_required without questions and state", callFrame, `{"resultType":"input_required"}`, "INTERNAL_ERROR"},
 		{"a task without id", callFrame, `{"resultType":"task","taskId":""}`, "a task whose id is missing"},
 		{"a task for a method without tasks", prompt, `{"resultType":"task","taskId":"1"}`, "not allowed for completion/complete"},
 		{"undeclared question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`, "the client does not support"},

@@ -32,7 +32,7 @@ func TestStep(t *testing.T) {
 		steps []at
 	}{
 		{"answer", "", []at{{0, Sent{}, nil}, {1, Answered{}, []EffectKind{Deliver}}, {2, Answered{}, nil}, {time.Hour, Tick{}, nil}}},
-		{"answer overtakes written", "", []at{{0, Answered{}, []EffectKind{Deliver}}, {1, Sent{}, nil}}},
+		{"answered before it is reported as sent", "", []at{{0, Answered{}, []EffectKind{Deliver}}, {1, Sent{}, nil}}},
 		{"broken while queued", "", []at{{0, Broken{}, []EffectKind{Fail}}, {1, Answered{}, nil}}},
 		// S2.6.1: the request is canceled at the server and the client gets a timeout error.
 		{"idle timeout, to the nanosecond", "", []at{
@@ -56,7 +56,7 @@ func TestStep(t *testing.T) {
 		{"a server request without an answer", "", []at{
 			{0, Sent{}, nil}, {time.Second, Asked{}, nil}, {time.Second + 10*time.Minute - 1, Tick{}, nil},
 			{time.Second + 10*time.Minute, Tick{}, []EffectKind{Cancel, Fail}}}},
-		{"a server request overtakes written", "", []at{
+		{"a server request before the call is reported as sent", "", []at{
 			{0, Asked{}, nil}, {time.Second, Sent{}, nil}, {2 * time.Second, Replied{}, nil}, {32*time.Second - 1, Tick{}, nil},
 			{32 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"log line", "", []at{{0, Logged{}, []EffectKind{Forward}}}},
@@ -145,7 +145,7 @@ func TestTimeoutReasons(t *testing.T) {
 		{"idle without an absolute limit", without(func(l *Limits) { l.Absolute = 0 }), []any{Sent{}}, 30 * time.Second, "no answer and no progress for 30s", true},
 		{"absolute", without(func(l *Limits) { l.Idle = 0 }), []any{Sent{}}, 50 * time.Second, "no answer within 50s", true},
 		{"absolute for a task", without(func(l *Limits) { l.Patient = true }), []any{Sent{}}, 50 * time.Second, "no answer within 50s", true},
-		{"both at once", without(func(l *Limits) { l.Absolute = l.Idle }), []any{Sent{}}, 30 * time.Second, "no answer within 30s", true},
+		{"idle and absolute at once", without(func(l *Limits) { l.Absolute = l.Idle }), []any{Sent{}}, 30 * time.Second, "no answer within 30s", true},
 		{"parked", all, []any{Sent{}, Asked{}}, time.Minute, "the server's request to the client was not answered within 1m0s", false},
 		{"parked without a limit", without(func(l *Limits) { l.Parked = 0 }), []any{Sent{}, Asked{}}, 0, "", false},
 	}

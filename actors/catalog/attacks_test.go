@@ -18,7 +18,7 @@ func restricted(t *testing.T) (v, alone *View) {
 		server(t, "other", 1).tools("read", "wipe", "delete").prompts("ask"), server(t, "secret", 2).tools("wipe", "read").resources("s://x"))
 	alone, ok := s.View(Key{Rights: "some", Server: "files"})
 	if !ok {
-		t.Fatal("no files alone")
+		t.Fatal("there is no view of server files alone")
 	}
 	return of(t, s, "some"), alone
 }
@@ -151,7 +151,7 @@ func TestAttack50HostInPublicURI(t *testing.T) {
 		server(t, "web", 0).templates("http://{host}/{+path}", "file://{+path}"))
 	alone, ok := s.View(Key{Rights: "some", Server: "web"})
 	if !ok {
-		t.Fatal("no web alone")
+		t.Fatal("there is no view of server web alone")
 	}
 	v := of(t, s, "some")
 	for _, own := range []string{"http://intra/x", "http://INTRA/x", "http://intra:80/x", "http://ada@intra/x", "http://intra./x", "file:///secret/x", "file://localhost/secret/x"} {

@@ -33,10 +33,10 @@ func TestChanges(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(a, b *offered) []*offered { return []*offered{a, b} }, ""},
-		{"the same again", func(_, _ *offered) []*offered { return base() }, ""},
-		{"a server goes", func(_, b *offered) []*offered { return []*offered{b} },
+		{"equal servers", func(_, _ *offered) []*offered { return base() }, ""},
+		{"a server is removed", func(_, b *offered) []*offered { return []*offered{b} },
 			"a tool-changed -3 tools (a_x, a_y, a_z); a prompt-changed -1 prompt (a_p); a resource-changed -1 resource (resource://a/f:///1); a template-changed -1 template (resource://a/f:///{q})"},
-		{"another comes", func(a, b *offered) []*offered { return []*offered{a, b, server(t, "aa", 2).tools("n")} },
+		{"a server is added", func(a, b *offered) []*offered { return []*offered{a, b, server(t, "aa", 2).tools("n")} },
 			"aa tool-changed +1 tool (aa_n)"},
 		{"members", func(a, b *offered) []*offered {
 			a.Items[protocol.Tools] = nil
@@ -46,7 +46,7 @@ func TestChanges(t *testing.T) {
 			b.Items[protocol.Tools] = nil
 			return []*offered{a, b.add(protocol.Tools, `{"inputSchema":{"type":"object"},"name":"x"}`)}
 		}, "b tool-changed ~1 tool (b_x)"},
-		{"hidden", func(a, b *offered) []*offered {
+		{"a tool is hidden", func(a, b *offered) []*offered {
 			return []*offered{a.rules(func(s *config.Server) { s.Tools.Deny = []string{"y"} }), b}
 		}, "a tool-changed -1 tool (a_y)"},
 		{"another state", func(a, b *offered) []*offered {

@@ -60,7 +60,7 @@ func TestProjectShows(t *testing.T) {
 		{"by name or label", config.Project{Servers: []string{"github"}, Labels: map[string]string{"tier": "1"}}, "files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
 		{"a label that no server has", config.Project{Labels: map[string]string{"region": ""}}, "goblin_call goblin_describe"},
 		{"allow", config.Project{Tools: config.Filter{Allow: []string{"*_search"}}}, "docs_search files_search github_search goblin_call goblin_describe"},
-		{"deny wins, of our own too", config.Project{Tools: config.Filter{Allow: []string{"files_*"}, Deny: []string{"*_all", "goblin_call"}, Disabled: []string{"files_read"}}}, "files_search goblin_describe"},
+		{"deny beats allow, also for the gateway's own tools", config.Project{Tools: config.Filter{Allow: []string{"files_*"}, Deny: []string{"*_all", "goblin_call"}, Disabled: []string{"files_read"}}}, "files_search goblin_describe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.p.Name = "alpha"
@@ -184,18 +184,18 @@ func TestProjectGenerations(t *testing.T) {
 	}{
 		{"nothing", []*offered{files, other}, []config.Project{alpha, beta}, ""},
 		{"the other project's server", []*offered{files, server(t, "other", 1).tools("b")}, []config.Project{alpha, beta}, ""},
-		{"a server of no project's", []*offered{files, other, server(t, "third", 2).tools("b")}, []config.Project{alpha, beta}, ""},
+		{"a server in no project", []*offered{files, other, server(t, "third", 2).tools("b")}, []config.Project{alpha, beta}, ""},
 		{"a hidden tool", []*offered{server(t, "files", 0).tools("a", "hidden2").resources("file:///a"), other}, []config.Project{alpha, beta}, ""},
-		{"a hidden tool, announced", []*offered{asked(server(t, "files", 0).tools("a", "hidden2").resources("file:///a")), other}, []config.Project{alpha, beta}, ""},
-		{"announced and equal", []*offered{asked(files), other}, []config.Project{alpha, beta}, "tools"},
-		{"the other's, announced and equal", []*offered{files, asked(other)}, []config.Project{alpha, beta}, ""},
+		{"a hidden tool, list change announced", []*offered{asked(server(t, "files", 0).tools("a", "hidden2").resources("file:///a")), other}, []config.Project{alpha, beta}, ""},
+		{"list change announced, list equal", []*offered{asked(files), other}, []config.Project{alpha, beta}, "tools"},
+		{"list change announced by the other project's server, list equal", []*offered{files, asked(other)}, []config.Project{alpha, beta}, ""},
 		{"a shown tool", []*offered{server(t, "files", 0).tools("a", "b").resources("file:///a"), other}, []config.Project{alpha, beta}, "tools"},
 		{"the other project's rules", []*offered{files, other}, []config.Project{alpha, {Name: "beta"}}, ""},
-		{"the other project goes", []*offered{files, other}, []config.Project{alpha}, ""},
-		{"a project more", []*offered{files, other}, []config.Project{{Name: "gamma"}, alpha, beta}, ""},
+		{"the other project is removed", []*offered{files, other}, []config.Project{alpha}, ""},
+		{"a project is added", []*offered{files, other}, []config.Project{{Name: "gamma"}, alpha, beta}, ""},
 		{"rules that change nothing", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"*_hid*"}}}, beta}, ""},
-		{"its filter", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"files"}}, beta}, "tools"},
-		{"its servers", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"other"}, Tools: alpha.Tools}, beta}, "tools resources"},
+		{"the project's filter", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"files"}}, beta}, "tools"},
+		{"the project's servers", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"other"}, Tools: alpha.Tools}, beta}, "tools resources"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			second := projects(first, naming, tt.servers, tt.list...)

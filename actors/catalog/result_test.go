@@ -32,7 +32,7 @@ func TestRewriteResult(t *testing.T) {
 				`{"content":[{"type":"\u0072esource_link","\u0075ri":"` + listedURI + `"}]}`, protocol.MethodToolsCall},
 			{"a text with a uri", `{"content":[{"type":"text","text":"t","uri":"file:///a"}]}`, "", protocol.MethodToolsCall},
 			{"wrong shapes", `{"content":[7,null,"resource",{"type":"resource","resource":[]},{"type":"resource","resource":{"uri":7}},{"type":"resource_link"},{"type":"resource"}],"messages":{}}`, "", protocol.MethodToolsCall},
-			{"content is no array", `{"content":"resource_link"}`, "", protocol.MethodToolsCall},
+			{"content is not an array", `{"content":"resource_link"}`, "", protocol.MethodToolsCall},
 			{"no content", `{"isError":true}`, "", protocol.MethodToolsCall},
 			{"prompt", `{"description":"resource","messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"file:///a","mimeType":"x"}}},{"role":"user","content":{"type":"text","text":"file:///a"}}]}`,
 				`{"description":"resource","messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"` + listedURI + `","mimeType":"x"}}},{"role":"user","content":{"type":"text","text":"file:///a"}}]}`, protocol.MethodPromptsGet},
@@ -40,7 +40,7 @@ func TestRewriteResult(t *testing.T) {
 				`{"messages":[{"role":"user","content":[{"type":"resource_link","uri":"` + listedURI + `"}]}]}`, protocol.MethodPromptsGet},
 			{"read", `{"contents":[{"uri":"file:///a","text":"file:///a"},{"blob":"AA==","uri":"file:///t/1"}]}`,
 				`{"contents":[{"uri":"` + listedURI + `","text":"file:///a"},{"blob":"AA==","uri":"` + expansion + `"}]}`, protocol.MethodResourcesRead},
-			{"read nothing", `{"contents":[]}`, "", protocol.MethodResourcesRead},
+			{"read without contents", `{"contents":[]}`, "", protocol.MethodResourcesRead},
 			{"another method", `{"content":[{"type":"resource_link","uri":"file:///a"}],"contents":[{"uri":"file:///a"}]}`, "", protocol.MethodCompletionComplete},
 		} {
 			t.Run(style+" "+tt.name, func(t *testing.T) {

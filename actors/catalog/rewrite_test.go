@@ -24,11 +24,11 @@ func TestRewrite(t *testing.T) {
 		{"escaped name", `{"name":"\u0074"}`, `{"_meta":{` + meta + `},"name":"s_t"}`},
 		{"null meta", `{"name":"t","_meta":null}`, `{"_meta":{` + meta + `},"name":"s_t"}`},
 		{"meta of another type", `{"name":"t","_meta":[]}`, `{"name":"s_t","_meta":{` + meta + `}}`},
-		{"pretended", `{"_meta":{"goblin-actor/server":"bank","k": 1e2,"goblin-actor/state":"cached"},"name":"t"}`,
+		{"members that only the gateway may set", `{"_meta":{"goblin-actor/server":"bank","k": 1e2,"goblin-actor/state":"cached"},"name":"t"}`,
 			`{"_meta":{` + meta + `,"k": 1e2},"name":"s_t"}`},
-		{"pretended twice, disguised", `{"name":"t","_meta":{"\u0067oblin-actor/server":"bank","goblin-actor/server":"safe"}}`,
+		{"such a member twice, once escaped", `{"name":"t","_meta":{"\u0067oblin-actor/server":"bank","goblin-actor/server":"safe"}}`,
 			`{"name":"s_t","_meta":{` + meta + `}}`},
-		{"another of the family", `{"name":"t","_meta":{ "goblin-actor/other" : {"goblin-actor/name":2} }}`,
+		{"another member with the gateway's prefix", `{"name":"t","_meta":{ "goblin-actor/other" : {"goblin-actor/name":2} }}`,
 			`{"name":"s_t","_meta":{` + meta + `, "goblin-actor/other" : {"goblin-actor/name":2} }}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -50,17 +50,17 @@ func TestRightsShow(t *testing.T) {
 		{"a role without rules permits everything", "all", []config.Role{{Name: "all"}}, "files_both files_delete files_peek files_read files_write github_delete github_find goblin_call goblin_describe"},
 		{"no role", "-", []config.Role{{Name: "all"}}, ""},
 		{"no rights", "", []config.Role{{Name: "all"}}, ""},
-		{"a role that is gone", "gone", []config.Role{{Name: "all"}}, ""},
+		{"a role that does not exist", "gone", []config.Role{{Name: "all"}}, ""},
 		{"servers", "r", []config.Role{{Name: "r", Servers: []string{"git*"}}}, "github_delete github_find goblin_call goblin_describe"},
 		{"allow by public name", "r", []config.Role{{Name: "r", Tools: allows("*_delete")}}, "files_delete github_delete goblin_call goblin_describe"},
 		{"allow by server and own name", "r", []config.Role{{Name: "r", Tools: allows("github/search", "files/*te")}}, "files_delete files_write github_find goblin_call goblin_describe"},
 		{"deny by either name", "r", []config.Role{{Name: "r", Servers: []string{"github"}, Tools: denies("github_delete", "*/search")}}, "goblin_call goblin_describe"},
 		{"deny beats allow in a role", "r", []config.Role{{Name: "r", Tools: config.Filter{Allow: []string{"*"}, Deny: []string{"*_delete", "goblin_call"}}, Servers: []string{"github"}}}, "github_find goblin_describe"},
-		{"and not in another", "a,b", []config.Role{{Name: "a", Tools: denies("*")}, {Name: "b", Tools: allows("*_delete")}}, "files_delete github_delete goblin_call goblin_describe"},
+		{"deny does not affect another role", "a,b", []config.Role{{Name: "a", Tools: denies("*")}, {Name: "b", Tools: allows("*_delete")}}, "files_delete github_delete goblin_call goblin_describe"},
 		{"roles are not combined", "a,b", []config.Role{{Name: "a", Servers: []string{"files"}, Tools: allows("*_write")}, {Name: "b", Servers: []string{"github"}, Tools: allows("*_delete")}}, "files_write github_delete goblin_call goblin_describe"},
 		{"read-only", "r", []config.Role{{Name: "r", ReadOnly: true}}, "files_read goblin_call goblin_describe"},
-		{"read-only by word of the operator", "r", []config.Role{{Name: "r", ReadOnly: true, ReadOnlyTools: []string{"github/search"}}}, "files_read github_find goblin_call goblin_describe"},
-		{"elsewhere", "r", []config.Role{{Name: "r", Projects: []string{"alpha"}}}, ""},
+		{"read-only according to the configuration", "r", []config.Role{{Name: "r", ReadOnly: true, ReadOnlyTools: []string{"github/search"}}}, "files_read github_find goblin_call goblin_describe"},
+		{"a role for another project", "r", []config.Role{{Name: "r", Projects: []string{"alpha"}}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := of(t, snapshot(under(standard(stylePrefix), tt.roles...), files, forge, own), tt.rights)

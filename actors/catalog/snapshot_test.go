@@ -26,8 +26,8 @@ func TestGenerations(t *testing.T) {
 	}{
 		{name: "nothing", next: func(first *offered) []Source { return []Source{first.Source, b.Source} }},
 		{name: "equal lists in new slices", next: func(*offered) []Source { return []Source{a().Source, b.Source} }},
-		{name: "a tool more", next: func(*offered) []Source { return []Source{a().tools("z").Source, b.Source} }, whole: "tools", aloneA: "tools"},
-		{name: "a tool less", next: func(*offered) []Source {
+		{name: "a tool is added", next: func(*offered) []Source { return []Source{a().tools("z").Source, b.Source} }, whole: "tools", aloneA: "tools"},
+		{name: "a tool is removed", next: func(*offered) []Source {
 			return []Source{server(t, "a", 0).tools("x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
 		},
 			whole: "tools", aloneA: "tools"},
@@ -36,16 +36,16 @@ func TestGenerations(t *testing.T) {
 			return []Source{server(t, "a", 0).tools("y", "x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
 		},
 			aloneA: "tools"}, // the whole is sorted, the server's own view is not
-		{name: "asked for, though equal", next: func(first *offered) []Source {
+		{name: "list change announced, list equal", next: func(first *offered) []Source {
 			s := first.Source
 			s.Announced[protocol.Resources] = true
 			return []Source{s, b.Source}
 		}, whole: "resources", aloneA: "resources"},
-		{name: "a server goes", next: func(*offered) []Source { return []Source{b.Source} }, whole: all, aloneA: "gone"},
+		{name: "a server is removed", next: func(*offered) []Source { return []Source{b.Source} }, whole: all, aloneA: "gone"},
 		{name: "a server is disabled", next: func(first *offered) []Source { // S3.5.2
 			return []Source{first.rules(func(s *config.Server) { s.Disabled = true }).Source, b.Source}
 		}, whole: all, aloneA: "gone"},
-		{name: "a server comes", next: func(first *offered) []Source {
+		{name: "a server is added", next: func(first *offered) []Source {
 			return []Source{first.Source, b.Source, server(t, "c", 2).prompts("q").Source}
 		}, whole: "prompts"}, // S3.5.1
 		{name: "a tool is disabled", next: func(first *offered) []Source { // S3.5.3

@@ -24,10 +24,10 @@ func TestPolicyDenialIsRecorded(t *testing.T) {
 		denied                  *admission.Denied
 		decision, outcome, item string
 	}{
-		{"what is not there", protocol.NoTool("one_drop"), nil, audit.Deny, "TOOL_NOT_FOUND", "one_drop"},
-		{"what is denied", protocol.NoTool("one_drop"), &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
-		{"what is denied while others start", starting, &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
-		{"what is only reported", starting, &admission.Denied{Server: "one", Item: "drop", Report: true}, audit.Allow, "SERVER_UNAVAILABLE", "one_drop"},
+		{"an unknown tool", protocol.NoTool("one_drop"), nil, audit.Deny, "TOOL_NOT_FOUND", "one_drop"},
+		{"a denied tool", protocol.NoTool("one_drop"), &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
+		{"a denied tool while servers start", starting, &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
+		{"a tool whose denial is only reported", starting, &admission.Denied{Server: "one", Item: "drop", Report: true}, audit.Allow, "SERVER_UNAVAILABLE", "one_drop"},
 	} {
 		out := auditRefused(audit.On, x, "", test.fault, test.denied, 0, []kernel.Effect{kernel.Act(reply.Refuse{X: x, Fault: test.fault})})
 		told, is := out[len(out)-1].Act.(Audited)

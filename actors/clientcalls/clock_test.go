@@ -31,10 +31,10 @@ func TestClockBy(t *testing.T) {
 		want time.Duration // until the new timer fires; negative = no timer is set
 	}{
 		{"no deadline", -1, -1},
-		{"the first", time.Minute, time.Minute},
-		{"a later one", time.Hour, -1},
-		{"the same", time.Minute, -1},
-		{"a nanosecond earlier", time.Minute - 1, time.Minute - 1},
+		{"the first deadline", time.Minute, time.Minute},
+		{"a later deadline", time.Hour, -1},
+		{"the same deadline", time.Minute, -1},
+		{"a deadline one nanosecond earlier", time.Minute - 1, time.Minute - 1},
 	} {
 		var at time.Time
 		if test.at >= 0 {

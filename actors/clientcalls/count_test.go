@@ -24,13 +24,13 @@ func TestAnswersAreCountedByOutcome(t *testing.T) {
 	}{
 		{"read", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","mimeType":"text\/plain","text":"x"},{"uri":"c:d","mimeType":"z/z"}]}`, status.OutcomeOK, "text/plain", 0},
 		{"read, no type", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","text":"x"}]}`, status.OutcomeOK, "", 0},
-		{"read nothing", protocol.MethodResourcesRead, `"result":{"contents":[]}`, status.OutcomeOK, "", 0},
-		{"read something odd", protocol.MethodResourcesRead, `"result":{"contents":7}`, status.OutcomeOK, "", 0},
+		{"read without contents", protocol.MethodResourcesRead, `"result":{"contents":[]}`, status.OutcomeOK, "", 0},
+		{"read, contents of another type", protocol.MethodResourcesRead, `"result":{"contents":7}`, status.OutcomeOK, "", 0},
 		{"read refused", protocol.MethodResourcesRead, `"error":{"code":-32002,"message":"no"}`, status.OutcomeError, "", -32002},
 		{"tool", protocol.MethodToolsCall, `"result":{"content":[]}`, status.OutcomeOK, "", 0},
-		{"tool says no error", protocol.MethodToolsCall, `"result":{"content":[],"isError":false}`, status.OutcomeOK, "", 0},
+		{"tool with isError false", protocol.MethodToolsCall, `"result":{"content":[],"isError":false}`, status.OutcomeOK, "", 0},
 		{"tool failed", protocol.MethodToolsCall, `"result":{"content":[],"isError": true}`, status.OutcomeToolError, "", 0},
-		{"tool speaks of it", protocol.MethodToolsCall, `"result":{"content":[{"type":"text","text":"\"isError\":true"}],"x":{"isError":true}}`, status.OutcomeOK, "", 0},
+		{"tool with isError elsewhere in its result", protocol.MethodToolsCall, `"result":{"content":[{"type":"text","text":"\"isError\":true"}],"x":{"isError":true}}`, status.OutcomeOK, "", 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestClasses(t *testing.T) {
 		lost     map[int]Reason
 	}{
 		{"in order", 9, []*classed{m(1, Work, ""), m(2, Outcome, ""), m(3, LogLine, ""), m(4, State, "a"), m(5, Work, "")}, []int{1, 2, 3, 4, 5}, nil},
-		{"urgent overtakes", 9, []*classed{m(1, Work, ""), m(2, LogLine, ""), m(3, Urgent, ""), m(4, Urgent, "")}, []int{3, 4, 1, 2}, nil},
+		{"urgent messages come first", 9, []*classed{m(1, Work, ""), m(2, LogLine, ""), m(3, Urgent, ""), m(4, Urgent, "")}, []int{3, 4, 1, 2}, nil},
 		{"work is refused, outcome and state are not", 2, []*classed{m(1, Work, ""), m(2, Work, ""), m(3, Work, ""), m(4, Outcome, ""), m(5, State, "a"), m(6, LogLine, ""), m(7, Urgent, "")},
 			[]int{7, 1, 2, 4, 5, 6}, map[int]Reason{3: Overloaded}},
 		{"state is replaced in its place", 9, []*classed{m(1, State, "a"), m(2, Work, ""), m(3, State, "b"), m(4, State, "a"), m(5, State, "a")},

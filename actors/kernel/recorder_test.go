@@ -23,7 +23,7 @@ type looked struct{}
 
 func (looked) Observation() {}
 
-// holder is a Logic with a phase. It sends an described for each call of a started.
+// holder is a Logic with a phase. When it handles a started message, it sends a described message for each call in it.
 type holder struct {
 	to    Reference
 	phase string
@@ -56,7 +56,8 @@ func shownMessages(r *Recorder) string {
 	return fmt.Sprintf("%d: %s", total, strings.Join(all, ", "))
 }
 
-// A Recorder keeps what a message was about, or what it caused, and the actor's phase after it, also if it panicked.
+// A Recorder keeps which call a message was about, or which call it caused, and the actor's phase after it. If the handler
+// panicked, the phase is "panicked".
 func TestRecorder(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		b := Spawn(s, SpawnOptions{Name: "b"}, func(Self) Logic { return &holder{} })

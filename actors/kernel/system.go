@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -154,8 +153,5 @@ func (s *System) Stop(ctx context.Context) error {
 	if len(left) == 0 && goroutines == 0 {
 		return nil
 	}
-	if len(left) == 0 {
-		return fmt.Errorf("stop actors: %w: all have stopped, but %d of their goroutines are still running", context.Cause(ctx), goroutines)
-	}
-	return fmt.Errorf("stop actors: %w: %d still running: %s; %d goroutines left", context.Cause(ctx), len(left), strings.Join(left[:min(len(left), 10)], ", "), goroutines)
+	return fmt.Errorf("stop actors: %w; still running: %d actors %q and %d goroutines", context.Cause(ctx), len(left), left[:min(len(left), 10)], goroutines)
 }

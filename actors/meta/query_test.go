@@ -204,8 +204,8 @@ func TestFirstSentence(t *testing.T) {
 	}
 }
 
-// The fraction of a name that matches counts: commit is all of git_commit's name on the server git, and half of
-// list_commits'.
+// The fraction of a name that matches counts, without the server's name. On the server git, "commit" matches all of git_commit,
+// but only half of list_commits.
 func TestSearchNames(t *testing.T) {
 	d := newFixture(t)
 	d.has("git", protocol.Tools, described("list_commits", "Each commit with the commit before."), described("git_commit", "Record it."), described("gitignore", "Hide."))

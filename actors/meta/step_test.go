@@ -17,7 +17,7 @@ type queue struct {
 	s       *state
 	now     time.Time
 	seq     uint64
-	running []uint64 // call numbers of the actor
+	running []uint64 // numbers that the actor gave the running calls, oldest first
 	began   []string // clients of the started calls, in order
 	faults  map[uint64]protocol.FaultName
 	rings   []time.Time

@@ -73,7 +73,7 @@ func (w *world) phase(i int, p message.Phase) {
 	w.step(c)
 }
 
-// spawned gives references to the connections that have none. As long as none is removed, backend i belongs to connection i.
+// spawned gives a reference to each connection that has none. Until a connection is removed, backend i belongs to connection i.
 func (w *world) spawned() {
 	for _, conn := range w.s.replicas.connections {
 		if conn.ref.IsZero() {

@@ -58,12 +58,12 @@ func TestExpectedServers(t *testing.T) {
 		version   int64 // of the snapshot after the steps; 0 = none was published
 		firstOver int64 // version after firstWait
 	}{
-		{"none expected", 0, []any{rules("a", false)}, 1, 2},
-		{"one of two", 2, []any{rules("a", false)}, 0, 1},
-		{"both", 2, []any{rules("a", false), rules("b", false)}, 1, 1},
+		{"no servers expected", 0, []any{rules("a", false)}, 1, 2},
+		{"rules of one of two servers", 2, []any{rules("a", false)}, 0, 1},
+		{"rules of both servers", 2, []any{rules("a", false), rules("b", false)}, 1, 1},
 		{"the gateway's own tools", 1, []any{rules("own", true)}, 0, 1},
-		{"lists only", 1, []any{message.ServerCatalog{Server: "a", Kind: protocol.Tools, Items: items("t")}}, 0, 1},
-		{"none of one", 1, nil, 0, 1},
+		{"lists without rules", 1, []any{message.ServerCatalog{Server: "a", Kind: protocol.Tools, Items: items("t")}}, 0, 1},
+		{"no rules of the only server", 1, nil, 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(Options{Naming: naming, Expect: tt.expect})

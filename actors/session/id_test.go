@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every new id is valid and different. A form that NewID cannot make is invalid, whatever its length.
+// Every new id is valid and unique. A form that NewID cannot make is invalid, whatever its length.
 func TestSessionIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {

@@ -89,8 +89,8 @@ func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o.want(kernel.Stopping{}, "1 gone session")
 }
 
-// A subscribe with other headers moves the subscription to another connection. The old subscription is canceled, also at a pool
-// that starts again.
+// A subscribe with other headers moves the subscription to another connection. The old subscription is
+// canceled. If the server's pool is replaced first, the session repeats the subscribe and the cancellation at the new pool.
 func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	o := newOwner(t)
 	forward := func(s *config.Server) { s.ForwardHeaders = []config.ForwardHeader{{From: "X-User", To: "X-User"}} }

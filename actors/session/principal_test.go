@@ -107,11 +107,11 @@ func TestPrincipalChangeNotifications(t *testing.T) {
 		next *identity.Principal
 		told int
 	}{
-		{"the same", in("alpha"), 0},
-		{"of a project that is not there, too", in("alpha", "omega"), 0},
-		{"of another", in("beta"), 1},
-		{"of both", in("alpha", "beta"), 1},
-		{"of none", in("omega"), 1},
+		{"the same project", in("alpha"), 0},
+		{"also a project that does not exist", in("alpha", "omega"), 0},
+		{"another project", in("beta"), 1},
+		{"both projects", in("alpha", "beta"), 1},
+		{"only a project that does not exist", in("omega"), 1},
 	} {
 		s := ofAlice(t, in("alpha"))
 		s.streams = []*downstream.EventStream{{}}

@@ -238,8 +238,8 @@ func TestPendingSubscriptionsCountOnce(t *testing.T) {
 		resources int
 		first     string // the first resource
 	}{
-		{"others", clientsubs.MaxSubscriptions - 1, "0"},
-		{"the same", clientsubs.MaxSubscriptions, "file:///r"},
+		{"one subscription below the limit", clientsubs.MaxSubscriptions - 1, "0"},
+		{"at the limit, already subscribed to the resource", clientsubs.MaxSubscriptions, "file:///r"},
 	} {
 		k := opened(t, 0)
 		for i := range c.resources {

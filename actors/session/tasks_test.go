@@ -157,7 +157,7 @@ func TestListTasks(t *testing.T) {
 		t.Errorf("kept: the removed task %v, the task whose query failed %v; %d calls are left", k.s.tasks.known["one/1"] != nil, k.s.tasks.known["one/2"] != nil, k.s.calls.Len())
 	}
 	if _, sent = k.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{"cursor":"%d"}}`, taskPage)); len(sent) != 2 {
-		t.Errorf("the second page: %d looks, want 2", len(sent))
+		t.Errorf("the second page: %d queries, want 2", len(sent))
 	}
 	for _, bad := range []string{`"x"`, `""`, `"-1"`} {
 		if answered, _ := k.ask(`{"jsonrpc":"2.0","id":3,"method":"tasks/list","params":{"cursor":` + bad + `}}`); !strings.Contains(answered, "-32602") {
@@ -212,7 +212,7 @@ func TestPrepareTask(t *testing.T) {
 		{"not asked for", protocol.Version20251125, has, optional, plain, plain, false, false},
 		{"not asked for, the tool requires a task", protocol.Version20251125, has, required, plain, `{"task":{},"name":"a"}`, false, true},
 		{"asked for by a client without tasks", protocol.Version20250618, has, optional, asks, plain, false, false},
-		{"likewise, the tool requires a task", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
+		{"asked for by a client without tasks, the tool requires a task", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
 		{"asked for, the server has no tasks", protocol.Version20251125, none, required, asks, asks, false, false},
 	} {
 		r := &message.Request{Caller: &message.Caller{}}

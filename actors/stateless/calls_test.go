@@ -24,7 +24,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 		d.step(msg)
 	}
 	if len(d.states) != 1 {
-		t.Fatalf("%d questions were told, want 1", len(d.states))
+		t.Fatalf("%d states were given out, want 1", len(d.states))
 	}
 	retry := d.request(d.states[0])
 	for !bytes.Contains(retry.Exchange.Frame.Raw, []byte(`"q1"`)) { // until the retry answers q1

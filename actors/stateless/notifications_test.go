@@ -94,7 +94,7 @@ func TestNotificationsOfEachRequest(t *testing.T) {
 		name, want string
 		msg        any
 	}{
-		{"wants nothing, and takes what was kept", "", d.asking(2, `{"elicitation":{}}`, ``, state, accept)},
+		{"requests no notifications, and receives the kept ones", "", d.asking(2, `{"elicitation":{}}`, ``, state, accept)},
 		{"joined", "", d.asking(3, `{"elicitation":{}}`, `,"progressToken":7,"io.modelcontextprotocol/logLevel":"error"`, state, accept)},
 		{"joined", "", d.asking(4, `{"elicitation":{}}`, `,"progressToken":"t","io.modelcontextprotocol/logLevel":"info"`, state, accept)},
 		{"progress", `3 7, 4 "t"`, d.progress()},

@@ -16,12 +16,12 @@ func TestRelay(t *testing.T) {
 	for _, c := range []struct{ name, result, want string }{
 		{"questions and a state", `"inputRequests":{"k":` + form + `},"requestState":"s"`, "result with state"},
 		{"questions", `"inputRequests":{"k":` + form + `}`, "result"},
-		{"no question yet", `"inputRequests":{},"requestState":"s"`, "result with state"},
+		{"an empty list of questions and a state", `"inputRequests":{},"requestState":"s"`, "result with state"},
 		{"a state alone", `"requestState":"s"`, "result with state"},
 		{"neither", `"x":1`, string(protocol.InternalFault)},
 		{"requests that are not an object", `"inputRequests":7,"requestState":"s"`, string(protocol.InternalFault)},
 		{"not declared", `"inputRequests":{"k":{"method":"roots/list"}}`, string(protocol.ClientCannotAnswer)},
-		{"no question at all", `"inputRequests":{"k":{"method":"tools/list"}}`, string(protocol.InternalFault)},
+		{"a request that is not a question", `"inputRequests":{"k":{"method":"tools/list"}}`, string(protocol.InternalFault)},
 		{"an unknown mode", `"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"x"}}}`, string(protocol.InternalFault)},
 	} {
 		d := newStatelessScript(t, 1)

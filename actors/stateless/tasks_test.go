@@ -34,11 +34,11 @@ func TestTaskTarget(t *testing.T) {
 		{"of another server", declared, "two/7", []catalog.Server{modern, plain}, "", protocol.InvalidParams},
 		{"of a legacy server", declared, "old/7", []catalog.Server{legacy, modern}, "", protocol.InvalidParams},
 		{"without server", declared, "7", []catalog.Server{modern}, "", protocol.InvalidParams},
-		{"without end", declared, strings.Repeat("x", 1000), []catalog.Server{modern}, "", protocol.InvalidParams},
+		{"long, without server", declared, strings.Repeat("x", 1000), []catalog.Server{modern}, "", protocol.InvalidParams},
 		{"without id", declared, "one/", []catalog.Server{modern}, "", protocol.InvalidParams},
 		{"not declared", `{}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
-		{"declared as nothing", `{"extensions":{"io.modelcontextprotocol/tasks":null}}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
-		{"no server has them", declared, "one/7", []catalog.Server{legacy, plain}, "", protocol.MethodNotFound},
+		{"declared as null", `{"extensions":{"io.modelcontextprotocol/tasks":null}}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
+		{"no server has tasks", declared, "one/7", []catalog.Server{legacy, plain}, "", protocol.MethodNotFound},
 	} {
 		x := &downstream.Exchange{}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":%s},"taskId":%q}}`, c.can, c.id)

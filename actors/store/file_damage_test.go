@@ -98,7 +98,7 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 		{"cut to two pages", func(t *testing.T, path string) { truncate(t, path, int64(2*os.Getpagesize())) }},
 		{"cut to three pages", func(t *testing.T, path string) { truncate(t, path, int64(3*os.Getpagesize())) }},
 		{"cut within a page", func(t *testing.T, path string) { truncate(t, path, 9000) }},
-		{"another program's", func(t *testing.T, path string) {
+		{"a database of another program", func(t *testing.T, path string) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}

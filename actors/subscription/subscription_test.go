@@ -48,7 +48,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"acknowledged", "", []any{message.Published{Snapshot: snapshot}}, "acknowledged", "result"},
 		{"drained before it began", "", []any{message.DrainSession{}}, "nothing", string(protocol.ShuttingDown)},
 		{"canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
-		{"another one canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
+		{"another request canceled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
 		{"its client left", "", []any{message.Published{Snapshot: snapshot}, reply.Departed{}}, "nothing", "nothing"},
 		{"of an unknown server", "absent", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {

@@ -12,6 +12,6 @@
 //
 //	session, err := client.Connect(ctx, gosdk.Transport(g), nil)
 //
-// No socket and no process is involved, but every message has the form that it has on a socket. Like a server on stdin and stdout,
-// one connection serves all clients of the gateway, unless the setting "isolation" says otherwise.
+// No socket and no process is involved, but messages are encoded as they are on a socket. As with a server on stdin and
+// stdout, one connection serves all clients of the gateway, unless the setting "isolation" says otherwise.
 package gosdk

@@ -218,7 +218,7 @@ func changes(t *testing.T, c *mcp.ClientSession, s seen) {
 			}
 		case <-ctx.Done():
 			t.Fatal("no update")
-		case <-time.After(50 * time.Millisecond): // a stream is acknowledged a little later
+		case <-time.After(50 * time.Millisecond): // the server may acknowledge the stream after Subscribe has returned
 		}
 	}
 	if _, err := c.CallTool(ctx, call("one_grow", nil)); err != nil {

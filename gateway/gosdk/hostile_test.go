@@ -12,7 +12,8 @@ import (
 	"goblin-actor/gateway/gosdk"
 )
 
-// A handler that ignores the end of its context fails its own call. It keeps its connection from ending, which Close reports.
+// If a handler ignores the end of its context, only its own call fails. The handler keeps its connection from ending,
+// which Close reports.
 func TestHandlerBlocks(t *testing.T) {
 	hold := make(chan struct{})
 	s := mcp.NewServer(&mcp.Implementation{Name: "one", Version: "1"}, nil)

@@ -26,7 +26,7 @@ func Server(s *mcp.Server) func(context.Context, gateway.Conn) error {
 		if err != nil {
 			return fmt.Errorf("start the session: %w", err)
 		}
-		_ = session.Wait() // the end of the connection
+		_ = session.Wait() // until the connection has ended
 		return nil
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"goblin-actor/gateway"
 )
 
-// Transport returns a transport with which an mcp.Client of the SDK communicates with g. It can be used for one
-// connection. Both protocol eras work, and the client can answer elicitation, sampling and roots requests. When the
-// connection ends, its calls are canceled.
+// Transport returns a transport with which an mcp.Client of the SDK communicates with g. Each connection opens a new
+// session of the gateway. Both protocol eras work, and the client can answer elicitation, sampling and roots requests.
+// When the connection ends, its calls are canceled.
 func Transport(g *gateway.Gateway) mcp.Transport { return clientTransport{g} }
 
 type clientTransport struct{ g *gateway.Gateway }

@@ -12,7 +12,7 @@
 //
 //	c := client.NewClient(mcpgo.Transport(g))
 //
-// No socket and no process is involved, but every message has the form that it has on a socket. A connection is a session of the
-// MCPServer, so its hooks, filters and session tools work. Like a server on stdin and stdout, one connection serves all
-// clients of the gateway, unless the setting "isolation" says otherwise.
+// No socket and no process is involved, but messages are encoded as they are on a socket. A connection is a session of the
+// MCPServer, so its hooks, filters and session tools work. As with a server on stdin and stdout, one connection serves
+// all clients of the gateway, unless the setting "isolation" says otherwise.
 package mcpgo

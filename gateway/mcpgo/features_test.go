@@ -86,7 +86,7 @@ func steps(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, err
 	return mcp.NewToolResultText("stepped"), nil
 }
 
-// ask asks the client for a name, a message and roots, in the way that works in both eras.
+// ask asks the client for a name, a message and roots with an input_required result, which works in both eras.
 func ask(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if len(r.Params.InputResponses) == 0 {
 		schema := map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}
@@ -99,7 +99,7 @@ func ask(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) 
 	return mcp.NewToolResultText(string(given)), err
 }
 
-// touch reports that the poem has changed to every session that has subscribed to it.
+// touch sends an update of the poem to every session that has subscribed to the poem.
 func touch(s *server.MCPServer) error {
 	for _, session := range watched.all() {
 		if subscribed, ok := session.(server.SessionWithResourceSubscriptions); ok && subscribed.IsSubscribedToResource(poem) {
@@ -126,7 +126,8 @@ func (person) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsRe
 	return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///cave"}}}, nil
 }
 
-// dial connects an mcp-go client, which speaks the given era, to the gateway g. Its notifications arrive on the channel.
+// dial connects an mcp-go client, which speaks the given era, to the gateway g. The returned channel receives the client's
+// notifications.
 func dial(t *testing.T, g *gateway.Gateway, era string) (*client.Client, <-chan mcp.JSONRPCNotification) {
 	t.Helper()
 	options := []client.ClientOption{client.WithElicitationHandler(person{}), client.WithSamplingHandler(person{}), client.WithRootsHandler(person{})}
@@ -174,7 +175,7 @@ func await(t *testing.T, seen <-chan mcp.JSONRPCNotification, method string) mcp
 	}
 }
 
-// An mcp-go client uses every feature of an mcp-go server through the gateway, in all combinations of eras.
+// An mcp-go client uses an mcp-go server through the gateway, in all combinations of eras.
 func TestFeatures(t *testing.T) {
 	for _, from := range eras {
 		for _, to := range eras {
@@ -303,7 +304,7 @@ func subscribe(t *testing.T, c *client.Client, seen <-chan mcp.JSONRPCNotificati
 			if uri := n.Params.AdditionalFields["uri"]; uri != poemSeen {
 				t.Errorf("updated: %v", uri)
 			}
-		case <-time.After(50 * time.Millisecond): // a modern server acknowledges the gateway's stream a little later
+		case <-time.After(50 * time.Millisecond): // a modern server may acknowledge the gateway's stream after Subscribe has returned
 			continue
 		case <-ctx.Done():
 			t.Fatal("no update")

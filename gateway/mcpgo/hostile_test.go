@@ -15,8 +15,8 @@ import (
 	"goblin-actor/gateway/mcpgo"
 )
 
-// hostile returns a server whose handlers misbehave. The tool block waits until the channel hold is closed. Canceled calls
-// of the tool slow are reported on the channel canceled.
+// hostile returns a server whose handlers misbehave. The tool "block" waits until the channel hold is closed. The tool "slow"
+// waits until its call is canceled, and reports this on the channel canceled.
 func hostile(hold <-chan struct{}, canceled chan<- struct{}) *server.MCPServer {
 	s := server.NewMCPServer("one", "1", server.WithToolCapabilities(true), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))
 	s.AddTool(mcp.NewTool("echo", mcp.WithString("text")), echo)

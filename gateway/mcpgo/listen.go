@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// streams holds the running subscriptions/listen requests of a connection. Each has a session of its own, so mcp-go
-// does not find them by the id of a cancellation.
+// streams holds the running subscriptions/listen requests of a connection. Each has its own session, so mcp-go does not
+// find the request that a cancellation names.
 type streams struct {
 	mu sync.Mutex
 	by map[string]context.CancelFunc // by the id of the request

@@ -50,7 +50,7 @@ func (q *questions) ask(ctx context.Context, method mcp.MCPMethod, params, to an
 	select {
 	case a := <-reply:
 		if a.Error != nil {
-			return fmt.Errorf("%s: the client answered error %d: %s", method, a.Error.Code, a.Error.Message)
+			return fmt.Errorf("%s: the client answered with error %d: %s", method, a.Error.Code, a.Error.Message)
 		}
 		if err := decode.JSON(a.Result, "the client's answer", to); err != nil {
 			return fmt.Errorf("%s: %w", method, err)

@@ -14,8 +14,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxRunning is the maximum number of requests of one connection whose handlers run at the same time. The gateway runs
-// fewer calls, but a handler may continue after its call has timed out.
+// maxRunning is the maximum number of requests of one connection whose handlers run at the same time. The gateway sends
+// fewer concurrent calls, but a handler may continue after its call has timed out.
 const maxRunning = 1024
 
 var errEnded = errors.New("the connection to the gateway has ended")
@@ -130,7 +130,8 @@ func (c *connection) handle(ctx context.Context, f *protocol.Frame) (response []
 	return response
 }
 
-// notified handles a notification. Cancellations are handled at once. Other notifications run code of the program.
+// notified handles a notification. Cancellations are handled at once. Handlers of other notifications are code of the
+// program, so each runs on its own goroutine, or is skipped if too many handlers are running.
 func (c *connection) notified(ctx context.Context, f *protocol.Frame) {
 	handle := func() {
 		defer func() { _ = recover() }() // a notification has no response
@@ -178,7 +179,7 @@ func (c *connection) write(ctx context.Context) {
 }
 
 func (c *connection) notify(ctx context.Context, n mcp.JSONRPCNotification) {
-	if raw, err := json.Marshal(n); err == nil { // an invalid notification is dropped, as its sender has no result to wait for
+	if raw, err := json.Marshal(n); err == nil { // else it is dropped, because its sender does not wait for a result
 		_ = c.conn.Write(ctx, raw)
 	}
 }

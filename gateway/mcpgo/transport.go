@@ -19,7 +19,7 @@ func Transport(g *gateway.Gateway) transport.BidirectionalInterface {
 	return transport.NewIO(s, s, io.NopCloser(strings.NewReader("")))
 }
 
-// dialed is a connection that is opened when it is used, because a transport must not do anything before it is started.
+// dialed is a connection that is opened on first use, because a transport must not do anything before it is started.
 type dialed struct {
 	gateway *gateway.Gateway
 
@@ -29,7 +29,7 @@ type dialed struct {
 	closed bool
 }
 
-// open returns the connection.
+// open returns the connection. The first call opens it.
 func (d *dialed) open() (io.ReadWriteCloser, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

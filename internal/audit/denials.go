@@ -43,7 +43,7 @@ func (d *denials) admit(r *Record) bool {
 	}
 	rest := d.seen[denial{}]
 	if rest == nil {
-		rest = &Record{Event: EventDenied, Decision: Deny, Detail: "from further addresses"}
+		rest = &Record{Event: EventDenied, Decision: Deny, Detail: "further denials, which are not recorded individually"}
 		d.seen[denial{}] = rest
 	}
 	rest.Count++

@@ -249,7 +249,7 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		foreign: "not an audit log of goblin-actor", newer: "a later version of goblin-actor", link: "a symbolic link", dir: "a directory",
+		foreign: "not an audit log of goblin-actor", newer: "a newer version of goblin-actor", link: "a symbolic link", dir: "a directory",
 		filepath.Join(dir, "no", "audit.jsonl"): "no such file or directory",
 	} {
 		before, _ := os.ReadFile(path)

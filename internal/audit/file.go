@@ -244,7 +244,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	line, _ := ParseLine(last)
 	o := opened{size: info.Size() - int64(torn), number: head.File, key: head.Key, began: head.Time, chain: newChain(keys)}
 	o.chain.n, o.chain.prev, o.chain.first, o.chain.pending = line.N, sha256.Sum256(last), false, unsigned(tail[:len(tail)-torn])
-	again := Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "after a restart"}
+	again := Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "an existing file was opened"}
 	if again.Count > 0 {
 		again.Detail += "; count is the number of lines that were unsigned"
 	}
@@ -268,7 +268,7 @@ func firstLine(f io.ReaderAt) (Line, error) {
 		return Line{}, errNotAuditLog
 	}
 	if line.Format != format {
-		return Line{}, fmt.Errorf("format %d is not supported; a later version of goblin-actor has written the file", line.Format)
+		return Line{}, fmt.Errorf("format %d is not supported; the file was written by a newer version of goblin-actor", line.Format)
 	}
 	return line, nil
 }

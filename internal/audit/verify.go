@@ -241,10 +241,10 @@ func (v *verifier) checkEvent(line *Line) error {
 		v.Dropped += line.Count
 		v.note(line.N, fmt.Sprintf("dropped records: %d", line.Count))
 	case EventRepair:
-		v.note(line.N, fmt.Sprintf("the gateway crashed: an incomplete line of %d bytes was removed here", line.Count))
+		v.note(line.N, fmt.Sprintf("after a crash or a failed write, an incomplete line of %d bytes was removed here", line.Count))
 	case EventOpen:
 		if line.Count > 0 {
-			v.note(line.N, fmt.Sprintf("the gateway crashed: lines before this one were signed only after the restart (unsigned until then: %d)", line.Count))
+			v.note(line.N, fmt.Sprintf("after a crash or a failed write, the lines before this one were signed late (unsigned until then: %d)", line.Count))
 		}
 	}
 	if v.Unsigned > maxUnsigned {

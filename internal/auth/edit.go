@@ -115,7 +115,7 @@ var syncFolder = func(path string) error {
 		return err
 	}
 	err = folder.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // nor can some file systems
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // some file systems cannot sync directories either
 		err = nil
 	}
 	return errors.Join(err, folder.Close())

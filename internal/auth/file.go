@@ -279,7 +279,7 @@ func IsName(name string) bool {
 
 // nameRule returns the rule of IsName as an error text.
 func nameRule(what string) string {
-	return fmt.Sprintf("%s must have at most %d letters, digits, or (after the first character) . _ -", what, maxNameBytes)
+	return fmt.Sprintf("%s must consist of at most %d ASCII letters, digits and, after the first character, . _ -", what, maxNameBytes)
 }
 
 // line returns the key's line in a key file.

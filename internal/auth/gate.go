@@ -54,7 +54,7 @@ const (
 	ReasonMistyped   = "malformed API key"
 	ReasonMalformed  = "malformed credential"
 	ReasonTunnel     = "request came through a proxy or tunnel"
-	ReasonForwarded  = "contradictory proxy headers"
+	ReasonForwarded  = "contradictory or malformed proxy headers"
 	ReasonRate       = "too many requests"
 	ReasonConcurrent = "too many concurrent requests"
 )

@@ -14,8 +14,8 @@ type usage struct {
 	counts         identity.Usage
 }
 
-// lease increments count and returns its argument of. If count has already reached most, it returns nil instead. If
-// most is 0, there is no limit.
+// lease increments count and returns `of` as a lease. If count has already reached most, it leaves count unchanged and
+// returns nil. If most is 0, there is no limit.
 func lease[L callLease | streamLease](of *L, count *atomic.Int64, most int) *L {
 	if count.Add(1) > int64(most) && most > 0 {
 		count.Add(-1)

@@ -28,12 +28,13 @@ const (
 // key, or "". Messages pass unchanged in both directions, except that a request of the gateway gets a new id if the
 // client still has one with the same id.
 //
-// The client's first request selects the protocol, with or without sessions. A client of MCP 2026-07-28 has no session.
-// Its subscriptions/listen streams are reopened after a restart.
+// The client's first request selects the protocol, with or without sessions. If it is server/discover, a later
+// initialize may select the protocol again. A client of MCP 2026-07-28 has no session. Its subscriptions/listen streams
+// are reopened after a restart.
 //
-// Bridge blocks until the client closes in (running calls then have five seconds), ctx ends, writing to out fails, or a
-// restarted gateway negotiates a different protocol version. It does not close in and out, and does not wait for a
-// blocked Read.
+// Bridge blocks until the client's input ends (running calls then have five seconds), ctx ends, writing to out fails,
+// or a restarted gateway negotiates a different protocol version. It closes neither `in` nor out, and does not wait for
+// a blocked Read.
 func Bridge(ctx context.Context, address, project, key string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	u, err := EndpointOf(address, project)
 	if err != nil {

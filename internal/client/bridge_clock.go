@@ -57,7 +57,8 @@ func (s *bridgeState) leave() {
 }
 
 // expire refuses requests and drops notifications that have waited too long for a gateway. If initialize has waited
-// too long, expire refuses it and does the same with all waiting messages. It does nothing during a session.
+// too long, expire refuses initialize and all waiting requests, and drops all waiting notifications. It does nothing
+// during a session.
 func (s *bridgeState) expire() {
 	if s.phase == bridgeReady {
 		return

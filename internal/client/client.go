@@ -24,7 +24,7 @@ const (
 
 // Options configures a client. The zero value is usable.
 type Options struct {
-	Name, Version string // name and version of the program; the defaults are goblin-actor and devel
+	Name, Version string // name and version of the program; without Name, they are goblin-actor and devel
 	Project       string // project to use; "" for all servers
 	Key           string // API key; "" for none. Errors never contain it
 	// OnNotification receives notifications such as list_changed, updated and log messages: all except progress and

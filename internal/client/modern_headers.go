@@ -14,9 +14,9 @@ const (
 	maxLookupPages = 1000
 )
 
-// headerLookup collects which tool arguments must be repeated in HTTP headers. A client on a pipe does not send them.
-// The bridge learns them from tool lists that the client requests. If a call is refused because of missing headers,
-// the bridge requests the list itself.
+// headerLookup collects which tool arguments must be repeated in HTTP headers. A client on a pipe sends no headers, so
+// the bridge adds them. It learns the arguments from tool lists that the client requests. If a call is refused because
+// of missing headers, the bridge requests the list itself.
 type headerLookup struct {
 	known   map[string]*protocol.Bindings // bindings by tool, for tools with such arguments
 	waiting []modernItem                  // refused calls that wait for the list

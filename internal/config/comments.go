@@ -66,7 +66,8 @@ func commentEnd(text string, i int) int {
 	return len(text)
 }
 
-// quoteEnd returns the offset of the quote that closes the one at i, or an offset past the text if there is none.
+// quoteEnd returns the offset of the quote that ends the string starting at i, or an offset past the text if there is
+// none.
 func quoteEnd(text string, i int) int {
 	quote := text[i]
 	for i++; i < len(text) && text[i] != quote; i++ {

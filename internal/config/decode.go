@@ -173,7 +173,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	case root && m.key == "$schema": // read by editors only
 		return
 	case root && slices.Contains(laterSections, m.key):
-		d.warn(m.line, m.column, path, "accepted, but has no effect yet", "the gateway ignores this section")
+		d.warn(m.line, m.column, path, "accepted, but has no effect yet", "leave it out until the gateway supports it")
 		return
 	case slices.Contains(foreign, m.key):
 		d.ignore(m, last(at.path))

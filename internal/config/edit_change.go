@@ -235,8 +235,8 @@ func (d *editor) insertBlock(b block, key string, value *node) {
 	d.insertLines(at, lines)
 }
 
-// blockStep returns one level of indentation for a block behind prefix: the file's own, or two spaces if that contains
-// tabs, which YAML does not allow, or is too wide.
+// blockStep returns one level of indentation for a block whose lines start with prefix: the file's own, or two spaces
+// if that contains tabs, which YAML does not allow, or is too wide.
 func (d *editor) blockStep(prefix string) string {
 	if step := d.step(); strings.Trim(step, " ") == "" && len(step) <= 8 && (prefix == "" || len(step) <= len(prefix)) {
 		return step

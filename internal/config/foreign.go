@@ -34,8 +34,8 @@ var filters = map[string]string{"disabledTools": "disabled", "includeTools": "al
 // elsewhere maps root keys for servers in a different format to the client that uses them.
 var elsewhere = map[string]string{"servers": "vscode", "context_servers": "zed"}
 
-// isForeign reports whether root is another program's file with MCP servers: JSON, with mcpServers or a key of
-// elsewhere, and with no other key of the gateway. The projects of Claude Code do not count as such a key, and
+// isForeign reports whether root is another program's file with MCP servers: JSON, with mcpServers or a key of the map
+// `elsewhere`, and with no other key of the gateway. The projects of Claude Code do not count as such a key, and
 // `$schema` counts only if it contains "goblin". Such a file is read as the other program would read it.
 func isForeign(source []byte, root *node) bool {
 	if root.kind != mapping || !beginsJSON(string(source)) {

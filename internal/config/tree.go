@@ -115,7 +115,7 @@ func position(t *token.Token) (line, column int) {
 	return t.Position.Line, t.Position.Column
 }
 
-// node converts a; path is for messages. It never returns nil.
+// node converts the syntax node a; path is used in messages. It never returns nil.
 func (b *treeBuilder) node(a ast.Node, path string, depth int) *node {
 	n := &node{kind: missing, size: 1}
 	if a == nil {

@@ -12,10 +12,10 @@ const clockURI = "clock://now"
 // maxWait limits the duration of the tool wait.
 const maxWait = 10 * time.Minute
 
-// NewClock returns a server whose resource changes every second and whose tool wait takes the requested time.
+// NewClock returns a server with a resource that changes every second, and a tool, wait, that takes as long as requested.
 func NewClock() *Server {
 	s := New("clock", "1.0.0")
-	s.Instructions = "Read clock://now for the time; subscribe to it to be notified every second. The tool wait takes the requested time and reports progress."
+	s.Instructions = "Read clock://now for the time; subscribe to it to be notified every second. The tool \"wait\" waits for the given number of seconds and reports progress."
 	s.AddTool(Tool{
 		Name: "now", Title: "What time is it", Description: "Tell the time, in UTC or in a time zone such as Europe/Berlin.",
 		Input:       json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string","description":"IANA name of a time zone; default UTC"}},"additionalProperties":false}`),

@@ -38,7 +38,7 @@ func NewOracle() *Server {
 		},
 		{
 			Name: "council", Title: "Hold council", Since: protocol.Version20250618,
-			Description: "Ask the user, the model and the client for its roots, all at once.", Handle: council,
+			Description: "Ask the user and the model for an opinion, and the client for its roots, all at once.", Handle: council,
 		},
 		{
 			Name: "riddle", Title: "Pose a riddle", Since: protocol.Version20250618,

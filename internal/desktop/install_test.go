@@ -21,7 +21,8 @@ var (
 )
 
 // TestInstall runs the archives of testdata/install: a client's file before and after Install, and the diff for users.
-// File names are client.case; url in the case installs an address. It repeats each with CRLF line endings.
+// File names have the form client.case. If the case contains url, the entry is an address instead of a command. Each
+// archive also runs with CRLF line endings.
 func TestInstall(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/install/*.txtar")
 	if len(paths) == 0 {

@@ -35,7 +35,7 @@ func (c Client) Candidates(h Host) []string {
 	switch c.ID {
 	case "claude-desktop":
 		if h.OS == "windows" {
-			// Since 2026 it is installed as a package that redirects %APPDATA%. Its versions use different locations.
+			// Since 2026, Claude Desktop is installed as a package that redirects %APPDATA%. The location depends on its version.
 			return []string{
 				h.join(h.localData(), "Claude-Data", "claude_*", "claude_desktop_config.json"),
 				h.join(h.localData(), "Packages", "Claude_*", "LocalCache", "Roaming", "Claude", "claude_desktop_config.json"),

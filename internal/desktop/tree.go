@@ -94,7 +94,7 @@ func measure(text string) error {
 	return nil
 }
 
-// textEnd returns the offset of the quote that closes the one at i, or an offset past the end of s.
+// textEnd returns the offset of the quote that ends the string starting at i, or an offset past the end of s.
 func textEnd(s string, i int) int {
 	for i++; i < len(s) && s[i] != '"'; i++ {
 		if s[i] == '\\' {

@@ -26,7 +26,8 @@ func TestAdminIsTheHighest(t *testing.T) {
 	}
 }
 
-// A binding applies by local or by one of its keys, never by an empty key.
+// A binding applies to unauthenticated clients if its field local is set, and to keys that match one of its globs. No
+// glob matches an empty key name.
 func TestBindings(t *testing.T) {
 	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "k"}, {Name: "l"}, {Name: "kl"}},
 		Bind: []config.Binding{{Role: "k", Keys: []string{"a*"}}, {Role: "l", Local: true}, {Role: "kl", Local: true, Keys: []string{"*"}}}})

@@ -38,8 +38,8 @@ func (c *Change) Resolve(path string) {
 	}
 }
 
-// AwaitCatalog waits until the catalog has another version than before, at most publishLimit. It returns nil even if
-// the version has not changed by then.
+// AwaitCatalog waits up to publishLimit until the version of the catalog differs from before. It returns nil even if the
+// version has not changed by then.
 func AwaitCatalog(ctx context.Context, source status.Source, before uint64) error {
 	for began := time.Now(); time.Since(began) < publishLimit; {
 		s, err := source.Status(ctx)
@@ -58,16 +58,16 @@ func AwaitCatalog(ctx context.Context, source status.Source, before uint64) erro
 	return nil
 }
 
-// Await polls the status until the change has taken effect or failed, at most limit. It returns the server as it is
-// then, or nil if there is none. For a server that should not run, limit is at most leavingLimit, and nil means that
-// the server is gone or disabled. Before each further poll, it calls progress with the server, if it is to run and is
-// listed, and the time waited.
+// Await polls the status for up to limit, until the change has taken effect or failed. It returns the server's last status,
+// or nil if the server is not listed. For a server that should not run, Await waits at most leavingLimit, and nil means that
+// the server is gone or disabled. For a listed server that should run, Await calls progress before each further poll with
+// the server and the time waited.
 func (c Change) Await(ctx context.Context, source status.Source, limit time.Duration, progress func(*status.Server, time.Duration)) (*status.Server, error) {
 	began := time.Now()
 	if !c.Runs {
 		limit = min(limit, leavingLimit)
 	}
-	var ready time.Time // time since when the server is ready; its items are published a moment later
+	var ready time.Time // when the server was first seen to take calls; its items are published a moment later
 	tick := time.NewTicker(pollStep)
 	defer tick.Stop()
 	for {
@@ -117,7 +117,7 @@ func find(s *status.Snapshot, name string) *status.Server {
 	return found
 }
 
-// takesCalls reports whether the server accepts calls. A lazy server does before it runs.
+// takesCalls reports whether the server accepts calls. An idle server does, although it is not running.
 func takesCalls(server *status.Server) bool {
 	return server.State == string(message.Ready) || server.State == string(message.Idle)
 }

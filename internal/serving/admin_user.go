@@ -32,7 +32,7 @@ func NewAdminUser(g *actors.Gateway, cfg *config.Config, version string, log *sl
 	return &AdminUser{gateway: g, limits: cfg.Limits, version: version, log: log}
 }
 
-// Serve makes a the user of source.
+// Serve makes source call Use and Answer of a.
 func (a *AdminUser) Serve(source *status.Local) { source.Perform, source.Reply = a.Use, a.Answer }
 
 // Use implements status.UseFunc.
@@ -79,7 +79,7 @@ func (a *AdminUser) Answer(_ context.Context, answer status.UseAnswer) error {
 type asker struct {
 	questions *questions
 	mu        sync.Mutex
-	tell      func(status.UseEvent) // called with mu; nil = the use has ended
+	tell      func(status.UseEvent) // called with mu held; nil = the use has ended
 }
 
 // send passes an event, unless the use has ended.

@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// CheckFiles checks the key file and the certificate, without which the gateway does not start. It ignores missing
-// files, which the configuration's findings report.
+// CheckFiles checks that the key file and the certificate can be used; otherwise the gateway does not start. It ignores
+// missing files, which the configuration's findings report.
 func CheckFiles(cfg *config.Config) error {
 	if cfg.Auth.On() {
 		if _, err := auth.Load(cfg.Beside(cfg.Auth.Keys)); err != nil && !errors.Is(err, fs.ErrNotExist) {

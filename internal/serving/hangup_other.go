@@ -2,5 +2,5 @@
 
 package serving
 
-// onHangup does nothing, since this system has no SIGHUP. The file is watched.
+// onHangup does nothing, since this system has no SIGHUP. Changes of files are still noticed, because they are watched.
 func onHangup(func()) func() { return func() {} }

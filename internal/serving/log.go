@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// NewLogger returns a logger to w with the configured format and level. Setting level, which may be nil, changes the
-// level later.
+// NewLogger returns a logger that writes to w with the configured format and level. If level is not nil, setting it later
+// changes the level of the logger.
 func NewLogger(c config.Log, level *slog.LevelVar, w io.Writer) *slog.Logger {
 	if level == nil {
 		level = new(slog.LevelVar)

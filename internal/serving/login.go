@@ -12,7 +12,7 @@ import (
 )
 
 // LoginPages returns the pages with which a browser on this machine logs in to servers. They are unavailable while
-// clients must authenticate, since a browser has no API key. A reload can change that.
+// clients must authenticate, since a browser has no API key. A reload that adds `auth` makes them unavailable.
 func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 	return login.New(func() string {
 		if e.gate.Locked() {
@@ -23,7 +23,7 @@ func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 }
 
 // loginBase returns the base URL of the login pages for a browser on this machine, or "" if there is none. publicURL
-// is the configured one. secure means that the listeners use TLS.
+// is the configured publicUrl. secure means that the listeners use TLS.
 func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" && client.IsLoopback(u.Hostname()) {
 		return strings.TrimSuffix(publicURL, "/")
@@ -40,8 +40,8 @@ func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 	return ""
 }
 
-// LoginURL returns the function for the login URLs that the gateway sends to clients. The URL is "" if an
-// unauthenticated user may not use the login.
+// LoginURL returns a function that returns the login URL for a key. The gateway sends these URLs to clients. The URL is
+// "" if an unauthenticated user may not use the login.
 func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string {
 		if !login.Key(key).MayBeUsedBy(e.gate.Anonymous()) {
@@ -51,7 +51,7 @@ func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	}
 }
 
-// LoginURL returns the function for the login URLs of a gateway that serves only the user who started it.
+// LoginURL returns a function that returns the login URL for a key, for a gateway that serves only the user who started it.
 func LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string { return pages.URL(login.Key(key)) }
 }

@@ -52,7 +52,7 @@ func TestLoginPageURL(t *testing.T) {
 	}
 }
 
-// actsFor returns a policy with a role for unauthenticated clients.
+// actsFor returns a policy whose only role has the given admin level and is for unauthenticated clients.
 func actsFor(admin string) config.Policy {
 	return config.Policy{Present: true, Roles: []config.Role{{Name: "own", Admin: admin}}, Bind: []config.Binding{{Role: "own", Local: true}}}
 }

@@ -12,12 +12,12 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxQuestions limits the open questions of all calls of the admin socket. The gateway limits those of one call, and how
-// long each stays open (parkedPerClient, parkedCall).
+// maxQuestions limits the open questions of all calls made through the admin socket. The gateway limits the questions of
+// each call, and how long a question stays open (parkedPerClient, parkedCall).
 const maxQuestions = 256
 
-// questions holds the open questions of calls of the admin socket. The call's asker removes each of them. The zero value is
-// empty.
+// questions holds the open questions of calls made through the admin socket. The asker of a call removes the call's
+// questions. The zero value is empty.
 type questions struct {
 	mu   sync.Mutex
 	open map[string]chan<- status.UseAnswer // by UseQuestion.ID; capacity 1
@@ -46,7 +46,7 @@ func (q *questions) remove(id string) {
 	delete(q.open, id)
 }
 
-// answer passes an answer to the call. Each question is answered once.
+// answer passes an answer to the call that waits for it. A question can be answered only once.
 func (q *questions) answer(a status.UseAnswer) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -31,7 +31,7 @@ type Reloader struct {
 	credentialsFailed bool     // the credentials could not be read at the last attempt
 	level             *slog.LevelVar
 	logFormat         string           // log.format at the start, which a reload does not change
-	known             *secret.Redactor // gets the secrets of the configuration in force and of the newest; may be nil
+	known             *secret.Redactor // receives the secrets of cfg and of the newest configuration read; may be nil
 	log               *slog.Logger
 
 	drain atomic.Int64      // shutdown.drain of cfg
@@ -51,9 +51,10 @@ func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server 
 // DrainTime returns shutdown.drain of the configuration in force. It is safe for concurrent use.
 func (r *Reloader) DrainTime() time.Duration { return time.Duration(r.drain.Load()) }
 
-// reload reads and applies the file. If the file is invalid, or if exposes or disarms rejects it, the previous
-// configuration stays in force and reload returns an error. It also returns an error if the keys or the certificate
-// cannot be read, or if applying takes longer than applyTime; then the new configuration is in force, or soon will be.
+// reload reads and applies the file. If the file is invalid, or if exposes or disarms returns an error, the
+// previous configuration stays in force and reload returns an error. reload also returns an error if the keys or the
+// certificate cannot be read, or if applying takes longer than applyTime. In these cases, the new configuration is in
+// force or soon will be.
 func (r *Reloader) reload(ctx context.Context) error {
 	if r.cfg.Path == "" {
 		return fmt.Errorf("%w: this gateway was started without a file", status.ErrNotReloaded)
@@ -114,8 +115,8 @@ func (r *Reloader) load(ctx context.Context) (next *config.Config, report config
 	return next, report
 }
 
-// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force, which
-// the log and the status report.
+// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force, and the
+// error is in the log and the status.
 func (r *Reloader) reloadCredentials() {
 	err := r.security.apply(r.cfg)
 	switch {
@@ -129,8 +130,8 @@ func (r *Reloader) reloadCredentials() {
 	r.credentialsFailed = err != nil
 }
 
-// exposes returns why a configuration must not be applied while the gateway listens on these addresses, or nil. The
-// configuration may forbid them even if it no longer lists them.
+// exposes returns an error if next forbids listening on one of the addresses in bound. The gateway listens on them until
+// its next start, even if next no longer lists them.
 func exposes(next *config.Config, bound []string) error {
 	for _, address := range bound {
 		if err := next.CheckListen(address); err != nil {
@@ -140,9 +141,9 @@ func exposes(next *config.Config, bound []string) error {
 	return nil
 }
 
-// disarms returns why a configuration must not replace another one while the gateway runs, or nil. It must not remove
-// authentication, the policy or the required audit log, because a file that is being written or was truncated by a
-// full disk would also do that.
+// disarms returns an error if next lacks authentication or the policy although was has it, or has no audit file although
+// was requires the audit log. A reload must not remove them, because a file that is being written, or was truncated by a
+// full disk, lacks them too.
 func disarms(was, next *config.Config) error {
 	var gone []string
 	for _, section := range []struct {
@@ -159,7 +160,7 @@ func disarms(was, next *config.Config) error {
 	return fmt.Errorf("the new configuration has no %s; restart the gateway if that is intended", strings.Join(gone, " and no "))
 }
 
-// Request makes the goroutine of r read the file, and returns the result.
+// Request makes the goroutine of follow reload the file, waits for it, and returns the error of the reload or of ctx.
 func (r *Reloader) Request(ctx context.Context) error {
 	reply := make(chan error, 1)
 	select {
@@ -176,7 +177,7 @@ func (r *Reloader) Request(ctx context.Context) error {
 }
 
 // Start runs follow in a goroutine, since reading a configuration may take long. The returned function waits up to a
-// second for its end.
+// second for follow to return.
 func (r *Reloader) Start(ctx context.Context) (await func()) {
 	ended := make(chan struct{})
 	go func() {

@@ -25,7 +25,7 @@ func Redactor(cfg *config.Config) *secret.Redactor {
 	return known
 }
 
-// secretsOf returns the secrets of both configurations. Processes of the previous one still write output.
+// secretsOf returns the secrets of both configurations, because servers of the previous one may still write output.
 func secretsOf(was, next *config.Config) []string { return slices.Concat(was.Secrets, next.Secrets) }
 
 // MasterKey returns a function that loads the master key for the state file at path. It returns nil if path is "".
@@ -33,7 +33,7 @@ func MasterKey(path string, log *slog.Logger) func() (*masterkey.Master, error) 
 	if path == "" {
 		return nil
 	}
-	return sync.OnceValues(func() (*masterkey.Master, error) { // the state file and the audit log use it
+	return sync.OnceValues(func() (*masterkey.Master, error) { // the state file and the audit log share the key
 		o := masterkey.Options{Dir: filepath.Dir(path), Getenv: os.Getenv, Keyring: userKeyring{}, Log: log}
 		switch where := os.Getenv(masterkey.Variable); where {
 		case "":

@@ -43,18 +43,18 @@ type Security struct {
 	listens   bool          // false: the only client is on stdin and needs no authentication
 	Secure    bool          // listeners use TLS; fixed at the start
 	pair      atomic.Pointer[tls.Certificate]
-	gateway   atomic.Pointer[actors.Gateway] // gets changes of principals; nil = not started
+	gateway   atomic.Pointer[actors.Gateway] // receives changes of principals; nil before Attach
 	keys      string                         // the last configured key file
 	publicURL atomic.Pointer[string]         // the configured publicUrl, for the login pages
 	hangUp    func()                         // closes all connections; nil = there are none
 	log       *slog.Logger
 }
 
-// NewSecurity reads the keys and the certificate. listens is false for a gateway on stdio, which needs none.
+// NewSecurity reads the keys and the certificate. listens is false for a gateway on stdio, which needs neither.
 func NewSecurity(cfg *config.Config, listens bool, log *slog.Logger) (*Security, error) {
 	e := &Security{listens: listens, Secure: listens && cfg.TLS.On(), log: log}
 	e.rates.Reported = func(principal string) {
-		log.Info("policy would refuse: too many requests", "who", principal)
+		log.Info("policy would refuse a request: rate limit exceeded", "who", principal)
 	}
 	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Added: e.came, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
@@ -90,13 +90,13 @@ func (e *Security) Attach(g *actors.Gateway) {
 	})
 }
 
-// OnNewKeys sets the function that closes all connections once clients must authenticate.
+// OnNewKeys sets the function that closes all connections when a reload begins to require authentication.
 func (e *Security) OnNewKeys(hangUp func()) { e.hangUp = hangUp }
 
-// Close stops the gate.
+// Close logs the pending summary of refusals and stops the timers. Requests are still admitted or refused.
 func (e *Security) Close() { e.gate.Close() }
 
-// Admission returns the gate, which admits requests.
+// Admission returns the gate, which admits or refuses requests.
 func (e *Security) Admission() *auth.Gate { return e.gate }
 
 // changed passes changed and removed principals to the gateway, once it is set.

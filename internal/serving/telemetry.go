@@ -12,8 +12,8 @@ import (
 // Telemetry is the running telemetry of a gateway. The zero value is off.
 type Telemetry struct{ *telemetry.Telemetry }
 
-// StartTelemetry starts the telemetry that the configuration or the environment asks for. log receives
-// messages about telemetry itself.
+// StartTelemetry starts the telemetry that the configuration or the environment enables. log receives messages about
+// telemetry itself.
 func StartTelemetry(cfg *config.Config, version string, log *slog.Logger, known *secret.Redactor) Telemetry {
 	return Telemetry{telemetry.Start(telemetry.Options{Config: cfg.Telemetry, Version: version, Log: log, Secrets: known})}
 }

@@ -11,7 +11,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Users returns the principals that may use the gateway. It leaves out what the gateway's Snapshot adds.
+// Users returns the principals that may use the gateway. It does not count their sessions and running calls, which
+// status.Local.Users adds.
 func (e *Security) Users() []status.User {
 	now := time.Now()
 	known := e.gate.Users()
@@ -38,7 +39,7 @@ func userOf(u auth.User, now time.Time) status.User {
 	return shown
 }
 
-// denied records a denial in the audit log, and stores it for operators.
+// denied stores a denial for operators. It also records the denial in the audit log, unless the request had no credential.
 func (e *Security) denied(d auth.Denial) {
 	g := e.gateway.Load()
 	if g == nil {

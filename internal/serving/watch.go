@@ -26,7 +26,7 @@ type watchedFiles struct {
 	config, credentials <-chan struct{}
 	files               []string // files of the configuration, the keys and the certificate
 	names               []string // their paths, and the symbolic links in those paths
-	again               bool     // they may have changed while they were not watched
+	again               bool     // the files may have changed while they were not watched and must be read again
 	stop                func()
 }
 
@@ -48,8 +48,8 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 }
 
 // renewed returns w, or a new watch if w does not watch the files of cfg, or if a symbolic link in the path of one of
-// these files was replaced. Replacing a link is a way to exchange whole directories at once. In this case, again is
-// set, since the files may have changed meanwhile.
+// these files was replaced. Replacing a link is a way to exchange whole directories at once. If only links were replaced,
+// again is set, since the files may have changed meanwhile.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
 	var names []string
@@ -89,14 +89,14 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 			if err != nil {
 				break
 			}
-			if failed := watcher.Add(filepath.Dir(path)); i == 0 { // other missing files cause a warning elsewhere
+			if failed := watcher.Add(filepath.Dir(path)); i == 0 { // only the first file must exist; others are reported elsewhere
 				err = failed
 			}
 			paths = append(paths, path)
 		}
 	}
 	if err != nil {
-		log.Warn("the configuration file is not watched; send SIGHUP after a change", "err", err)
+		log.Warn("some files are not watched for changes; send SIGHUP after a change", "err", err)
 		return changed, stopSignal
 	}
 	go follow(watcher, paths, modes, tell)
@@ -108,8 +108,8 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 
 // unsettled returns the minimum time until all files have settled, or 0 if they have. A file may be changing although
 // the event that caused the check, such as a SIGHUP, belongs to an earlier change. look is the number of the check,
-// from 0. An empty file is checked twice, since its modification time is still the old one during the system call that
-// truncates it.
+// counted from 0. An empty file is checked twice, since its modification time is still the old one during the system call
+// that truncates it.
 func unsettled(files []string, look int) (left time.Duration) {
 	for _, file := range files {
 		info, err := os.Stat(file)
@@ -126,8 +126,8 @@ func unsettled(files []string, look int) (left time.Duration) {
 	return left
 }
 
-// awaitSettled waits until all files have settled, for a limited time. A file that is being written is empty for a
-// moment and would be read as one without keys.
+// awaitSettled waits until all files have settled, but checks at most looks times. A key file that is being written may be
+// empty for a moment and would be read as one without keys.
 func awaitSettled(ctx context.Context, files []string) {
 	for look := range looks {
 		if left := unsettled(files, look); left <= 0 || !waited(ctx, left) {
@@ -151,8 +151,8 @@ func waited(ctx context.Context, d time.Duration) bool {
 // maxLinks is the maximum number of symbolic links that are followed, about the same as in operating systems.
 const maxLinks = 40
 
-// namesOf returns the paths of all symbolic links in a file's path, and of the file itself. The links before each are
-// resolved, since a directory must not be watched under two names. Path elements that do not exist are kept.
+// namesOf returns the paths of all symbolic links in a file's path, and of the file itself. Links in the directories of
+// these paths are resolved, since a directory must not be watched under two names. Path elements that do not exist are kept.
 func namesOf(file string) (names []string) {
 	path, err := filepath.Abs(file)
 	if err != nil {

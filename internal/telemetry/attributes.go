@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// attrServer is the attribute for the server's name in the configuration. The conventions define no such attribute.
+// attrServer is the attribute for the server's name in the configuration. The semantic conventions define no such attribute.
 const attrServer = "goblin.server.name"
 
 // otherMethod stands for all methods that no protocol version defines, in metrics and span names.

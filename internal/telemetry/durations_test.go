@@ -38,7 +38,8 @@ func TestSessionDurations(t *testing.T) {
 	}
 }
 
-// With delta temporality, an export has only what was added since the last one.
+// With delta temporality, an export has only what was added since the previous export; with cumulative temporality, it has
+// everything since the start.
 func TestTemporality(t *testing.T) {
 	for _, preference := range []string{"delta", "cumulative"} {
 		t.Run(preference, func(t *testing.T) {

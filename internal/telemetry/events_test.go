@@ -72,7 +72,7 @@ func TestQueueWaitIsAnEvent(t *testing.T) {
 	}
 }
 
-// unwritten is a link that reports its first call as not written.
+// unwritten is a link. Among all links that share over, the first call is reported as not written.
 type unwritten struct {
 	upstream.Link
 	sink upstream.Sink
@@ -87,7 +87,7 @@ func (l unwritten) Send(o upstream.Outgoing) {
 	l.Link.Send(o)
 }
 
-// The CLIENT span of a call that another connection executed has an event with the reason, and covers both attempts.
+// If a call is retried on another connection, its CLIENT span covers both attempts and has an event with the reason.
 func TestRetryIsAnEvent(t *testing.T) {
 	var over atomic.Bool
 	fake, r := legacyServer(), otlptest.New(t, nil)
@@ -146,7 +146,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// A client on stdio has spans like any other, without an address or a session.
+// A client on stdio has spans like any other client, but without an address.
 func TestClientOnStdio(t *testing.T) {
 	r := otlptest.New(t, nil)
 	g := start(t, r.URL, legacyServer().Open, nil)

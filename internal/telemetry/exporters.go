@@ -13,8 +13,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The exporters read the variables OTEL_EXPORTER_OTLP_* themselves. An endpoint in the configuration overrides that
-// of the variables.
+// The exporters read the variables OTEL_EXPORTER_OTLP_* themselves. An endpoint in the configuration overrides those in the
+// variables.
 
 func newTraceExporter(ctx context.Context, s signal, c cut) (sdktrace.SpanExporter, error) {
 	var options []otlptracehttp.Option

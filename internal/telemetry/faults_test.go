@@ -96,7 +96,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// A log line with the ids of a span is exported with them.
+// A log line that has the ids of a trace and a span as attributes is exported with these ids.
 func TestLogsHaveTheirTrace(t *testing.T) {
 	r := otlptest.New(t, nil)
 	g := start(t, r.URL, legacyServer().Open, nil)

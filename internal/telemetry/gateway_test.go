@@ -81,7 +81,7 @@ func start(t *testing.T, endpoint string, open func(upstream.Sink) upstream.Link
 	return nil
 }
 
-// post sends a message and returns the answer and the session.
+// post sends a message and returns the body and the session ID of the response.
 func (g *gateway) post(body string, headers ...string) (answer, session string) {
 	g.t.Helper()
 	q, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.at, strings.NewReader(body))
@@ -270,7 +270,7 @@ func received(t *testing.T, endpoint string, modern bool, call string, headers [
 	return got[0], fields
 }
 
-// untraced returns a frame without its id, token and trace context.
+// untraced returns a frame with the id 0 and without the trace context in _meta.
 func untraced(f protocol.Frame) string {
 	meta := rawjson.Member(f.Raw, f.Params, "_meta")
 	edits := rawjson.EditObject([]rawjson.Edit{{Span: f.ID, With: []byte("0")}}, f.Raw, meta, []string{"traceparent", "tracestate"})

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/trace"
 )
 
-// maxLogText is the maximum length of a message or attribute of an exported line, because the queue of lines is
-// bounded only in their number.
+// maxLogText is the maximum length in bytes of a message or attribute of an exported line. It bounds the memory of the queue
+// of lines, for which the SDK limits only the number of lines.
 const maxLogText = 4 << 10
 
 // Logs returns a handler that passes records to next and also exports them. Exported lines about a sampled call have
@@ -109,7 +109,7 @@ func (h *logHandler) attribute(prefix string, a slog.Attr) []attribute.KeyValue 
 	return []attribute.KeyValue{attribute.String(key, h.text(value.String()))}
 }
 
-// text returns a text of a line, redacted and cut.
+// text returns a text of a line, redacted and truncated.
 func (h *logHandler) text(s string) string { return h.t.secrets.Cut(status.Cut(s, maxLogText)) }
 
 // WithAttrs implements slog.Handler.

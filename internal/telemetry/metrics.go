@@ -14,8 +14,8 @@ import (
 )
 
 var familyNames = [status.OperationMetrics]struct{ name, text string }{
-	{"mcp.server.operation.duration", "Duration of a request of a client, from its arrival to its answer."},
-	{"mcp.client.operation.duration", "Duration of a request to a server, from sending it to its answer."},
+	{"mcp.server.operation.duration", "Duration of a client's request, from its arrival to its response."},
+	{"mcp.client.operation.duration", "Duration of a request to a server, from sending it to its response."},
 	{"mcp.server.session.duration", "Duration of a session with a client."},
 	{"mcp.client.session.duration", "Duration of a session with a server."},
 }

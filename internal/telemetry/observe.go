@@ -101,7 +101,7 @@ func (t *Telemetry) serverSpan(x *downstream.Exchange, r *trace.Request, class, 
 	return s
 }
 
-// payload returns arguments or a result, redacted and cut.
+// payload returns arguments or a result, redacted and truncated.
 func (t *Telemetry) payload(raw []byte) string {
 	return t.secrets.Cut(status.Cut(string(raw[:min(len(raw), maxPayload+1)]), maxPayload))
 }
@@ -118,7 +118,7 @@ func (t *Telemetry) CallEnded(name string, e status.Ended) {
 	}
 	call, _ := e.Trace.Noted()
 	if call.Began.IsZero() {
-		return // no server has seen it
+		return // the call was not given to any connection
 	}
 	attrs := make([]attribute.KeyValue, 0, 14)
 	attrs = appendMethod(attrs, e.Method, "", item)

@@ -15,7 +15,7 @@ import (
 // sampler decides which requests are traced.
 type sampler struct {
 	root   sdktrace.Sampler // for requests without a parent
-	parent bool             // a request with a parent is sampled if the parent is; false: root decides for it too
+	parent bool             // if set, a request with a parent is sampled if the parent is; otherwise root decides for it too
 }
 
 // samplerOf returns the sampler of the variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
@@ -32,7 +32,7 @@ func (s *settings) samplerOf(name, argument string) sampler {
 	case "traceidratio":
 		return sampler{sdktrace.TraceIDRatioBased(s.ratio(argument)), parent}
 	}
-	s.ignore("OTEL_TRACES_SAMPLER", "want always_on, always_off, traceidratio, or one of them with parentbased_ before it; every request is sampled")
+	s.ignore("OTEL_TRACES_SAMPLER", "want always_on, always_off, traceidratio, or one of them prefixed with parentbased_; using parentbased_always_on")
 	return sampler{sdktrace.AlwaysSample(), true}
 }
 
@@ -44,7 +44,7 @@ func (s *settings) ratio(text string) float64 {
 	}
 	ratio, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(ratio >= 0 && ratio <= 1) {
-		s.ignore("OTEL_TRACES_SAMPLER_ARG", "want a number from 0 to 1; every request is sampled")
+		s.ignore("OTEL_TRACES_SAMPLER_ARG", "want a number from 0 to 1; using 1")
 		return 1
 	}
 	return ratio
@@ -61,14 +61,14 @@ func (s sampler) samples(parent trace.Context, id [16]byte) bool {
 	return s.root.ShouldSample(sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id}).Decision == sdktrace.RecordAndSample
 }
 
-// newTraceID returns a random id of a trace.
+// newTraceID returns a random trace ID.
 func newTraceID() (id [16]byte) {
 	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
 	binary.NativeEndian.PutUint64(id[8:], rand.Uint64()|1) // never all zeros, which would be invalid
 	return id
 }
 
-// newSpanID returns a random id of a span.
+// newSpanID returns a random span ID.
 func newSpanID() (id [8]byte) {
 	binary.NativeEndian.PutUint64(id[:], rand.Uint64()|1)
 	return id

@@ -116,7 +116,7 @@ func (s *settings) choose(sig *signal, c config.Telemetry, path string) {
 	sig.on, sig.host = true, u.Host
 }
 
-// protocolIsHTTP reports whether the variables select the only supported protocol.
+// protocolIsHTTP reports whether the variables select http/protobuf, the only supported protocol, or none.
 func (s *settings) protocolIsHTTP(name string) bool {
 	variable := exporterPrefix + name + "_PROTOCOL"
 	text := get(variable)
@@ -131,7 +131,7 @@ func (s *settings) protocolIsHTTP(name string) bool {
 	return false
 }
 
-// temporality reads how histograms are exported.
+// temporality reads whether histograms are exported with delta temporality.
 func (s *settings) temporality() {
 	const variable = exporterPrefix + "METRICS_TEMPORALITY_PREFERENCE"
 	switch strings.ToLower(get(variable)) {

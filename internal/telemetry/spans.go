@@ -85,7 +85,8 @@ func (m *spanMaker) stop(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if n := m.dropped.Load(); n > 0 {
-		m.log.Warn("telemetry: spans were dropped, because too many calls were sampled at once; lower OTEL_TRACES_SAMPLER_ARG", "dropped", n)
+		m.log.Warn("telemetry: spans were dropped, because too many requests were sampled; set OTEL_TRACES_SAMPLER=parentbased_traceidratio "+
+			"and OTEL_TRACES_SAMPLER_ARG to a fraction such as 0.1", "dropped", n)
 	}
 	return nil
 }

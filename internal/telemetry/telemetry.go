@@ -52,7 +52,7 @@ type Telemetry struct {
 	log      *slog.Logger
 }
 
-// Start starts the telemetry. It returns nil if it is off.
+// Start starts the telemetry. It returns nil if telemetry is off.
 func Start(o Options) *Telemetry {
 	set := settingsOf(o.Config)
 	for _, p := range set.problems {

@@ -66,7 +66,7 @@ func (s *settings) certificates(of string) {
 		if err != nil {
 			s.ignore(of+"CERTIFICATE", "the file cannot be read: "+reasonOf(err))
 		} else if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			s.ignore(of+"CERTIFICATE", "the file has no certificate in PEM form")
+			s.ignore(of+"CERTIFICATE", "the file has no certificate in PEM format")
 		}
 	}
 	cert, key := get(of+"CLIENT_CERTIFICATE"), get(of+"CLIENT_KEY")

@@ -4,7 +4,7 @@
 //	legacy-*, modern-*            the suite through the gateway, with the fixture in that era as its server, over stdio and HTTP
 //	gosdk-*                       the same with the everything-server of the official Go SDK
 //	client-legacy, client-modern  the suite's own servers through the gateway, with a driver of that era as client: tests the gateway as a client
-//	bridge-*                      with -bridge, instead of direct to gosdk-*: the fixture through goblin-actor stdio --connect
+//	bridge-*                      only with -bridge, which replaces the legs above except client-*: the fixture through goblin-actor stdio --connect
 //
 // The legs run in both pinned versions of the suite and in every protocol version that the suite has scenarios for,
 // with exceptions: legacy servers lack the extension tasks, the legs gosdk-* run only the newer suite, in 2025-11-25

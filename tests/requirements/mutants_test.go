@@ -84,7 +84,7 @@ func TestHeadings(t *testing.T) {
 	for _, p := range mutations(t, "*") {
 		for _, id := range p.rows {
 			if !slices.Contains(claims[id], p.room+"."+p.test) {
-				t.Errorf("%s: %s.%s does not claim %s: %q", p.name, p.room, p.test, id, claims[id])
+				t.Errorf("%s: %s.%s is not a test of row %s, whose tests are %q", p.name, p.room, p.test, id, claims[id])
 			}
 		}
 	}

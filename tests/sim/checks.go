@@ -27,7 +27,7 @@ func (w *world) status() *status.Snapshot {
 	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return done })
 	synctest.Wait()
 	if s == nil {
-		w.violated("no status")
+		w.violated("the gateway returned no status")
 		return &status.Snapshot{}
 	}
 	return s
@@ -177,7 +177,7 @@ func (w *world) checkStatus() {
 		w.violated("status: %d tools in the catalog, want %d", s.Catalog.Tools, all)
 	}
 	sessions, streams := w.missingFromStatus(s.Sessions)
-	if sessions > 0 || streams != 0 { // an actor without a turn is missing from one status, but not from the next
+	if sessions > 0 || streams != 0 { // an actor that gets no turn in time is missing from one status, but not from the next
 		w.advance(10 * time.Second)
 		sessions, streams = w.missingFromStatus(w.status().Sessions)
 	}
@@ -189,7 +189,7 @@ func (w *world) checkStatus() {
 			}
 		}
 	}
-	if sessions > 0 || streams != 0 { // forgotten sessions may be shown until they are idle for too long
+	if sessions > 0 || streams != 0 { // more sessions may be shown: those that clients have forgotten stay until SessionIdle
 		w.violated("status: %d sessions and %d listen streams of clients are missing", sessions, streams)
 	}
 	upstream := 0
@@ -216,9 +216,10 @@ func (w *world) checkStep() {
 	}
 }
 
-// maxRequestTime limits the time of requests other than tool calls, which may wait for a user's answer. It is long enough for busy servers, a
-// busy gateway and a busy client, so a request that exceeds it is taken for one that never ends. Such a request must be found before its session
-// ends, since requests of ended sessions are not checked.
+// maxRequestTime limits the time of requests. Tool calls are exempt, because they may wait for a user's answer. The
+// limit is long enough for busy servers, a busy gateway and a busy client, so a request that exceeds it is taken for
+// one that never ends. Such a request must be found before its session ends, since requests of ended sessions are not
+// checked.
 const maxRequestTime = 5 * time.Minute
 
 func (w *world) checkOverdue() {

@@ -57,7 +57,7 @@ func (c *client) seesServer(s *server) bool {
 	return c.project == nil || len(c.project.Servers) == 0 || slices.Contains(c.project.Servers, s.name)
 }
 
-// seesTool reports whether the client's project shows tools of that public name.
+// seesTool reports whether the client's project shows a tool with the given public name.
 func (c *client) seesTool(public string) bool {
 	if c.project == nil {
 		return true
@@ -127,7 +127,7 @@ func (c *conn) checkRequest(r *frameToServer) {
 	}
 }
 
-// mark returns the connection's name in the given format for messages of wide stories, or "" in other stories.
+// mark returns the connection's name in the given format, to be added to a message. It returns "" if the story is not wide.
 func (c *conn) mark(format string) string {
 	if !c.s.w.p.Wide {
 		return ""
@@ -202,7 +202,8 @@ func (c *client) checkVisible(a *clientRequest, e *frameToClient) {
 	}
 }
 
-// seesChangeOf reports whether the client's project shows a resource that the client is notified of.
+// seesChangeOf reports whether the client may be notified of changes of a resource: its project shows the resource, or
+// the resource belongs to no server.
 func (c *client) seesChangeOf(uri string) bool {
 	for _, s := range c.w.servers {
 		if strings.HasPrefix(uri, "x://"+s.name+"/") {
@@ -219,16 +220,17 @@ func (c *client) checkAccepted(uri string) {
 	}
 }
 
-// isIdempotent reports whether the request calls a read-only tool of a server with retry.inFlight: idempotent. Such a call may be executed
-// twice.
+// isIdempotent reports whether the request calls a read-only tool of a server with retry.inFlight: idempotent. Such a
+// call may be executed twice.
 func (w *world) isIdempotent(a *clientRequest) bool {
 	name, tool, _ := strings.Cut(w.toolOf[a.nonce], "_")
 	return tool == idempotentTool && slices.ContainsFunc(w.servers, func(s *server) bool { return s.name == name && s.Retries })
 }
 
-// mayRepeat reports whether r may be the second execution of a call. The tool must be idempotent and its server must allow retries. In addition,
-// the connection of the earlier execution must have broken, and the client must not have received a server request of the call. Neither is
-// required if the connection of r has broken: then r may be the first request, which arrived after the second one.
+// mayRepeat reports whether r may be the second execution of a call. The tool must be idempotent and its server must
+// allow retries. In addition, the connection of the earlier execution must have broken, and the client must not have
+// received a server request of the call. Neither is required if the connection of r has broken: then r may be the first
+// request, which arrived after the second one.
 func (r *serverCall) mayRepeat(before *serverCall, times int) bool {
 	if a := r.c.s.w.history.lastRequest[r.nonce]; !r.c.s.Retries || r.tool != idempotentTool || times > 2 || before == nil || a == nil || !r.connBroke() && (a.wasAsked || !before.connBroke()) {
 		return false
@@ -242,8 +244,8 @@ func (r *serverCall) connBroke() bool {
 	return r.c.dead || r.c.lost || r.c.lostCalls || r.c.brokenResponses[r.ticket]
 }
 
-// startCounted is how long checkStarts counts a new process as starting. The gateway counts it for a second, from slightly earlier. The shorter
-// time makes sure that checkStarts counts no process that the gateway no longer counts.
+// startCounted is how long checkStarts counts a new process as starting. The gateway counts it for a second, from
+// slightly earlier. The shorter time makes sure that checkStarts counts no process that the gateway no longer counts.
 const startCounted = 500 * time.Millisecond
 
 // checkStarts checks that at most limits.startsAtOnce processes are starting.

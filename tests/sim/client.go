@@ -42,12 +42,12 @@ type client struct {
 	questions map[string]*clientRequest // received server requests by id, with the request on whose response they came; nil = on the stream
 	withdrawn map[string]bool           // server requests that were canceled
 	logLines  map[string]bool           // received log lines
-	wakeups   int                       // how often the gateway had more to read
+	wakeups   int                       // number of calls of resumeReads, such as when the gateway has more to read
 
 	stream        *pipeclient.Stream // legacy: the GET stream
 	lastEventID   string
 	listening     *clientRequest // modern: subscriptions/listen
-	ackedAt       int            // moment of the acknowledgement of the listen stream
+	ackedAt       int            // moment of the acknowledgment of the listen stream
 	subs          map[string]*subscription
 	lastList      *clientRequest  // the last tools/list request of listTwice
 	concurrent    map[string]bool // URIs with several subscription requests at once

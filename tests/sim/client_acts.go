@@ -199,7 +199,7 @@ func (c *client) unsubscribe() {
 	if c.modern {
 		return
 	}
-	for _, id := range sortedKeys(c.pending) { // a subscription that may be unconfirmed
+	for _, id := range sortedKeys(c.pending) { // subscriptions that are not confirmed yet
 		if a := c.pending[id]; a.method == "resources/subscribe" && c.w.clientRand.IntN(2) == 0 {
 			c.noteConcurrent(a.uri)
 			delete(c.subs, a.uri)
@@ -251,7 +251,8 @@ func (c *client) abandon(a *clientRequest) {
 	c.post(nil, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, a.id), c.origin("", ""))
 }
 
-// dropConnection breaks the client's stream, or the response to a call of a legacy client. The client may resume this response.
+// dropConnection breaks the client's stream, or the response to a call of a legacy client. The client may resume this
+// response.
 func (c *client) dropConnection() {
 	if c.w.clientRand.IntN(2) == 0 {
 		c.dropStream()

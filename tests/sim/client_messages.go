@@ -182,7 +182,7 @@ func (c *client) handleQuestion(a *clientRequest, e *frameToClient) {
 			c.w.violated("%s received %s without having declared it", c.name, e.Method)
 		}
 		if c.old {
-			c.w.count("a client asked for a capability that its version lacks but it declared")
+			c.w.count("a server request for a capability that the client declared although its version lacks it")
 		}
 	}
 	c.questions[string(e.ID)] = a
@@ -221,7 +221,7 @@ func (c *client) handleNotification(e *frameToClient) {
 		c.listChangedAt = c.w.history.moment()
 	case "notifications/resources/updated":
 		uri, part := strings.CutSuffix(e.Params.URI, "/part")
-		if i := strings.Index(uri, "x://"); part && i > 0 { // the URI of a part names its server, not its list entry
+		if i := strings.Index(uri, "x://"); part && i > 0 { // updates of parts have public URIs, which have a prefix before the server's URI
 			uri = uri[i:]
 		}
 		if !c.seesChangeOf(uri) {

@@ -18,9 +18,10 @@ import (
 	"goblin-actor/tests/sim/pipeclient"
 )
 
-var messages = flag.Int("messages", 4000, "messages of TestMessagesPassUnchanged for each era")
+var messages = flag.Int("messages", 4000, "number of messages that TestMessagesPassUnchanged sends in each era")
 
-// mirror is a server that reports every call it gets and answers with the given result.
+// mirror is a server that sends every call it receives to the channel got and answers with the next message of the
+// channel answers.
 type mirror struct {
 	modern  bool
 	got     chan upstream.Outgoing
@@ -122,7 +123,7 @@ func testPassThrough(t *testing.T, modern bool) {
 			t.Fatalf("initialized: %d %s", s.Status, s.Frame)
 		}
 	}
-	const theirs = `{"name":"mirror","version":"1"}` // otherwise the gateway adds its own
+	const theirs = `{"name":"mirror","version":"1"}` // without a serverInfo in the result, the gateway would add its own
 	awaitReady(t, g)
 	for n := range *messages {
 		id, token := fmt.Sprintf(`"c%d"`, n), fmt.Sprint(1000000+n)

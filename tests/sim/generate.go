@@ -16,10 +16,11 @@ var oddKeys = []string{`"a"`, `"x y"`, `"\u006bey"`, `"id2"`, `"é"`, `"__proto_
 
 func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
 
-// space returns white space as allowed between tokens. It contains no line breaks, because the gateway replaces them with spaces on stdio.
+// space returns white space as allowed between tokens. It contains no line breaks, because the gateway replaces them
+// with spaces on stdio.
 func (g *generator) space() string { return pick(g.rng, []string{"", "", "", " ", "  ", "\t"}) }
 
-// value returns any JSON value.
+// value returns a random JSON value.
 func (g *generator) value(depth int) string {
 	switch how := g.rng.IntN(9); {
 	case how < 2:

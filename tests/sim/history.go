@@ -83,7 +83,7 @@ type clientRequest struct {
 	lastEventID   string         // of its response
 	isStream      bool           // it has no response: subscriptions/listen
 	answers       int
-	cancelled     bool   // legacy: canceled by a notification, so its response ends by itself
+	cancelled     bool   // legacy: canceled by a notification, so the gateway ends the response
 	inputRequired bool   // answered with input requests
 	wasAsked      bool   // the server sent its client a request
 	link          string // resource that its result links to
@@ -95,7 +95,7 @@ type clientRequest struct {
 	began         int
 	ended         int
 	sent          time.Time
-	guarantee     *guarantee // nil = not of an honest client
+	guarantee     *guarantee // nil = nothing is guaranteed
 }
 
 func (a *clientRequest) String() string {

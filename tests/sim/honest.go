@@ -97,10 +97,10 @@ func (c *client) mustSucceed(a *clientRequest) {
 	c.w.guaranteed = append(c.w.guaranteed, a)
 }
 
-// guaranteeLimit returns the time limit of guaranteed requests. A request passes about thirty turns, each of which may be delayed by up to
-// two seconds, so delayed turns add two seconds per DelayedTurns, at most 30 s. At an actor that all clients use, such as a server's only
-// connection, a request also waits for as many turns as all clients may have calls in flight. Each takes the average delay: DelayedTurns
-// thousandths of a second.
+// guaranteeLimit returns the time limit of guaranteed requests. A request takes about thirty turns, each of which may
+// be delayed by up to two seconds, so delayed turns add DelayedTurns times two seconds, at most 30 s. At an actor that
+// all clients use, such as a server's only connection, a request also waits for as many turns as all clients may have
+// calls in flight. Each takes the average delay: DelayedTurns milliseconds.
 func (w *world) guaranteeLimit() time.Duration {
 	crowd := time.Duration(len(w.p.Clients)*w.p.Limits.MaxInFlightPerClient*w.p.DelayedTurns) * time.Millisecond
 	return guaranteedTime + min(time.Duration(w.p.DelayedTurns)*2*time.Second, 30*time.Second) + crowd

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/tests/sim/pipeclient"
 )
 
-// In some wide stories, clients are authenticated, and an intruder knows the ids of all sessions, requests and events of other clients, and
-// their sealed states. Invariants:
+// In some wide stories, clients are authenticated, and an intruder knows the ids of all sessions, requests and events
+// of other clients, and their sealed states. Invariants:
 //
 //   - To the intruder, sessions and states of other principals look the same as ones that do not exist.
 //   - The intruder cannot see, cancel, resume or answer another principal's calls.
@@ -60,7 +60,7 @@ func (c *client) principalID() string {
 	return c.principal.ID
 }
 
-// distinctPrincipals returns clients of which no two share a principal.
+// distinctPrincipals returns the first client of each principal, and all clients without a principal.
 func distinctPrincipals(clients []*client) (some []*client) {
 	for _, c := range clients {
 		if c.principal == nil || !slices.ContainsFunc(some, func(other *client) bool { return other.principalID() == c.principalID() }) {
@@ -187,7 +187,8 @@ func (w *world) stealSession(c *client) {
 	w.awaitIntrusion(c, s)
 }
 
-// stealState uses a sealed state of a client, with everything that belongs to it.
+// stealState uses a sealed state of a client in a request that otherwise fits the state: with the tool, arguments and
+// answers of its call.
 func (w *world) stealState(c *client) {
 	s := &intrusion{action: "a state", want: "REQUEST_STATE_INVALID"}
 	for i, state := range []string{c.sealed.state, unknownID} {
@@ -231,14 +232,15 @@ func (w *world) awaitIntrusion(c *client, s *intrusion) {
 	w.scheduler.After(time.Second, look)
 }
 
-// checkIntrusion compares both responses. It skips sessions with a full mailbox, which refuse every message with the same text.
+// checkIntrusion compares both responses. It skips sessions with a full mailbox, which refuse every message with the
+// same text.
 func (w *world) checkIntrusion(c *client, s *intrusion) {
 	got, want := fmt.Sprintf("%+v", describeSeen(s.seen[0])), fmt.Sprintf("%+v", describeSeen(s.seen[1]))
 	if strings.Contains(got, "too many messages wait") || w.failed() {
 		return
 	}
 	if got != want || !strings.Contains(got, s.want) {
-		w.violated("the intruder used %s of client %s and received %s; with a value that does not exist it received %s; both must be equal and contain %q", s.action, c.name, got, want, s.want)
+		w.violated("the intruder took from client %s %s, and received %s; with a value that does not exist it received %s; both must be equal and contain %q", c.name, s.action, got, want, s.want)
 	}
 }
 

@@ -259,7 +259,7 @@ func (l *link) Listen() {
 	l.w.scheduler.After(l.conn.s.latency(), func() { l.openGET() })
 }
 
-// openGET opens the GET stream, or reports that the session is lost.
+// openGET opens the GET stream, or reports that the session is lost. While the server is down, it tries again every second.
 func (l *link) openGET() {
 	switch {
 	case l.gone():

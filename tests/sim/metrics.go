@@ -80,8 +80,8 @@ func (w *world) checkMetrics() {
 	}
 }
 
-// checkToolCounters compares the counters of a server's tools with the history. Every executed call, and every result and timeout that a client
-// received, must be counted. No more calls may be counted than clients sent.
+// checkToolCounters compares the counters of a server's tools with the history. Every executed call, and every result
+// and timeout that a client received, must be counted. No more calls may be counted than clients sent.
 func (w *world) checkToolCounters(m samples, s *server) {
 	asked, executed, open := 0, map[int]bool{}, 0
 	results, errors, timeouts := map[int]bool{}, map[int]bool{}, map[int]bool{}
@@ -123,8 +123,8 @@ func (w *world) checkToolCounters(m samples, s *server) {
 }
 
 // checkRequestCounter compares the counter of a method other than tools/call with the clients' responses. Requests that
-// led to input requests may count or not: they end at a modern server, which receives a second request with the
-// answers, and are only parked for a legacy server. The same holds for results that exceeded the buffer.
+// led to input requests may or may not be counted: they end at a modern server, which receives a second request with the
+// answers, and are only parked for a legacy server. Neither need requests be counted whose results exceeded the buffer.
 func (w *world) checkRequestCounter(m samples, method string) {
 	results, open := 0, 0
 	for _, a := range w.history.requests {
@@ -137,7 +137,7 @@ func (w *world) checkRequestCounter(m samples, method string) {
 		}
 	}
 	if n := m.sum("goblin_calls_total", fmt.Sprintf("method=%q", method), `outcome="ok"`); n < results || n > results+open {
-		w.violated("/metrics: %d successful requests %s; clients have %d results, and at most %d more", n, method, results, open)
+		w.violated("/metrics: %d successful %s requests; clients have %d results, and at most %d more", n, method, results, open)
 	}
 }
 

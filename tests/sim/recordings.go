@@ -12,9 +12,9 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// startRecordings records every actor, half of them for a minute and half for ten. Every third is first recorded for a
-// shorter time, which the second recording replaces. The recorder's turns are not left to the seed, so stories are the
-// same as without it.
+// startRecordings records up to status.MaxRecorded actors, half of them for one minute and half for ten. For every third
+// actor, a recording of half that time is started first; the second recording replaces it. The recorder's turns are not
+// left to the seed, so stories are the same as without it.
 func (w *world) startRecordings() {
 	var names []string
 	for _, m := range w.gateway.Mailboxes() {
@@ -41,7 +41,7 @@ func (w *world) recordActor(name string, seconds int) {
 	})
 }
 
-// outside runs do on a goroutine that is not an actor's, until it has returned.
+// outside calls do on a goroutine of its own, and runs the scheduler until do has returned.
 func (w *world) outside(do func(ctx context.Context)) {
 	done := false
 	go func() {

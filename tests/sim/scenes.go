@@ -82,13 +82,13 @@ func (r *serverCall) follow(do string) {
 	}
 }
 
-// onlySpeaks reports whether the server has connections, all of that era.
+// onlySpeaks reports whether the server has connections and all of them have the given era.
 func (s *server) onlySpeaks(modern bool) bool {
 	living := s.liveConns()
 	return len(living) > 0 && !slices.ContainsFunc(living, func(c *conn) bool { return c.modern != modern })
 }
 
-// readyClients returns the ready clients that satisfy which, except those in projects.
+// readyClients returns the ready clients without a project that the given function accepts.
 func (w *world) readyClients(which func(*client) bool) (some []*client) {
 	for _, c := range w.clients {
 		if c.ready() && c.project == nil && which(c) { // clients in projects have scenes of their own
@@ -196,8 +196,8 @@ func (w *world) sceneAbandonedQuestion() {
 	}
 }
 
-// sceneCompletions requests completions. Legacy servers send the client a request before they complete. This must not make the completion of a
-// modern client fail.
+// sceneCompletions requests completions. Legacy servers send the client a request before they complete. This must not
+// make the completion of a modern client fail.
 func (w *world) sceneCompletions() {
 	for _, c := range w.clients {
 		if !c.ready() {
@@ -208,13 +208,13 @@ func (w *world) sceneCompletions() {
 			a := c.completeAt(s, "ask")
 			w.advance(40 * time.Second)
 			if a.failed && c.modern && c.seesServer(s) {
-				w.violated("%s was answered with %s %s, but the server would have completed", a, a.code, a.message)
+				w.violated("%s was answered with %s %s, although its server offers completions", a, a.code, a.message)
 			}
 		}
 	}
 }
 
-// sceneLinks checks that linked resources of results can be read.
+// sceneLinks checks that resources that results link to can be read.
 func (w *world) sceneLinks() {
 	for _, c := range w.clients {
 		if !c.ready() {
@@ -273,8 +273,8 @@ func (w *world) checkBuffered() {
 	}
 }
 
-// sceneFairness lets one client send many requests at once, and a second client one request soon after. The second client must not wait for
-// most requests of the first.
+// sceneFairness lets one client send many requests at once, and a second client one request soon after. The second
+// client must not wait for most requests of the first.
 func (w *world) sceneFairness() {
 	two := distinctPrincipals(w.readyClients(func(c *client) bool { return c.modern }))
 	if len(two) < 2 {
@@ -317,7 +317,7 @@ func (w *world) sceneOneMachine() {
 	w.advance(20 * time.Second)
 	for _, a := range calls {
 		if a.code == "OVERLOADED" && strings.Contains(a.message, "maxInFlightPerClient") {
-			w.violated("%s was refused, although it is its client's only call: %s", a, a.message)
+			w.violated("%s was refused, although its client has few calls: %s", a, a.message)
 		}
 	}
 }

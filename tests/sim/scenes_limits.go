@@ -14,15 +14,15 @@ import (
 // servers.
 const holdTime = 25 * time.Second
 
-// sceneAnsweredCalls lets a client answer the server requests of its calls while other calls of the same client keep running. Answered calls
-// must not count as parked, even at the lowest limit.
+// sceneAnsweredCalls lets a client answer the server requests of its calls while other calls of the same client keep
+// running. Answered calls must not count as parked, even at the lowest limit.
 func (w *world) sceneAnsweredCalls() {
 	some := w.readyClients(func(c *client) bool { return c.modern && c.answers })
 	asking := slices.IndexFunc(w.servers, func(s *server) bool { return s.onlySpeaks(false) })
 	if len(some) == 0 || asking < 0 {
 		return
 	}
-	w.count("a scene: answered calls among others")
+	w.count("a scene: answered calls while other calls run")
 	was := w.config
 	w.reconfigure(func(cfg *config.Config) {
 		cfg.Limits.ParkedPerClient, cfg.Limits.MaxInFlightPerClient = statelessActors, 16*statelessActors
@@ -89,7 +89,8 @@ func (w *world) sceneNewRules() {
 	w.advance(5 * time.Second)
 }
 
-// listTwice makes every client list tools twice. After the first request, the gateway fetches lists that change without a notification.
+// listTwice makes every client list tools twice. After the first request, the gateway fetches lists that change without
+// a notification.
 func (w *world) listTwice() {
 	w.startLazyServers()
 	for _, c := range w.clients {

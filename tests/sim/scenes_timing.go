@@ -9,8 +9,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Scenes about rare orders of events: a log line between a server request and its answer, a change between two others, an actor that gets no turns
-// while it receives many messages.
+// Scenes about rare orders of events: a log line between a server request and its answer, a change between two others,
+// an actor that gets no turns while it receives many messages.
 
 // occupy keeps the actors whose full names match the pattern from getting turns for a while.
 func (w *world) occupy(pattern string, d time.Duration) {
@@ -210,8 +210,8 @@ func (w *world) sceneFloods() {
 	}
 }
 
-// sceneCrowd sends a backend more calls than it has room for while its actor gets no turns. Each call must get a response, and none may
-// remain.
+// sceneCrowd sends a backend more calls than it has room for while its actor gets no turns. Each call must get a
+// response, and none may remain.
 func (w *world) sceneCrowd() {
 	some := w.readyClients(func(*client) bool { return true })
 	if w.p.Seed%4 != 1 || len(some) == 0 {

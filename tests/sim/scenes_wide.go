@@ -15,8 +15,8 @@ func (w *world) awaitAnswer(a *clientRequest, d time.Duration) {
 	w.scheduler.run(time.Now().Add(d), func() bool { return a.answers > 0 || w.failed() })
 }
 
-// sceneIdleStop calls a lazy server at about the moment when it is stopped. Every call must succeed. Afterward, the unused server must be
-// stopped.
+// sceneIdleStop calls a lazy server at about the moment when it is stopped. Every call must succeed. Afterward, the
+// unused server must be stopped.
 func (w *world) sceneIdleStop() {
 	some := w.readyClients(func(*client) bool { return true })
 	if len(some) == 0 {
@@ -87,8 +87,8 @@ func (w *world) sceneOtherProjects() {
 	}
 }
 
-// sceneQueueTurns lets one client send many calls to a server, and a second client one call when the queue is full. The second client's call
-// must get one of the next free slots.
+// sceneQueueTurns lets one client send many calls to a server, and a second client one call when the queue is full. The
+// second client's call must get one of the next free slots.
 func (w *world) sceneQueueTurns() {
 	two := distinctPrincipals(w.readyClients(func(c *client) bool { return !c.honest }))
 	if len(two) < 2 {

@@ -15,8 +15,9 @@ const (
 	turnsAtOnce = 8
 )
 
-// scheduler decides what happens next. It runs one turn of one actor at a time, chosen by the seed, and advances the clock only when nothing
-// is ready to run. It implements kernel.Scheduler. Turns and timers run on the goroutine that called run.
+// scheduler decides what happens next. It runs one turn of one actor at a time, chosen by the seed. Except for the time
+// that turns take, it advances the clock only when nothing is ready to run. It implements kernel.Scheduler. Turns and
+// timers run on the goroutine that called run.
 type scheduler struct {
 	rng     *rand.Rand
 	delayed int // turns per thousand that are delayed, so that mailboxes fill
@@ -114,8 +115,8 @@ func (f *scheduler) Timer(actor string, d time.Duration, ring func()) {
 // After calls ring after d.
 func (f *scheduler) After(d time.Duration, ring func()) { f.Timer("", d, ring) }
 
-// Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the machine would decide which
-// of them schedules an actor first.
+// Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the
+// machine would decide which of them schedules an actor first.
 func (f *scheduler) Go(run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

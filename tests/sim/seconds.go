@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// checkUsage compares the calls of each server's items with its counters of methods. No call may be in progress.
+// checkUsage compares the calls of each server's items with the server's counters by method. No call may be in progress.
 func (w *world) checkUsage(m samples) {
 	calls := map[string]int{}
 	for _, u := range w.gateway.Metrics().Usage() {

@@ -78,7 +78,7 @@ type frameToServer struct {
 		URI       string `json:"uri"`
 		Arguments struct {
 			Nonce int
-			Do    string // the instruction for the tool; "" = any behavior
+			Do    string // the instruction for the tool; "" = random behavior
 		} `json:"arguments"`
 		Argument      struct{ Value string }     `json:"argument"`
 		Level         string                     `json:"level"`

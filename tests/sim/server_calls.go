@@ -16,7 +16,7 @@ type serverCall struct {
 	token  string
 	done   bool // canceled or completed
 
-	completes     bool      // a completion, not a call
+	completes     bool      // a completion, not a tool call
 	link, padding string    // extra content of its result
 	openQuestions int       // unanswered server requests
 	refusedAt     time.Time // when one of them was refused because the client had left

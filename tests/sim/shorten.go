@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Shorten removes the parts of a failing story that the failure does not need: first acts, then scenes, then idle clients and servers. fails
-// runs a story and returns the number of acts drawn until an invariant was violated, and whether one was. It is called at most tries times.
-// left is the number of needed acts.
+// Shorten removes the parts of a failing story that the failure does not need: first acts, then scenes and, if no act
+// is needed, also the storm, clients and servers. fails runs a story, and returns the number of acts drawn until an
+// invariant was violated and whether the failure is still the same. It is called at most tries times. left is the
+// number of needed acts.
 func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortest Params, left int) {
 	p.MaxActs = acts // later acts are not needed
 	shorter := func(less func(*Params)) bool {
@@ -64,8 +65,8 @@ func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortes
 	return p, 0
 }
 
-// reduce removes as many of n items as possible, in large pieces first, and returns the rest. fails runs the story with only the items in
-// keep. It returns how many items matter, counted from the first, and whether the story still fails.
+// reduce removes as many of n items as possible, in large pieces first, and returns the rest. fails runs the story with
+// only the items in keep. It returns how many items matter, counted from the first, and whether the story still fails.
 func reduce(n int, fails func(keep []int) (int, bool)) []int {
 	left := make([]int, n)
 	for i := range left {

@@ -20,10 +20,10 @@ var (
 	seeds   = flag.Int("seeds", 40, "number of stories")
 	from    = flag.Uint64("from", 1, "first seed")
 	story   = flag.Bool("story", false, "print the stories")
-	digests = flag.Bool("digests", false, "print the digests")
+	digests = flag.Bool("digests", false, "print the digest of each story")
 	hours   = flag.Float64("hours", 0, "run stories until this many hours are simulated")
 	own     = flag.Bool("own", true, "also run stories with seeds derived from the commit")
-	shorten = flag.Int("shorten", 0, "shorten the first failing story with this many tries, print it and store it in testdata")
+	shorten = flag.Int("shorten", 0, "shorten the first failing story in at most this many runs, print it and store it in testdata")
 )
 
 // runStory runs one story.
@@ -42,7 +42,7 @@ var expectedSituations = []string{
 	"a client that does not read", "a client that left", "a changed filter", "a flood of list changes", "a flood of progress", "a flood of requests", "a flood of updates",
 	"a changed limit", "a broken listen stream", "a question of a legacy server", "a question of a modern server",
 	"a question without an answer", "a question that reached its client", "a broken response that was not resumed",
-	"a scene: a crowd of calls", "a scene: a flood", "a scene: a log line during a question", "a scene: answered calls among others", "a scene: new rules", "a scene: a server disabled during a subscription",
+	"a scene: a crowd of calls", "a scene: a flood", "a scene: a log line during a question", "a scene: answered calls while other calls run", "a scene: new rules", "a scene: a server disabled during a subscription",
 	"a scene: the replica with a subscription dies", "a scene: unsubscribed before the confirmation",
 	"a server enabled or disabled", "a server that died", "a server that dies in a call", "a server down for a while",
 	"a lost session at a server", "a broken stream", "a resumed stream", "a response after the client abandoned the call",

@@ -32,8 +32,7 @@ type watcher struct {
 // errStreamLost ends a watcher's stream.
 type errStreamLost struct{ error }
 
-// steady is a gateway whose status has no facts about the process that runs the story. They differ from run to run, and a stream
-// would report them.
+// steady is a gateway whose status omits Process. These values differ from run to run, and a stream would report them.
 type steady struct{ *actors.Gateway }
 
 func (g steady) Status(ctx context.Context) (*status.Snapshot, error) {
@@ -82,7 +81,7 @@ func (v *watcher) follow(ctx context.Context) {
 	}
 }
 
-// take applies a notice that has been sent as JSON.
+// take applies a notice. Snapshots and deltas are first encoded as JSON and decoded, as over a connection.
 func (v *watcher) take(n status.Notice) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -100,7 +99,7 @@ func (v *watcher) take(n status.Notice) error {
 	}
 	if v.faulty && v.notices%5 == 0 {
 		v.mu.Unlock()
-		time.Sleep(15 * time.Second) // the next snapshot replaces the deltas
+		time.Sleep(15 * time.Second) // a snapshot replaces the deltas missed in this time
 		v.mu.Lock()
 	}
 	if v.faulty && v.notices%7 == 0 {
@@ -122,12 +121,12 @@ func overWire[T any](value *T) *T {
 	return arrived
 }
 
-// checkStreams checks that the snapshot and deltas of each watcher add up to the status, and that every finished call was reported. No call may
-// be in progress.
+// checkStreams checks that the snapshot and deltas of each watcher add up to the status, and that every finished call
+// was reported. No call may be in progress.
 func (w *world) checkStreams(when string) {
 	for i, v := range w.watchers {
 		var shown, told string
-		for range 3 { // an actor without a turn is missing from one survey, but not from the next
+		for range 3 { // an actor that gets no turn in time is missing from one survey, but not from the next
 			if w.failed() {
 				return
 			}

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// lastNarrowSeed is the largest seed up to which no story is wide. These stories stay the same when wide stories get more properties. Of the
-// stories with larger seeds, a quarter are not wide either.
+// lastNarrowSeed is the largest seed up to which no story is wide. These stories stay the same when wide stories get
+// more properties. Of the stories with larger seeds, a quarter are not wide either.
 const lastNarrowSeed = 24
 
 // Traits are further properties of a server in a wide story. The zero value stands for the gateway's defaults.
@@ -24,7 +24,8 @@ type Traits struct {
 	Members        int    // number of entries in its group; 0 = not a group
 }
 
-// The header that some servers receive from their clients, and the values that clients send. Several clients may send the same value.
+// The header that some servers receive from their clients, and the values that clients send. Several clients may send
+// the same value.
 const forwardedHeader = "X-User"
 
 var headerValues = []string{"", "alpha", "beta"}
@@ -149,7 +150,7 @@ func (c *client) maybeChangeHeader() {
 // isLazy reports whether the server is stopped when it is idle.
 func (s *server) isLazy() bool { return s.Lazy }
 
-// startLazyServers starts the lazy servers, so that the gateway learns changes made while they were stopped.
+// startLazyServers starts the lazy servers, so that the gateway learns of changes made while they were stopped.
 func (w *world) startLazyServers() {
 	some := w.readyClients(func(*client) bool { return true })
 	for _, s := range w.servers {

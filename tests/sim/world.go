@@ -25,8 +25,8 @@ import (
 // the machine.
 const statelessActors = 2
 
-// Params are the parameters of a story. NewParams derives them from the seed. SkippedActs, MaxActs and SkippedScenes are set only
-// when a failing story is shortened.
+// Params are the parameters of a story. NewParams derives them from the seed. SkippedActs, MaxActs and SkippedScenes
+// are set only when a failing story is shortened.
 type Params struct {
 	Seed          uint64
 	Servers       []ServerParams
@@ -185,7 +185,8 @@ func Run(t testing.TB, p Params, verbose bool) Outcome {
 	}
 }
 
-// logWriter adds the gateway's log to the story. An error in the log is a violation, because no story contains a condition that causes one.
+// logWriter adds the gateway's log to the story. An error in the log is a violation, because no story contains a
+// condition that causes one.
 type logWriter struct{ w *world }
 
 func (l logWriter) Write(p []byte) (int, error) {
@@ -246,7 +247,8 @@ func readable(line string) string {
 
 func (w *world) count(situation string) { w.counts[situation]++ }
 
-// fault reports whether a fault happens: n times in a thousand if p.Faults is 100, less often if it is lower.
+// fault decides whether a fault happens: n times in a thousand if p.Faults is 100, proportionally less often if it is
+// lower, and never in the calm phase.
 func (w *world) fault(n int) bool {
 	return !w.calm && w.serverRand.IntN(1000) < n && w.serverRand.IntN(100) < w.p.Faults
 }

@@ -83,8 +83,8 @@ The newest 20 matching lines are printed, or with -n N the newest N. They includ
 (file, checkpoint, open); --brief omits these. If older lines match too, a note on stderr says so, except with --follow.
 
 --who accepts the ID of a principal (key:ci) or its name (ci). In --who, --server and --tool, * matches any characters.
---since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines as they are in the log; goblin-actor
-audit verify checks that they are unchanged.`,
+--since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines of the log with invisible characters
+escaped; goblin-actor audit verify checks that the log is unchanged.`,
 		Example: "  goblin-actor audit tail --who ci --since 1h\n  goblin-actor audit tail --server files --tool 'write_*' --follow",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,7 +111,7 @@ audit verify checks that they are unchanged.`,
 	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
 	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
 	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")
-	flags.StringVar(&since, "since", "", "only entries after this time")
+	flags.StringVar(&since, "since", "", "only entries since this time: a duration before now, a date or a time")
 	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open")
 	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "number of lines to print")

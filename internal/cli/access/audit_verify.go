@@ -76,8 +76,9 @@ func (v *auditVerifier) absent() error {
 	return noAudit(v.path, err)
 }
 
-// readMarks sets the mark of the log. It uses the mark in the state file, or that of the running gateway if it is newer
-// and has the same key, or if the state file has none. Several files given as arguments have no mark.
+// readMarks sets the mark of the log to that in the state file. If the state file has none, or if the mark of the
+// running gateway is newer and has the same key, readMarks uses the mark of the running gateway. If several files were
+// given as arguments, it sets no mark.
 func (v *auditVerifier) readMarks(ctx context.Context) {
 	if v.path == "" {
 		return
@@ -181,7 +182,7 @@ func (v *auditVerifier) print(out io.Writer, r *audit.Report) error {
 		return err
 	}
 	if r.Unsigned > 0 {
-		if _, err := fmt.Fprintf(out, "%s the last %s not signed yet; the gateway signs every minute and when it ends\n", p.Warn("note:"), are(r.Unsigned)); err != nil {
+		if _, err := fmt.Fprintf(out, "%s the last %s not signed yet; the gateway signs every minute and when it stops\n", p.Warn("note:"), are(r.Unsigned)); err != nil {
 			return err
 		}
 	}

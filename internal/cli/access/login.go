@@ -55,7 +55,7 @@ in the state file.`,
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the login URL, and read from stdin the URL to which the browser is redirected")
 	cmd.Flags().BoolVar(&f.device, "device", false, "print a code to enter in a browser on another device")
-	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "local port for the redirect of the browser; 0 = 8739, or any port if that is in use")
+	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "local port to which the browser is redirected; 0 = 8739, or any free port if 8739 is in use")
 	return cmd
 }
 

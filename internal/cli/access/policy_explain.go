@@ -234,7 +234,7 @@ func (e *explanation) print(w io.Writer) {
 		fmt.Fprintf(w, "  role %s %s it: %s\n", r.Role, word, r.ruleRef)
 	}
 	if e.Permitted && e.Rate != "" {
-		fmt.Fprintf(w, "  at a rate of %s\n", e.Rate)
+		fmt.Fprintf(w, "  at a rate of at most %s\n", e.Rate)
 	}
 	if !e.Permitted && e.Reported {
 		fmt.Fprintln(w, "  the policy's mode is report: the use is not refused, but logged")

@@ -98,7 +98,7 @@ func withDefaults(f form.Fields, values map[string]json.RawMessage) map[string]j
 	return values
 }
 
-// visit agrees to visit a URL only if the user or --yes does. It never opens the URL.
+// visit agrees to visit a URL only if the user agrees or --yes is set. It never opens the URL.
 func (a *answerer) visit(ctx context.Context, ask form.Elicitation) (json.RawMessage, error) {
 	u, err := ask.Page()
 	if err != nil {

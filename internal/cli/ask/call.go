@@ -113,7 +113,7 @@ func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []
 	}
 	s, err := form.ParseSchema(item.InputSchema.Of(item.Raw))
 	if err != nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", terminal.OneLine(tool, meantBytes), err), "use --json to pass all arguments without the schema")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", terminal.OneLine(tool, meantBytes), err), "use --json to pass all arguments; they are not converted by the schema")
 	}
 	return arguments(s, tool, pairs)
 }

@@ -98,9 +98,9 @@ func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, er
 	d.Print("%s\n", terminal.Clean(u.String()))
 	d.Print("The server wants you to open this page of %s in a browser. This command does not open it.\n", p.Warn(terminal.OneLine(u.Hostname(), 200)))
 	if strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > 0x7f }) || strings.Contains(u.Hostname(), "xn--") {
-		d.Print("%s the host name contains international characters (xn-- encodes them); it may imitate another one.\n", p.Bad("warning:"))
+		d.Print("%s the host name contains international characters (xn-- encodes them); it may imitate another host name.\n", p.Bad("warning:"))
 	}
-	text, err := d.Choose(ctx, "Do you agree, or have you visited it? [N]o, [y]es: ", "n", "no", "y", "yes")
+	text, err := d.Choose(ctx, "Do you agree to open it, or have you opened it? [N]o, [y]es: ", "n", "no", "y", "yes")
 	switch {
 	case err != nil:
 		return dismissed, nil

@@ -145,7 +145,7 @@ func newBenchForwarder() *cobra.Command {
 			return server.ServeForwarder(cmd.InOrStdin(), cmd.OutOrStdout(), args[0], whole)
 		},
 	}
-	cmd.Flags().BoolVar(&whole, "whole", false, "forward a response after all of it has been received")
+	cmd.Flags().BoolVar(&whole, "whole", false, "forward each response only after all of it has been received")
 	return cmd
 }
 
@@ -167,7 +167,7 @@ func newBenchCollector() *cobra.Command {
 func newBenchStatic() *cobra.Command {
 	return &cobra.Command{
 		Use:    "static FILE",
-		Short:  "A handler that writes the same bytes to every request",
+		Short:  "A handler that answers every request with the same bytes",
 		Hidden: true,
 		Args:   command.Args(1, 1, "the file to serve"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,7 +17,7 @@ func newBenchFanout() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fanout",
 		Short: "Measure how a server's changes reach all subscribers",
-		Long: `fanout opens streams of clients to a gateway, and as many streams directly to a server. Servers publish changes one at a time. fanout
+		Long: `fanout opens client streams to a gateway, and as many streams directly to a server. Servers publish changes one at a time. fanout
 measures the time until the last stream has received each change, and counts lost, duplicate and wrong notifications.`,
 		Example: "  goblin-actor bench fanout --subscribers 1000,5000 --behind http,stdio,http-modern --change updated,list",
 	}

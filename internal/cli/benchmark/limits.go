@@ -75,7 +75,7 @@ JSON. It is then called about ten thousand times.`,
 	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls per second, one step each, regardless of responses (open loop)")
 	flags.IntVar(&f.Max, "max", 0, "maximum value of the raised quantity (default 1024 for clients, else 10000)")
 	flags.DurationVar(&f.P99, "p99", 0, "limit for the p99 latency; 0 = none")
-	flags.DurationVar(&f.Time, "time", 60*time.Second, "approximate time of the whole run")
+	flags.DurationVar(&f.Time, "time", 60*time.Second, "approximate duration of the whole run")
 	flags.DurationVar(&f.Step, "step", 0, "time per step (default depends on --time, at most 3s)")
 	f.output.flags(cmd)
 	f.format.AddFlag(cmd)

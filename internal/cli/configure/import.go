@@ -34,8 +34,8 @@ func newConfigImport() *cobra.Command {
 		Long: `Import servers from the files of desktop clients into the configuration. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
 Without CLIENT, servers are imported from every client found on this machine. The clients' files are not changed.
 
-A server that the configuration already contains is skipped. If its name is taken by a different server, it gets a number,
-such as github-2. Values in env, headers, arguments or URLs that look like secrets go into the first file of the
+A server that the configuration already contains is skipped. If a different server already has the name of an imported one,
+a number is appended to the name of the imported server, such as github-2. Values in env, headers, arguments or URLs that look like secrets go into the first file of the
 configuration's envFile, by default a new file secrets.env that only you can read, next to the configuration. The
 configuration contains references like ${API_KEY}. The command shows the changes without values and asks for confirmation, unless --yes is given.
 

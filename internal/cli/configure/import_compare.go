@@ -13,8 +13,9 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// chooseName sets the name of e to one that no other server has. If the configuration or this import already contains a
-// server equal to source, chooseName returns the name of that server, otherwise "".
+// chooseName sets the name of e to one that is not reserved and that no other server has. If the configuration or this
+// import already contains the server, chooseName returns the name under which it does, otherwise "". source is e as the
+// client's file defines it.
 func (in *importer) chooseName(e *config.Entry, source config.Entry) (same string) {
 	taken := config.Entries(in.text)
 	for _, other := range slices.Concat(taken, in.sources) {

@@ -111,7 +111,7 @@ var knowledge = []rule{
 		"correct the image name in `args`; for details, run docker pull IMAGE; for a private image, run docker login"),
 	written(`no solution found|not found in the package registry|because (\S+) was not found`, `Because x was not found in the package registry`,
 		"uv found no package with that name, or no version that meets all requirements",
-		"correct the name or version in `args`; if the program is not named like its package, name the package with --from"),
+		"correct the name or version in `args`; if the program and its package have different names, name the package with --from"),
 	written(`can't open file '(.*?)'`, `python3: can't open file '/srv/x.py'`,
 		"Python did not find its script: %1",
 		"{path}"),

@@ -32,7 +32,7 @@ type symptom struct {
 // suspect is a warning about the server's configuration that may be the cause of the failure.
 type suspect struct {
 	advice
-	reaching bool // the warning is about the program to run or the URL, not about arguments or values
+	reaching bool // the warning is about the key `command`, `url` or `urls`
 }
 
 // suspects returns the warnings about a server that may be the cause of its failure, in the order of the file.
@@ -46,7 +46,8 @@ func (d *diagnosis) suspects(server config.Server) []suspect {
 	return list
 }
 
-// notReached matches failures of a server that was never reached. Wrong arguments or values cannot be their cause.
+// notReached matches failures of a server that was never reached. Wrong arguments, variables or headers cannot be their
+// cause.
 var notReached = pattern.Lazy(`(?i)program not found|no executable file|is not executable|exec format error|working directory|no such host|connection refused|no route to host|network is unreachable`)
 
 // searchPath matches the list of directories at the end of an error about a missing program.
@@ -71,9 +72,10 @@ func (s symptom) summary(after time.Duration) string {
 }
 
 // explain returns the possible causes of the failure with their fixes, the most likely first. If the server was
-// reached, warnings about its arguments and values come first, otherwise warnings about its program or URL. Then comes
-// what the observed failure suggests, unless the server was not reached and there is a warning about its program or URL.
-// The other warnings follow. For a misconfigured server, all warnings come last.
+// reached, the first are the warnings about keys other than `command`, `url` and `urls`, then comes the cause that the
+// failure suggests, then the warnings about those keys. If the server was not reached, warnings about those keys come
+// first and replace the cause that the failure suggests; the other warnings follow. For a misconfigured server, all
+// warnings come last.
 func (s symptom) explain() []advice {
 	cause, fix := s.diagnose()
 	usual := advice{cause, fix}

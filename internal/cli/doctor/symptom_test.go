@@ -51,8 +51,8 @@ func TestExplainSuspiciousURL(t *testing.T) {
 			t.Fatalf("%s: %v, want %d causes", reason, got, len(want))
 		}
 		for i, prefix := range want {
-			if !strings.HasPrefix(got[i].cause, prefix) {
-				t.Errorf("%s: cause %d is %q, want %q", reason, i, got[i].cause, prefix)
+			if !strings.HasPrefix(got[i].Cause, prefix) {
+				t.Errorf("%s: cause %d is %q, want %q", reason, i, got[i].Cause, prefix)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ which the request reached the server and was answered; with --follow, it prints 
 			return c.print(ctx)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print calls as they finish, until interrupted")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print the stored calls, then others as they finish, until interrupted")
 	cmd.Flags().BoolVar(&failed, "failed", false, "print failed calls only")
 	cmd.Flags().StringVar(&server, "server", "", "print calls of this server only")
 	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // cannot fail: the flag exists

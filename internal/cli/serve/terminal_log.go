@@ -125,8 +125,8 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-// forget resets the faults of a server, and of all servers whose names occur in text, so that they are printed again.
-// The caller must hold mu.
+// forget resets the faults of a server ("" = those without a server), and of all servers whose names occur in text, so
+// that they are printed again. The caller must hold mu.
 func (t *terminalLines) forget(server, text string) {
 	for key := range t.faults {
 		if of, _, _ := strings.Cut(key, "\x00"); of == server || of != "" && strings.Contains(text, of) {

@@ -1,5 +1,5 @@
-// Package otlptest receives OTLP over HTTP in tests. It decodes with the official protobuf types, and can fail in any
-// way that a test requires.
+// Package otlptest receives OTLP over HTTP in tests. It decodes exports with the official protobuf types. A test can
+// pass its own handler, for example one that fails.
 package otlptest
 
 import (
@@ -36,7 +36,8 @@ type Receiver struct {
 	failure  error
 }
 
-// New starts a receiver on loopback. It ends with the test.
+// New starts a receiver on loopback. The receiver is closed when the test ends. A handler that is not nil answers all
+// requests.
 func New(t testing.TB, handle http.HandlerFunc) *Receiver {
 	r := &Receiver{Handle: handle, points: map[string][]*metricdata.HistogramDataPoint{}, resource: map[string]string{}}
 	r.Server = httptest.NewServer(r)

@@ -1,6 +1,6 @@
-// Package pipeclient is an MCP client in the same program as the gateway. Its requests and streams are HTTP exchanges without a connection.
-// The client reads a response one message at a time, whenever the caller wants. It has no goroutines and no timers, so the caller decides the
-// order of all events.
+// Package pipeclient is an MCP client in the same program as the gateway. Its requests and streams are HTTP exchanges
+// without a network connection. The client reads a response one message at a time, whenever the caller wants. It has no
+// goroutines and no timers, so the caller decides the order of all events.
 package pipeclient
 
 import (
@@ -19,7 +19,8 @@ type Client struct {
 	More    func()         // called when there may be something to read; it must not block. May be nil
 }
 
-// connection is the downstream.Connection of a client's responses. It only calls More. The client notices everything else when it reads.
+// connection is the downstream.Connection of a client's responses. It only calls More. The client notices everything
+// else when it reads.
 type connection struct{ client *Client }
 
 func (c connection) Wake() {
