@@ -114,6 +114,7 @@ func usedFields(t *testing.T) map[string]bool {
 
 // sampleValues are the samples for keys that accept only some values of their type.
 var sampleValues = map[string]string{
+	"admin.payloads":                        `false`,
 	"limits.maxBufferedBytes":               `"2GiB"`,
 	"mcpServers.s.command":                  `"y"`,
 	"mcpServers.s.labels":                   `{"k": "w"}`,
