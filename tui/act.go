@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"strings"
 
 	"github.com/gdamore/tcell/v2"
@@ -24,6 +25,8 @@ type acting struct {
 	word     string      // what the user has typed to confirm an action
 	sheet    *sheet      // nil = no sheet is open
 	logins   Logins      // nil = the console cannot log in
+
+	explain func(ctx context.Context, who, item string) (string, error) // Options.Explain
 }
 
 // rowAct is an action of a row.
@@ -72,7 +75,7 @@ func (a *App) rowActs() []rowAct {
 			acts[i].why = "this console is read-only"
 		}
 	}
-	return acts
+	return append(a.explainActs(), acts...) // they change nothing
 }
 
 func (a *App) itemActs(i formItem) []rowAct {

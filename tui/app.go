@@ -28,6 +28,10 @@ type Options struct {
 
 	ReadOnly bool   // the gateway refuses every action of this console
 	Logins   Logins // nil = the console cannot log in
+
+	// Explain explains whether a principal may use an item. It may block and is safe for concurrent use. nil = the
+	// console cannot explain denials.
+	Explain func(ctx context.Context, who, item string) (string, error)
 }
 
 // mode selects how key presses are interpreted.
@@ -167,7 +171,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
 		machinery: machinery{screen: tview.NewApplication(), source: source, shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
 	a.clipboard = a.toClipboard
-	a.later, a.readOnly, a.logins = make(chan func(), 16), o.ReadOnly, o.Logins
+	a.later, a.readOnly, a.logins, a.explain = make(chan func(), 16), o.ReadOnly, o.Logins, o.Explain
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now

@@ -35,7 +35,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 ga
 		return command.UsageError(command.HelpHint(cmd), "%s", secret.Text(err.Error()))
 	})
 	root.AddCommand(
-		serve.NewServe(),
+		serve.NewServe(access.Explain),
 		serve.NewStdio(),
 		service.NewCommand(),
 		ask.NewList(),
@@ -49,7 +49,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 ga
 		operate.NewLogs(),
 		operate.NewCalls(),
 		access.NewAudit(),
-		operate.NewTUI(),
+		operate.NewTUI(access.Explain),
 		doctor.NewCommand(),
 		configure.NewLint(),
 		access.NewKeyCommand(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -60,30 +61,52 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 	if f.connect != "" && f.config != "" {
 		return nil, command.UsageError("use only one of them", "--connect and --config cannot be combined")
 	}
-	var items *status.Items
-	path := f.config
-	if path == "" {
+	if f.config == "" {
 		source, err := target.DialAdmin(f.connect)
 		if err != nil {
 			return nil, err
 		}
-		snapshot, err := source.Status(ctx)
-		if err != nil {
-			return nil, target.Unreachable(err)
-		}
-		if path = snapshot.Config; path == "" {
-			return nil, command.Fail(command.ExitFailed, errors.New("the running gateway has no configuration file, so it has no policy"), "specify a configuration with --config")
-		}
-		if items, err = source.Items(ctx, 0); err != nil {
-			return nil, target.Unreachable(err)
-		}
+		return inspectRunning(ctx, source, cmd.ErrOrStderr())
 	}
-	k, load := &inspection{}, config.Load
-	if items != nil { // the running gateway has started the servers, so the values of variables are not needed
-		load = config.Outline
+	k, err := newInspection(f.config, config.Load, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
 	}
+	items, err := startedItems(ctx, cmd, *k.cfg)
+	if err != nil {
+		return nil, err
+	}
+	k.take(items)
+	return k, nil
+}
+
+// inspectRunning reads the policy and the keys of a running gateway from its files, and asks it for the items. Findings
+// of the configuration are written to errOut.
+func inspectRunning(ctx context.Context, source status.Source, errOut io.Writer) (*inspection, error) {
+	snapshot, err := source.Status(ctx)
+	if err != nil {
+		return nil, target.Unreachable(err)
+	}
+	if snapshot.Config == "" {
+		return nil, command.Fail(command.ExitFailed, errors.New("the running gateway has no configuration file, so it has no policy"), "specify a configuration with --config")
+	}
+	items, err := source.Items(ctx, 0)
+	if err != nil {
+		return nil, target.Unreachable(err)
+	}
+	k, err := newInspection(snapshot.Config, config.Outline, errOut) // the gateway has started the servers, so the values of variables are not needed
+	if err != nil {
+		return nil, err
+	}
+	k.take(items)
+	return k, nil
+}
+
+// newInspection reads the policy and the keys with load. It has no items yet.
+func newInspection(path string, load func(path string) (*config.Config, config.Report), errOut io.Writer) (*inspection, error) {
+	k := &inspection{}
 	k.cfg, k.report = load(path)
-	configfile.PrintFindings(cmd.ErrOrStderr(), k.report)
+	configfile.PrintFindings(errOut, k.report)
 	if k.cfg == nil {
 		return nil, &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
@@ -97,13 +120,6 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection
 			return nil, command.Fail(command.ExitConfig, err, file.Hint)
 		}
 	}
-	if items == nil {
-		var err error
-		if items, err = startedItems(ctx, cmd, *k.cfg); err != nil {
-			return nil, err
-		}
-	}
-	k.take(items)
 	return k, nil
 }
 

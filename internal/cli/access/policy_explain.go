@@ -1,7 +1,9 @@
 package access
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -78,6 +80,29 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // cannot fail: the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&flags.config))
 	return cmd
+}
+
+// Explain explains whether a principal of a running gateway may use an item, as policy explain does: who is the value of
+// --as. The text may have several lines.
+func Explain(ctx context.Context, source status.Source, who, item string) (string, error) {
+	var text, findings strings.Builder
+	k, err := inspectRunning(ctx, source, &findings)
+	if printed, ok := errors.AsType[*command.Error](err); ok && printed.Err == nil {
+		return "", errors.New("the configuration file is not valid now:\n" + findings.String())
+	}
+	if err != nil {
+		return "", err
+	}
+	principal, err := k.principal(who, nil)
+	if err != nil {
+		return "", err
+	}
+	e, err := k.explain(principal, "", item)
+	if err != nil {
+		return "", err
+	}
+	e.print(&text)
+	return text.String(), nil
 }
 
 // principal returns the principal that --as (the parameter as) selects, with additional roles. If there are additional

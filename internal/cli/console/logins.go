@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 
+	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/login"
 	"goblin-actor/tui"
 )
@@ -26,27 +27,31 @@ func request(a tui.LoginAction) login.Request {
 	return login.Request{Server: a.Server, Catalog: a.Catalog, Aim: string(a.Aim)}
 }
 
-// loginError is an error with its hint.
-type loginError struct {
+// hintedError is an error with its hint.
+type hintedError struct {
 	error
 	hint string
 }
 
 // Error returns the text and the hint.
-func (h loginError) Error() string { return h.error.Error() + "; " + h.hint }
+func (h hintedError) Error() string { return h.error.Error() + "; " + h.hint }
 
 // Unwrap returns the error without the hint.
-func (h loginError) Unwrap() error { return h.error }
+func (h hintedError) Unwrap() error { return h.error }
 
 // withHint returns err with its hint, if it has one.
 func withHint(err error) error {
 	switch e := err.(type) {
 	case *login.Refused:
 		if e.Hint != "" {
-			return loginError{err, e.Hint}
+			return hintedError{err, e.Hint}
+		}
+	case *command.Error:
+		if e.Hint != "" {
+			return hintedError{err, e.Hint}
 		}
 	case interface{ Hint() string }:
-		return loginError{err, e.Hint()}
+		return hintedError{err, e.Hint()}
 	}
 	return err
 }

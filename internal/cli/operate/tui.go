@@ -15,8 +15,8 @@ import (
 	"goblin-actor/tui"
 )
 
-// NewTUI returns the command tui.
-func NewTUI() *cobra.Command {
+// NewTUI returns the command tui. The console explains denials with explain.
+func NewTUI(explain console.Explain) *cobra.Command {
 	var connect, view string
 	var readOnly bool
 	var look console.Look
@@ -55,6 +55,7 @@ socket. If the gateway stops, the UI waits until it is back.`,
 			if service, err := serving.SocketLogins(path); err == nil && !readOnly {
 				o.Logins = console.Logins(service)
 			}
+			o.Explain = explain.Of(source)
 			ctx, cancel := command.Interruptible(cmd)
 			defer cancel()
 			return console.Show(ctx, source, o)

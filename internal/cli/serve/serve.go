@@ -34,9 +34,9 @@ import (
 	"goblin-actor/tui"
 )
 
-// NewServe returns the serve command.
-func NewServe() *cobra.Command {
-	var o serveOptions
+// NewServe returns the serve command. With --tui, the console explains denials with explain.
+func NewServe(explain console.Explain) *cobra.Command {
+	o := serveOptions{explain: explain}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway over HTTP",
@@ -71,11 +71,12 @@ change of the configuration file, or SIGHUP, reloads the configuration.`,
 }
 
 type serveOptions struct {
-	config string
-	listen []string
-	demo   bool
-	tui    bool
-	look   console.Look
+	config  string
+	listen  []string
+	demo    bool
+	tui     bool
+	look    console.Look
+	explain console.Explain
 
 	logFile   string
 	service   string // name of the service; "" = none
@@ -127,7 +128,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
 	if o.tui {
-		left, stop = console.Start(cmd.Context(), source, withLogins(look, g, known), log)
+		left, stop = console.Start(cmd.Context(), source, o.acting(look, source, g, known), log)
 	} else {
 		greet(cmd, cfg, e, listeners[0].Addr().String())
 	}
@@ -155,9 +156,9 @@ func logOutput(cmd *cobra.Command, look *tui.Options, o serveOptions) (io.Writer
 	return console.LogWriter(cmd.ErrOrStderr()), nil
 }
 
-// withLogins returns the console's options with the logins of a gateway.
-func withLogins(look tui.Options, g *actors.Gateway, known *secret.Redactor) tui.Options {
-	look.Logins = console.Logins(serving.LocalLogins(g, known))
+// acting returns the console's options with the logins of a gateway and explanations of its denials.
+func (o serveOptions) acting(look tui.Options, source status.Source, g *actors.Gateway, known *secret.Redactor) tui.Options {
+	look.Logins, look.Explain = console.Logins(serving.LocalLogins(g, known)), o.explain.Of(source)
 	return look
 }
 

@@ -1,0 +1,47 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"goblin-actor/internal/status"
+)
+
+// A denial of the policy is explained on a sheet, also in a read-only console. Other denials say why they cannot be.
+func TestExplainDenial(t *testing.T) {
+	asked, answer := make(chan string, 1), make(chan error, 1)
+	s := newTestConsole(t, 120, 40, Options{ReadOnly: true, Explain: func(_ context.Context, who, item string) (string, error) {
+		asked <- who + " " + item
+		return "denied: tool notes_\x1b[2J of notes, for ci\n  role reader does not permit it: readOnly (goblin.yaml:12)\n", <-answer
+	}})
+	p := *samplePicture()
+	p.Denials = []status.Denial{
+		{Number: 7, Who: "ci", What: "tools/call notes_delete_note", Why: "no role permits it", Times: 3},
+		{Number: 8, Who: status.Unknown, What: "POST /mcp", Why: "unknown or revoked key", Times: 1},
+	}
+	s.app.take(&p)
+	s.press(":denials<enter>x")
+	s.has("= goblin-actor policy explain --as ci notes_delete_note")
+	s.choose("explain it")
+	s.has("reading the policy")
+	if got := <-asked; got != "ci notes_delete_note" {
+		t.Errorf("asked for %q", got)
+	}
+	answer <- nil
+	s.happen()
+	s.has(`denied: tool notes_\x1b[2J of notes, for ci`)
+	s.has("  role reader does not permit it: readOnly (goblin.yaml:12)")
+	harmless(t, s, "an explanation")
+
+	s.press("<esc>x")
+	s.choose("explain it")
+	<-asked
+	answer <- errors.New("the gateway is gone; start it")
+	s.happen()
+	s.has("the gateway is gone; start it")
+
+	s.press("<esc><down>x")
+	s.choose("explain it")
+	s.has("explain it: the policy did not decide")
+}
