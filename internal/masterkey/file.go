@@ -76,10 +76,12 @@ func moved(m *Master, o Options) (*Master, error) {
 	}
 	temporary, err := temporaryFile(m.file, inRing+entry+"\n")
 	if err == nil {
-		err = os.Rename(temporary, m.file)
+		if err = os.Rename(temporary, m.file); err != nil {
+			err = errors.Join(err, os.Remove(temporary))
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: it cannot be stored in the user's keyring: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: %s cannot be replaced by one that says that the key is in the user's keyring: %w", ErrUnreachable, m.file, err)
 	}
 	o.Log.Info("moved the master key of the state file to the user's keyring")
 	return &Master{secret: m.secret}, nil
@@ -108,7 +110,7 @@ func readFile(path string, ring Keyring) (*Master, error) {
 			return nil, fmt.Errorf("%w: it is in the user's keyring, which is not available to this process", ErrUnreachable)
 		}
 		if text, err = ring.Get(entry); err != nil {
-			return nil, lost(path, err)
+			return nil, lost(path, inRing+entry, err)
 		}
 	}
 	secret, err := base64.RawStdEncoding.DecodeString(text)
@@ -122,16 +124,35 @@ func readFile(path string, ring Keyring) (*Master, error) {
 	return m, nil
 }
 
-// lost returns the error for a failed keyring lookup. If the keyring no longer has the entry, lost removes the file at
-// path and returns fs.ErrNotExist, so that a new key is created.
-func lost(path string, err error) error {
+// lost returns the error for a failed keyring lookup of the entry that marker, the text of the file at path, names. If
+// the keyring no longer has the entry, lost removes the file and returns fs.ErrNotExist, so that a new key is created.
+// It keeps a file that another gateway has created since the marker was read.
+func lost(path, marker string, err error) error {
 	if !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: it is in the user's keyring: %w", ErrUnreachable, err)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeMarker(path, marker); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: the keyring no longer contains it, and its marker file cannot be removed: %w", ErrUnreachable, err)
 	}
 	return fs.ErrNotExist
+}
+
+// removeMarker removes the file at path unless its text is no longer marker. It moves the file aside before it looks,
+// because another gateway may replace the file at any time.
+func removeMarker(path, marker string) error {
+	name := make([]byte, 8)
+	_, _ = rand.Read(name)
+	aside := path + "." + hex.EncodeToString(name)
+	if err := os.Rename(path, aside); err != nil {
+		return err
+	}
+	raw, err := readSmall(aside, maxFile)
+	if err == nil && string(bytes.TrimSpace(raw)) != marker {
+		if err = publish(path, string(raw)); errors.Is(err, fs.ErrExist) {
+			err = nil // another gateway was faster
+		}
+	}
+	return errors.Join(err, os.Remove(aside))
 }
 
 // publish creates the file. It returns fs.ErrExist if the file exists. Creation is atomic unless the file system has no

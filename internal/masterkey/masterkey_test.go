@@ -206,3 +206,38 @@ func TestInvalidKeyFiles(t *testing.T) {
 		t.Errorf("file that other users can read: %v", err)
 	}
 }
+
+// slowRing calls missed before it reports an entry that it does not have, the first time.
+type slowRing struct {
+	*ring
+	missed func()
+}
+
+func (r *slowRing) Get(name string) (string, error) {
+	value, err := r.ring.Get(name)
+	if missed := r.missed; missed != nil && errors.Is(err, ErrNotFound) {
+		r.missed = nil
+		missed()
+	}
+	return value, err
+}
+
+// Two gateways that find the keyring's entry lost at the same time end with one key, and leave no other files.
+func TestLostKeyIsReplacedOnce(t *testing.T) {
+	o := Options{Dir: t.TempDir(), Keyring: newRing(), Move: true, Log: slog.New(slog.DiscardHandler)}
+	mustLoad(t, o)
+	empty := newRing()
+	o.Keyring = empty
+	var first *Master
+	second := o
+	second.Keyring = &slowRing{ring: empty, missed: func() { first = mustLoad(t, o) }}
+	if got := mustLoad(t, second); first == nil || !bytes.Equal(got.secret, first.secret) {
+		t.Error("the gateways have different keys")
+	}
+	if got := mustLoad(t, o); !bytes.Equal(got.secret, first.secret) {
+		t.Error("after a restart, the key is another one")
+	}
+	if files, _ := os.ReadDir(o.Dir); len(files) != 1 {
+		t.Errorf("files: %v, want only the marker", files)
+	}
+}
