@@ -32,6 +32,9 @@ type Options struct {
 	// Explain explains whether a principal may use an item. It may block and is safe for concurrent use. nil = the
 	// console cannot explain denials.
 	Explain func(ctx context.Context, who, item string) (string, error)
+
+	// Edit lets the user change a file in an editor, which has the terminal until Edit returns. nil = there is no editor.
+	Edit func(path string) error
 }
 
 // mode selects how key presses are interpreted.
@@ -93,7 +96,9 @@ type machinery struct {
 	shows     chan wants   // capacity 1: the latest value of shown, which the pump reads
 	shown     wants        // of the visible view
 	clipboard func(text string) error
-	terminal  tcell.Screen // the screen of the last Draw
+	edit      func(path string) error // Options.Edit
+	suspend   func(do func()) bool    // calls do while the terminal is not the console's; false = it did not
+	terminal  tcell.Screen            // the screen of the last Draw
 }
 
 // prompting is the state of the last line while it asks for something.
@@ -170,7 +175,7 @@ func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
 		machinery: machinery{screen: tview.NewApplication(), source: source, shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
-	a.clipboard = a.toClipboard
+	a.clipboard, a.edit, a.suspend = a.toClipboard, o.Edit, a.screen.Suspend
 	a.later, a.readOnly, a.logins, a.explain = make(chan func(), 16), o.ReadOnly, o.Logins, o.Explain
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {

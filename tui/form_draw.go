@@ -30,6 +30,7 @@ func (a *App) drawForm(screen tcell.Screen, r rect) {
 	} else {
 		text(plain(f.item.Description), p.Hint, 2)
 		y += a.drawFields(screen, rect{r.x, y, r.w, max(1, (end-y)/2)}, &f.fieldset)
+		text(f.omitted(), p.Health[Warn], 2)
 		if u, err := f.current(); err == nil {
 			if line := u.CommandLine(); line != "" {
 				text("= "+line, p.Key, 4)

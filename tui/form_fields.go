@@ -53,6 +53,14 @@ func (f *fieldset) fault() error {
 	return nil
 }
 
+// omitted returns a line about arguments that have no row, or "".
+func (f *fieldset) omitted() string {
+	if f.inputs.Omitted == 0 {
+		return ""
+	}
+	return plural(f.inputs.Omitted, "more argument") + " cannot be set here; use goblin-actor in a shell"
+}
+
 // key handles a key that moves among the fields or edits one.
 func (f *fieldset) key(e *tcell.EventKey) {
 	switch {
@@ -76,9 +84,14 @@ func (f *fieldset) paste(text string) string {
 	case len(f.texts[f.at])+len(text) > maxFormText:
 		return fmt.Sprintf("not pasted: a field holds at most %d KiB", maxFormText>>10)
 	default:
-		f.input.SetText(f.texts[f.at] + strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(text))
+		f.input.SetText(f.texts[f.at] + inOneLine(text))
 	}
 	return ""
+}
+
+// inOneLine replaces line ends and tabs by spaces.
+func inOneLine(text string) string {
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(text)
 }
 
 // enter begins the JSON of an object or array, or goes to the next field.
@@ -107,7 +120,7 @@ func (f *fieldset) about(i int) (string, Health) {
 		text += ", default " + one.Default
 	}
 	if one.JSON && f.texts[i] == "" {
-		text += "; enter: JSON"
+		text += "; enter: JSON, ctrl-e: $EDITOR"
 	}
 	if one.Description != "" {
 		if text != "" {

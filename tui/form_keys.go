@@ -44,6 +44,8 @@ func (a *App) formKey(e *tcell.EventKey) {
 		f.stop()
 	case ctrl('y')(e):
 		f.copying = true
+	case ctrl('e')(e) && f.at < len(f.texts) && f.inputs.All[f.at].JSON: // in other fields, ctrl-e goes to the end
+		a.editField(f)
 	case keys(tcell.KeyPgDn, tcell.KeyPgUp)(e):
 		f.top = max(0, f.top+10*direction(e))
 	case len(f.texts) > 0:

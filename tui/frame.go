@@ -27,6 +27,12 @@ func (f *frame) Init() error {
 	return f.err
 }
 
+// Resume implements tcell.Screen. tcell has forgotten all cells, so the next frame is sent as a whole.
+func (f *frame) Resume() error {
+	clear(f.shown)
+	return f.Screen.Resume()
+}
+
 // EnableMouse implements tcell.Screen. The terminal reports buttons and the wheel, but not where the mouse moves.
 func (f *frame) EnableMouse(...tcell.MouseFlags) { f.Screen.EnableMouse(tcell.MouseButtonEvents) }
 

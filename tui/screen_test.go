@@ -72,7 +72,7 @@ func (s *testConsole) press(script string) {
 
 var named = map[string]tcell.Key{"enter": tcell.KeyEnter, "esc": tcell.KeyEscape, "tab": tcell.KeyTab, "down": tcell.KeyDown, "up": tcell.KeyUp,
 	"end": tcell.KeyEnd, "home": tcell.KeyHome, "pgdn": tcell.KeyPgDn, "pgup": tcell.KeyPgUp, "left": tcell.KeyLeft, "right": tcell.KeyRight,
-	"backtab": tcell.KeyBacktab, "ctrl-w": tcell.KeyCtrlW, "ctrl-z": tcell.KeyCtrlZ, "ctrl-d": tcell.KeyCtrlD, "ctrl-r": tcell.KeyCtrlR, "ctrl-x": tcell.KeyCtrlX, "ctrl-y": tcell.KeyCtrlY, "backspace": tcell.KeyBackspace2}
+	"backtab": tcell.KeyBacktab, "ctrl-w": tcell.KeyCtrlW, "ctrl-z": tcell.KeyCtrlZ, "ctrl-d": tcell.KeyCtrlD, "ctrl-e": tcell.KeyCtrlE, "ctrl-r": tcell.KeyCtrlR, "ctrl-x": tcell.KeyCtrlX, "ctrl-y": tcell.KeyCtrlY, "backspace": tcell.KeyBackspace2}
 
 // draw draws the console and returns the lines of the screen.
 func (s *testConsole) draw() []string {

@@ -26,8 +26,9 @@ type Input struct {
 
 // Inputs are the arguments of an item in the order in which its definition lists them.
 type Inputs struct {
-	Schema Schema
-	All    []Input
+	Schema  Schema
+	All     []Input
+	Omitted int // number of arguments beyond the limit of a form, which All does not have
 
 	asked Fields // the fields of a question, one for each input; nil = not a question
 }
@@ -89,6 +90,7 @@ func ToolInputs(definition []byte) (Inputs, error) {
 			in.All = append(in.All, s.input(p, property))
 		}
 	}
+	in.Omitted = len(s.Properties) - len(in.All)
 	return in, nil
 }
 
@@ -104,7 +106,7 @@ func PromptInputs(definition []byte) (Inputs, error) {
 	if err := decode.JSON(definition, "the prompt's definition", &d); err != nil {
 		return Inputs{}, err
 	}
-	in := Inputs{Schema: Schema{Properties: map[string]Schema{}}}
+	in := Inputs{Schema: Schema{Properties: map[string]Schema{}}, Omitted: max(0, len(d.Arguments)-maxFields)}
 	for _, a := range d.Arguments[:min(len(d.Arguments), maxFields)] {
 		in.add(Input{Name: a.Name, Description: a.Description, Required: a.Required, Kind: "string"})
 	}

@@ -17,6 +17,7 @@ import (
 // Prepare sets in o how the console looks, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error if there is
 // no terminal.
 func Prepare(cmd *cobra.Command, o *tui.Options, look *Look) error {
+	o.Edit = edit
 	if err := look.set(o, cmd); err != nil {
 		return err
 	}

@@ -1,0 +1,25 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// edit opens a file in the editor that $VISUAL or $EDITOR names, on this terminal, and waits for its end.
+func edit(path string) error {
+	fallback := "vi"
+	if runtime.GOOS == "windows" {
+		fallback = "notepad"
+	}
+	words := strings.Fields(cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), strings.TrimSpace(os.Getenv("EDITOR")), fallback))
+	editor := exec.Command(words[0], append(words[1:], path)...)
+	editor.Stdin, editor.Stdout, editor.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := editor.Run(); err != nil {
+		return fmt.Errorf("%s: %w; set EDITOR to the command of an editor that waits", words[0], err)
+	}
+	return nil
+}
