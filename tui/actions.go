@@ -39,7 +39,7 @@ func init() {
 		{key: "0–9", label: "views", help: "go to a view: " + digitViews(), is: isDigit, do: (*App).digit},
 		{key: "enter", label: "open", help: "go deeper: from a server to its page, from a session to its calls, from a call or an actor to its page; fold or unfold a group; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
 		{key: "esc", label: "up", help: "close the panel; otherwise clear the filter; otherwise go one level up", is: keys(tcell.KeyEscape), do: (*App).back, disabled: noBack},
-		{key: "q", label: "up", help: "as `esc`; in the overview, quit, after confirmation if that stops the gateway", is: char('q'), do: (*App).leave, hint: hintLast, labelNow: leaveLabel},
+		{key: "q", label: "up", help: "same as `esc`; if `esc` does nothing, quit (asks first if that stops the gateway)", is: char('q'), do: (*App).leave, hint: hintLast, labelNow: leaveLabel},
 		{key: "[ ]", label: "history", help: "go back and forward through the views that were visible", is: anyOf(char('['), char(']')), do: func(a *App, e *tcell.EventKey) { a.leap(direction(e)) }, disabled: noHistory},
 		{key: "-", label: "last", help: "return to the previous view", is: char('-'), do: (*App).lastView, disabled: noBefore},
 		{key: "tab", label: "next panel", help: "go to the next panel of the overview or of a call's page, or the next tab of a server's page; shift+tab: to the previous one", is: keys(tcell.KeyTab, tcell.KeyBacktab), do: func(a *App, e *tcell.EventKey) { a.nextPart(direction(e)) }, disabled: noParts},

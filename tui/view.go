@@ -159,7 +159,7 @@ func (v *view) crumb() string {
 		parts = append(parts, plain(v.session))
 	case v.project != "":
 		parts = append(parts, plain(v.project))
-	case v.kind != backendsKind || len(parts) == 0: // a server's page has the server's name
+	case v.kind != backendsKind || len(parts) == 0: // a server's page (backendsKind) is already named after its server
 		parts = append(parts, v.kind.Name)
 	}
 	return strings.Join(parts, pathMark)
