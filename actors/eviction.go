@@ -20,7 +20,7 @@ type eviction struct {
 	waiting    []openRequest             // clients waiting for a session to end, in order of arrival
 	closing    map[kernel.Reference]bool // sessions that were requested to end
 	surveying  bool
-	answers    []message.IdleSince // to the running survey
+	answers    []message.IdleSince // to the running survey; may include late ones to an earlier survey
 	generation uint64              // of the survey; timers of earlier surveys are ignored
 }
 

@@ -10,9 +10,9 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// If a legacy server answers -32042 (URL elicitation required), a modern client gets an elicitation, and its retry calls the server
-// again. A client without URL elicitation is told the missing capability. MCP 2025-11-25, client/elicitation, URL elicitation
-// required.
+// If a legacy server answers -32042 (URL elicitation required), a modern client gets an elicitation, and its retry calls
+// the server again. A client without URL elicitation gets -32021 (a required capability is missing). MCP 2025-11-25,
+// client/elicitation, URL elicitation required.
 func TestURLElicitationModernClient(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		visited := false

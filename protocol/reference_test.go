@@ -67,7 +67,8 @@ func referenceMembers(raw []byte) []pair {
 // referenceNewline reports whether valid JSON contains a newline, which can only be between tokens.
 func referenceNewline(raw []byte) bool { return bytes.ContainsAny(raw, "\r\n") }
 
-// referenceNotes reports whether a string in the result is resource or resource_link, and whether a member isError is true.
+// referenceNotes reports whether a string in the result is resource or resource_link, and whether a member isError is
+// true. If raw contains \u, failure is always false.
 func referenceNotes(raw []byte) (resource, failure bool) {
 	var message struct{ Result any }
 	if json.Unmarshal(raw, &message) != nil {
@@ -83,7 +84,7 @@ func referenceNotes(raw []byte) (resource, failure bool) {
 				look(element)
 			}
 		case map[string]any:
-			// Only an unescaped key is recorded.
+			// Parse records only an unescaped key. If raw contains \u anywhere, the reference does not require a record.
 			failure = failure || v["isError"] == true && bytes.Contains(raw, []byte(`"isError"`)) && !bytes.Contains(raw, []byte(`\u`))
 			for _, element := range v {
 				look(element)

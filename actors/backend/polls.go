@@ -30,7 +30,7 @@ type poll struct {
 	pause    time.Duration   // between two requests
 	inFlight bool            // a request about it waits for its response
 	rounds   int             // rounds of questions so far
-	asked    map[string]bool // raw keys of the questions that the client was asked; the server repeats them until it has the answers
+	asked    map[string]bool // raw keys of the input requests already passed on or answered; the server may repeat them
 	failures int             // consecutive requests that failed
 }
 
@@ -160,7 +160,8 @@ func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Fr
 	return step, out
 }
 
-// taskAsks asks the client the task's questions, each once.
+// taskAsks handles the task's input requests that are new. It asks the client, or responds at once if the gateway can
+// answer all of them.
 func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {

@@ -56,14 +56,14 @@ type question struct {
 }
 
 // ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is
-// refused if the client has not declared support for it or accepts no event stream, or if too many of the client's calls
-// wait for answers. MCP 2025-11-25, basic/transports, sending messages.
+// refused if the client has not declared support for it, if the response to the client cannot be an event stream, or if
+// too many of the client's calls wait for answers. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
-		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client accepts no event stream, so it cannot receive requests"))
+		return append(out, clientcalls.RefuseQuestion(m, -32602, "the response to the client cannot be an event stream, so the client cannot receive requests"))
 	}
 	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.countParked() >= full {
 		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))

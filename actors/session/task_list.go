@@ -75,8 +75,8 @@ func (s *state) queryTask(now time.Time, l *taskListing, row int, t *task, out [
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.calls.Ref(seq), Request: r}))
 }
 
-// taskAnswered handles the result of a query. A task that its server no longer knows is forgotten; one without an
-// answer is left out of the page.
+// taskAnswered handles an effect of the query about one task. If the query does not return the task's state, the task
+// is left out of the page. When the last query has ended, tasks/list is answered.
 func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Cancel:

@@ -32,7 +32,7 @@ type Settings struct {
 	Required bool   // refuse calls while the log cannot be written
 
 	Size int64         // maximum bytes of a file before it is rotated
-	Age  time.Duration // maximum age of a file before it is rotated; 0 = no limit
+	Age  time.Duration // age from which a file is rotated, at the next write; 0 = no limit
 	Keep int           // number of rotated files to keep; 0 = all
 }
 
@@ -189,8 +189,8 @@ func (l *Log) refuse(refuse bool) {
 // required is the internal flag for Settings.Required.
 const required = 1 << 16
 
-// Apply applies new settings. Another file has a chain of its own. Apply blocks while files are opened. On an error the
-// previous settings stay in force.
+// Apply applies new settings. If s names another file, the log continues there, with that file's own chain. Apply
+// blocks while files are opened. On an error the previous settings stay in force.
 func (l *Log) Apply(s Settings) error {
 	l.applying.Lock() // two calls must not load the keys at the same time
 	defer l.applying.Unlock()

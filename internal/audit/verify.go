@@ -196,7 +196,7 @@ func (v *verifier) checkOrder(line *Line) error {
 		return nil
 	}
 	if line.Prev != v.prev {
-		what := "the hash of the previous line does not match: that line was changed or inserted"
+		what := "the hash of the previous line does not match: that line or this one was changed, inserted or moved"
 		if line.N > v.Last+1 {
 			what = fmt.Sprintf("lines n=%d to n=%d are missing", v.Last+1, line.N-1)
 		}

@@ -78,7 +78,7 @@ func (d *decoder) checkIdentity(c *Config) {
 			if network.IsValid() {
 				fault = "this includes every address, so any client could claim to have another address"
 			}
-			d.complain(d.itemPath("trustedProxies", i), fault, "write 127.0.0.1 or 10.0.0.0/8 for each proxy")
+			d.complain(d.itemPath("trustedProxies", i), fault, "write the proxy's address, such as 10.0.0.5, or its network, such as 10.0.0.0/24")
 		}
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
@@ -97,7 +97,7 @@ func (d *decoder) checkIdentity(c *Config) {
 	}
 	for i, text := range c.Egress.Allow {
 		if _, err := ssrf.New(ssrf.Options{Allow: []string{text}}); err != nil {
-			d.complain(d.itemPath("egress.allow", i), "not an address, a network or a host name", "write 10.0.0.5, 10.0.0.0/8 or login.corp.example for each")
+			d.complain(d.itemPath("egress.allow", i), "not an address, a network or a host name", "write an address such as 10.0.0.5, a network such as 10.0.0.0/8, or a host name such as login.corp.example")
 		}
 	}
 	d.checkForwardedKeys(c)

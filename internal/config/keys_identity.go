@@ -125,7 +125,7 @@ type Rotate struct {
 	// Size is the maximum size of a file.
 	Size int64 `key:"size" form:"bytes" min:"64KiB" max:"1TiB" default:"100MiB"`
 
-	// Age is the maximum age of a file. 0 means no limit.
+	// Age is the age from which a file is rotated, at the next write. 0 means no limit.
 	Age time.Duration `key:"age" min:"0s" max:"87600h" default:"0s"`
 
 	// Keep is the number of old files to keep. 0 keeps all.

@@ -43,7 +43,8 @@ type Limits struct {
 
 	// StartsAtOnce is the maximum number of processes that start at the same time. Servers with a waiting call start
 	// first, then those that lost their connection, then first starts in file order, then further attempts. A start
-	// no longer counts after one second, so downloads do not delay others. URLs never count. 0 means no limit.
+	// no longer counts after one second, so downloads do not delay others. Servers with a `url` do not count. 0 means no
+	// limit.
 	StartsAtOnce int `key:"startsAtOnce" min:"0" max:"100000" default:"4"`
 
 	// MaxBufferedBytes is the maximum memory for messages in transit over all connections.

@@ -142,7 +142,7 @@ func (d *decoder) checkPasted(s *Server, at func(string) string) {
 					"write "+strings.Trim(renderFlow(textList(secret.Arguments(words)), d.json), "[]"))
 			}
 		case d.may.files && runtime.GOOS != "windows" && windowsPath().MatchString(arg):
-			d.suspect(path, "a Windows path; this is "+systemName(runtime.GOOS), "write the path on this machine")
+			d.suspect(path, "a Windows path; this is "+systemName(runtime.GOOS), "write the path of the file or directory on this machine")
 		default:
 			d.checkHome(path, arg)
 		}

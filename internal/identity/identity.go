@@ -23,7 +23,7 @@ const LocalID = "local"
 // Principal is an identified client with its rights. It is immutable, including its slices, so actors share it by
 // reference. Changed rights give a new Principal.
 type Principal struct {
-	ID   string // unique and stable, such as "local" or "key:ci"; used for display, rates and the audit log
+	ID   string // such as "local" or "key:ci"; unique among current principals, but a later key of that name has it too, see Holder
 	Name string // display name
 	Via  string // ViaLocal, ViaKey
 

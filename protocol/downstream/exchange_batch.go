@@ -12,8 +12,8 @@ import (
 
 // Split returns the messages of a batch as separate exchanges (MCP 2025-03-26, basic, batching). Their answers are
 // collected into one array, in the order in which they are given. If there are none, the response is a 202. If the Handler
-// calls Notify before all answers are given, the response becomes an event stream, unless the client accepts only JSON or
-// uses stdio. A message with invalid params is not returned; if it is a request, it is answered at once.
+// calls Notify before all answers are given, the response becomes an event stream, unless Origin.JSONOnly is set or the
+// client uses stdio. A message with invalid params is not returned; if it is a request, it is answered at once.
 //
 // An error means that the body is not a valid batch; the caller must then refuse x with 400.
 func (x *Exchange) Split() ([]*Exchange, error) {

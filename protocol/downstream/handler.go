@@ -35,7 +35,7 @@ type Origin struct {
 	Remote       string              // host:port of the peer; "stdio" on stdio
 	Principal    *identity.Principal // the principal that Options.Admission returned; nil means identity.Local
 	LastEvent    string              // Last-Event-ID (GET); "" if absent
-	JSONOnly     bool                // the client does not accept text/event-stream; never set for RouteMessages
+	JSONOnly     bool                // the client or the connection does not support event streams; never set for RouteMessages
 	Forwarded    http.Header         // headers to forward to servers, see Server.SetForwarded; nil if there are none
 	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
 }
@@ -127,8 +127,8 @@ func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.
 	x.port.answer(protocol.Message{Frame: frame, Newline: newline})
 }
 
-// Notify sends a message ahead of the answer. Only WeightState and WeightProgress use key. A client that accepts only JSON
-// does not receive the message.
+// Notify sends a message ahead of the answer. Only WeightState and WeightProgress use key. If Origin.JSONOnly
+// is set, the message is dropped.
 func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
 	x.port.notify(msg, weight, key)
 }

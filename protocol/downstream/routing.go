@@ -229,8 +229,7 @@ func (*Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 // refusalFaults are the errors of refusalBodies, for a message whose id is known. They are read-only.
 var refusalFaults [refusedKinds]*protocol.Fault
 
-// refusalBodies are JSON-RPC errors without the id of a request, which may be the body of an HTTP error (MCP
-// 2025-11-25).
+// refusalBodies are the bodies of HTTP errors: JSON-RPC errors without the id of a request, as MCP 2025-11-25 permits.
 var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
 		refusedMalformed:  "malformed HTTP request",

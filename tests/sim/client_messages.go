@@ -93,7 +93,9 @@ func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipecli
 func (c *client) applyResponse(a *clientRequest, e *frameToClient) {
 	switch {
 	case a.method == "resources/subscribe" && e.Error != nil && c.w.p.Wide && a.session == c.session:
-		delete(c.subs, a.uri) // the request may have replaced a subscription with another header value; then only its own outcome counts
+		// The session ends an earlier subscription that was made with another value of the forwarded header. So the client
+		// may have no subscription after this failure.
+		delete(c.subs, a.uri)
 	case a.method == "initialize" && e.Error != nil:
 		c.state = ""
 	case a.method == "initialize":

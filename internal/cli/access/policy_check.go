@@ -109,7 +109,7 @@ func (k *inspection) check() policyCheck {
 		}
 		for _, project := range key.Projects {
 			if k.projectOf(namespace.Slug(project)) == nil {
-				warn("the key %s is restricted to the project %s, which does not exist", key.Name, project)
+				warn("the key %s has the unknown project %s", key.Name, project)
 			}
 		}
 		if k.policy.Rights(key.Roles, key.Name, false) == policy.NoRoles {

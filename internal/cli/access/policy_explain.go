@@ -197,7 +197,7 @@ func (k *inspection) explain(who *identity.Principal, project, name string) (*ex
 		byPolicy = byPolicy || e.Reason == ""
 		switch {
 		case in != "" && k.projectOf(in) == nil:
-			e.Reason, byPolicy = "the key is restricted to the project "+in+", which does not exist", false
+			e.Reason, byPolicy = "the key's project "+in+" does not exist", false
 		case !k.shows(in, found):
 			e.Reason, byPolicy = "it is not part of the project "+in, false
 		}

@@ -52,7 +52,7 @@ func (a *answerer) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&a.say, "say", nil, "response to a sampling request (repeatable, used in order)")
 	flags.StringArrayVar(&a.roots, "root", nil, "directory or URI to send to servers that request roots (repeatable; default: the current directory if a user or another flag answers, otherwise none)")
 	flags.BoolVar(&a.yes, "yes", false, "accept the defaults of forms and agree to visit URLs without asking")
-	flags.BoolVar(&a.decline, "decline", false, "decline everything that no other flag answers, without asking")
+	flags.BoolVar(&a.decline, "decline", false, "decline everything that --answer, --say and --root do not answer, without asking (roots: an empty list); overrides --yes")
 }
 
 // begin reads the flags. about names the item in messages; bar is the progress bar on the same terminal.

@@ -35,8 +35,8 @@ are, and arrays and objects as JSON; everything else is text. --json passes all 
 Progress is printed to stderr. If the result is marked as an error, it is printed and the exit code is 5.
 
 During the call, the server may request user input (elicitation), a model's response (sampling) or roots. The command asks on
-the terminal. In scripts, use --answer, --say, --root and --yes. Without a terminal, all other requests are declined. URLs
-to visit are printed, never opened.`,
+the terminal. In scripts, use --answer, --say, --root and --yes. Without a terminal, all other requests are declined
+(roots: see --root). URLs to visit are printed, never opened.`,
 		Example: `  goblin-actor call notes_add_note title=Errands text="buy a lantern"
   goblin-actor call clock_wait seconds=3 steps=3
   goblin-actor call notes_search_notes --json '{"query": "lantern"}'

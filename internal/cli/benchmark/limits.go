@@ -61,7 +61,7 @@ JSON. It is then called about ten thousand times.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Config, "config", "", configfile.FlagHelp)
-	flags.StringVar(&f.target, "target", "", "any MCP endpoint, such as another gateway: URL, host:port or port")
+	flags.StringVar(&f.target, "target", "", "measure this MCP endpoint, for example another gateway (URL, host:port or port)")
 	flags.BoolVar(&f.self, "self", false, "measure raw servers, even if there is a configuration")
 	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
 	f.key.AddFlags(cmd)

@@ -97,7 +97,7 @@ func AdminSocket(connect string, getenv func(string) string) (string, error) {
 		return "", command.UsageError("pass a port or the path of a socket: --connect 8730 or --connect /run/user/1000/goblin-actor/8730.sock", "%s: %w", by, err)
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", command.UsageError("forward its admin socket with ssh -L and pass the path to --connect", "%s is another machine; its admin socket is not reachable from here", u.Host)
+		return "", command.UsageError("forward its admin socket to a local path with ssh -L, and pass the local path to --connect", "%s is another machine; its admin socket is not reachable from here", u.Host)
 	}
 	port, err := strconv.Atoi(u.Port())
 	if err != nil {

@@ -136,7 +136,8 @@ func (c *child) run(cmd *exec.Cmd, started chan<- error) {
 	close(c.reaped)
 }
 
-// terminate sends SIGTERM to the whole group. Linux does not reuse the group's number before reap is called.
+// terminate sends SIGTERM to the whole group (on Windows: CTRL_BREAK). Linux does not reuse the group's number before reap
+// is called.
 func (c *child) terminate() { c.group.terminate() }
 
 // kill kills the whole group.

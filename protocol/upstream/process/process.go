@@ -18,7 +18,7 @@ import (
 const (
 	drainFor    = 250 * time.Millisecond // how long the pipes are read after the exit
 	exitSoon    = time.Second            // how long to wait for the exit, which usually follows the end of stdout
-	failGrace   = 2 * time.Second        // between SIGTERM and SIGKILL for a process whose connection broke
+	failGrace   = 2 * time.Second        // between terminate and kill for a process whose connection broke
 	killGrace   = 5 * time.Second        // how long to wait for a killed process to end
 	stderrLines = 20                     // number of last stderr lines reported in Closed
 )
@@ -86,7 +86,7 @@ func (*link) Cancel(uint64)     {}
 func (*link) Listen()           {}
 func (*link) SetVersion(string) {}
 
-// Close writes the queued frames and closes stdin. It sends SIGTERM to the group after grace, and SIGKILL after grace again.
+// Close writes the queued frames and closes stdin. It terminates the group after grace, and kills it after grace again.
 // A second Close with grace 0 kills the group at once.
 func (p *link) Close(grace time.Duration) {
 	p.once.Do(func() { p.closing <- grace })
@@ -141,7 +141,7 @@ func (p *link) supervise(child *child) (byClose bool, cause error) {
 	return false, nil
 }
 
-// end waits for the process to end. It sends SIGTERM after grace, and SIGKILL after the same time again.
+// end waits for the process to end. It terminates the group after grace, and kills it after the same time again.
 func (p *link) end(child *child, grace time.Duration) {
 	if ended(child, grace, p.hurry) {
 		return
