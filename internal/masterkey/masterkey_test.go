@@ -77,7 +77,8 @@ func TestKeysAreAlwaysTheSame(t *testing.T) {
 
 const wantState = "991bafb108c7b5dd50c7e4e3134811c0d9b0f4339775d8fc26951245fee77960"
 
-// TestFile checks that the first start creates a key in a private file, and logs it once.
+// TestFile checks that the first start creates a key in a private file and logs the creation. The second start uses the
+// same key and logs nothing.
 func TestFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "state")
 	var log bytes.Buffer

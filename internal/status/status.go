@@ -128,7 +128,7 @@ type Backend struct {
 	InFlight    int       `json:"inFlight"`
 	For         string    `json:"for,omitempty"`   // what the connection carries, and for which clients, in plain words
 	Tries       int       `json:"tries,omitempty"` // failed attempts in a row
-	Noise       int       `json:"noise,omitempty"` // lines on stdout that were not messages
+	Noise       int       `json:"noise,omitempty"` // lines or responses that were not messages
 	FirstNoise  string    `json:"firstNoise,omitempty"`
 	LastNoise   string    `json:"lastNoise,omitempty"`
 	Stderr      []string  `json:"stderr,omitempty"`
@@ -166,7 +166,7 @@ type Call struct {
 	Taken    time.Time `json:"taken,omitzero"`     // when the call left the queue
 	Written  time.Time `json:"written,omitzero"`   // when the request reached the server
 	Asked    time.Time `json:"asked,omitzero"`     // when the server first sent a request to the client
-	WaitsFor string    `json:"waitsFor,omitempty"` // what must happen next, in plain words: a free slot, the server, an answer of the user
+	WaitsFor string    `json:"waitsFor,omitempty"` // what the call waits for, or what its client has not done yet, in plain words
 }
 
 // Subscription is a client's subscription to a resource.
