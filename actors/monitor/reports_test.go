@@ -49,8 +49,9 @@ func TestSurveyQueriesWhatHasChanged(t *testing.T) {
 			if asked[id] == nil {
 				asked[id] = new(int)
 			}
+			counter := asked[id]
 			return kernel.Spawn(system, kernel.SpawnOptions{Name: "session/" + id, Kind: "session"}, func(kernel.Self) kernel.Logic {
-				return &client{id: id, changing: changing, asked: asked[id]}
+				return &client{id: id, changing: changing, asked: counter}
 			})
 		}
 		idle, busy := spawn("idle", false), spawn("busy", false)
