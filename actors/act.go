@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,23 +17,45 @@ import (
 const sessionLetters = 8
 
 // Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server, session
-// or call, status.ErrRestarted if the action was aimed at another one, and status.ErrUnknownVerb for an unknown verb.
+// or call, status.ErrRestarted if the action was aimed at another one, and status.ErrUnknownVerb for an unknown verb. The audit log
+// records the action and its result, except for an unknown verb.
 func (g *Gateway) Act(ctx context.Context, a status.Action) error {
-	err := status.ErrAnotherGateway
-	if a.Aim.IsOf(g.started) {
-		err = g.act(ctx, a)
-	}
+	err := g.act(ctx, a)
 	if !errors.Is(err, status.ErrUnknownVerb) {
-		verb := string(a.Verb)
-		if a.Stop {
-			verb = "stop " + verb
-		}
-		g.recordAction(verb, a.Server, cmp.Or(a.Call, a.Session, a.Actor), err)
+		verb, server, item := recordedAs(a)
+		g.recordAction(verb, server, item, err)
 	}
 	return err
 }
 
+// recordedAs returns the method, server and item of an action's audit record. They come only from members that the verb takes.
+func recordedAs(a status.Action) (method, server, item string) {
+	method = string(a.Verb)
+	switch a.Verb {
+	case status.Restart:
+		server = a.Server
+	case status.Cancel:
+		item = a.Call
+	case status.End:
+		item = a.Session
+	case status.Record:
+		server, item = a.Server, a.Actor
+	case status.Payloads:
+		server = a.Server
+		if a.Stop {
+			method = "stop " + method
+		}
+	}
+	return method, server, item
+}
+
 func (g *Gateway) act(ctx context.Context, a status.Action) error {
+	if !a.Aim.IsOf(g.started) {
+		return status.ErrAnotherGateway
+	}
+	if err := a.Check(); err != nil {
+		return err
+	}
 	switch a.Verb {
 	case status.Restart:
 		return g.restart(ctx, a)

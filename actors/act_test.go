@@ -83,6 +83,40 @@ func TestTwoRestartsAtOnce(t *testing.T) {
 	})(t)
 }
 
+// The audit log names what an action was about. An action with a member of another verb is refused.
+func TestRecordsOfActions(t *testing.T) {
+	path, set := withAuditLog(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		g := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"add"}}}, set).gateway
+		for _, c := range []struct {
+			a    status.Action
+			want error
+		}{
+			{status.Action{Verb: status.End, Session: "aaaaaaaa"}, status.ErrNotThere},
+			{status.Action{Verb: status.End, Session: "aaaaaaaa", Call: "b"}, status.ErrBadAction},
+			{status.Action{Verb: status.Cancel, Call: "a/1", Server: "two"}, status.ErrBadAction},
+			{status.Action{Verb: status.Restart, Server: "one", Stop: true}, status.ErrBadAction},
+			{status.Action{Verb: status.Restart, Server: "one"}, nil},
+			{status.Action{Verb: status.Drain, Aim: "another"}, status.ErrRestarted},
+			{status.Action{Verb: status.Drain}, status.ErrUnknownVerb}, // status.Local does it
+		} {
+			if err := g.Act(t.Context(), c.a); !errors.Is(err, c.want) {
+				t.Errorf("%+v: %v, want %v", c.a, err, c.want)
+			}
+		}
+	})
+	var got []string
+	for _, e := range auditEvents(auditLines(t, path)) {
+		if strings.HasPrefix(e, "admin") {
+			got = append(got, strings.TrimPrefix(e, "admin local "))
+		}
+	}
+	want := []string{"end aaaaaaaa failed", "end aaaaaaaa failed", "cancel a/1 failed", "restart one failed", "restart one ok", "drain failed"}
+	if !slices.Equal(got, want) {
+		t.Errorf("audit log: %q\nwant %q", got, want)
+	}
+}
+
 // An operator ends a session: its calls fail, its client must begin a new one, and the audit log says so.
 func TestEndSession(t *testing.T) {
 	path, set := withAuditLog(t, nil)

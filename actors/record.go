@@ -104,6 +104,7 @@ func (g *Gateway) recordingEnded(r monitor.RecordingEnded) {
 
 // Records returns recordings: see status.Local.
 func (g *Gateway) Records(ctx context.Context, q status.RecordQuery) ([]status.Recording, error) {
+	last := g.system.Recorded() // before the request: a recording that begins later has no message up to last
 	reply := make(chan []message.Recording, 1)
 	g.recorder.Tell(message.GetRecordings{Reply: reply})
 	select {
@@ -111,7 +112,7 @@ func (g *Gateway) Records(ctx context.Context, q status.RecordQuery) ([]status.R
 		if all == nil {
 			return nil, ErrStopped
 		}
-		return recordingsOf(all, q, g.system.Recorded()), nil
+		return recordingsOf(all, q, last), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

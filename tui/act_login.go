@@ -44,7 +44,11 @@ func (a *App) loginActs(server string, whose *string) []rowAct {
 	return []rowAct{
 		{label: "log in", command: "goblin-actor login " + name, why: why, do: func() { a.logIn(l) }},
 		{label: "log out", command: "goblin-actor logout " + name, why: why, do: func() {
-			a.ask("log out of "+plain(server)+"? running calls that use the login will fail; y/n", func() { a.logOut(l) })
+			question := "log out of " + plain(server) + "? "
+			if l.Catalog {
+				question += "all clients share this login; "
+			}
+			a.ask(question+"running calls that use the login will fail; y/n", func() { a.logOut(l) })
 		}},
 	}
 }
@@ -74,7 +78,7 @@ func (a *App) logIn(l LoginAction) {
 			text, h := "logged in to "+server, Good
 			switch {
 			case errors.Is(err, context.Canceled):
-				text, h = "the login was left; nothing has changed", Warn
+				text, h = "the login was left; if the browser has finished it, it may still complete", Warn
 			case err != nil:
 				text, h = "not logged in: "+err.Error(), Bad
 			}
@@ -99,7 +103,7 @@ func (s *sheet) open(page string, cannot error) {
 // logOut ends the login at a server. Its result is shown with a later Picture.
 func (a *App) logOut(l LoginAction) {
 	go func() {
-		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
+		ctx, cancel := context.WithTimeout(a.ctx, logoutTime)
 		defer cancel()
 		result := outcome{"logged out of " + l.Server + "  = goblin-actor logout " + form.Quote(l.Server), Good}
 		if err := a.logins.Out(ctx, l); err != nil {

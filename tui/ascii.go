@@ -15,8 +15,8 @@ var asciiGlyphs = map[rune]string{
 	'—': "-", '“': `"`, '”': `"`, '„': `"`, '’': "'", '‘': "'",
 }
 
-// asciiScreen is a screen on which the console's own glyphs are drawn in ASCII. Other text that is not ASCII stays: a terminal
-// without UTF-8 shows a question mark for each of its characters.
+// asciiScreen is a screen on which the console's own glyphs are drawn in ASCII, also where they occur in names and texts of servers.
+// Other text that is not ASCII stays: a terminal without UTF-8 shows a question mark for each of its characters.
 type asciiScreen struct {
 	tcell.Screen
 	x, y int // the cell after a "≥" or "≤", which becomes the second half of ">=" or "<=" if it is a space

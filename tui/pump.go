@@ -10,6 +10,7 @@ import (
 
 const (
 	requestTime = 3 * time.Second        // timeout of a request or an action
+	logoutTime  = 10 * time.Second       // timeout of a logout, for which the gateway waits 5 s for the authorization server
 	minPause    = 100 * time.Millisecond // minimum time between two Pictures
 	usualPause  = time.Second            // maximum time between two Pictures, so that ages stay current
 	retryMin    = 500 * time.Millisecond // pause before a stream that failed at its start is opened again, doubled each time

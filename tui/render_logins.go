@@ -42,7 +42,7 @@ func loginRow(p *Picture, l *status.Login) Row {
 	if mark == sevAct {
 		command = "goblin-actor login " + form.Quote(l.Server)
 		if l.Whose != "" && l.Whose != "local" {
-			by = l.Whose + ", with the key of " + l.Whose
+			by = l.Whose + ", with the key of " + strings.TrimPrefix(l.Whose, "key:")
 		}
 	}
 	return Row{

@@ -97,9 +97,10 @@ func (s *System) Record(actor string, until time.Time) *Recorder {
 // later call of Messages returns it unless it was overwritten.
 func (s *System) Recorded() uint64 { return s.recorded.Load() }
 
-// Report makes the Recorder call met with the name of each other actor that holds a call which a message is about, or is
-// sent a message about a call, unless that actor is being recorded. Each is reported once, and at most 64 are. met runs on
-// the recorded actor's goroutine and must not block. nil = nothing is reported.
+// Report makes the Recorder call met with the name of each other actor that takes part in a call: the holder of the call
+// that a handled message is about, and the receiver of a message about a call that the recorded actor sends. met is called
+// once for each of them, for at most 64, and not for actors that are being recorded. It runs on the recorded actor's
+// goroutine and must not block. If met is nil, nothing is reported.
 func (r *Recorder) Report(met func(actor string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

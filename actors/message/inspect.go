@@ -1,6 +1,8 @@
 package message
 
 import (
+	"fmt"
+
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
@@ -39,8 +41,8 @@ type Abort struct {
 // Class is Urgent, because a session with a full mailbox may be the reason for the request.
 func (Abort) Class() kernel.Class { return kernel.Urgent }
 
-// Abandon answers that the call has ended with its session.
-func (a Abort) Abandon(kernel.Reason) { a.Answer(status.ErrNotThere) }
+// Abandon answers that the call has ended with its session, or that the session did not handle the request.
+func (a Abort) Abandon(why kernel.Reason) { a.Answer(notHandled(why)) }
 
 // Answer sends the answer to the operator.
 func (a Abort) Answer(err error) { answer(a.Reply, err) }
@@ -55,17 +57,27 @@ type End struct {
 // Class is Urgent, because the session's mailbox may be full.
 func (End) Class() kernel.Class { return kernel.Urgent }
 
-// Abandon answers that the session has ended.
-func (e End) Abandon(kernel.Reason) { e.Answer(status.ErrNotThere) }
+// Abandon answers that the session has ended, or that it did not handle the request.
+func (e End) Abandon(why kernel.Reason) { e.Answer(notHandled(why)) }
 
 // Answer sends the answer to the operator.
 func (e End) Answer(err error) { answer(e.Reply, err) }
 
-// answer sends err to a channel of capacity 1, if there is one.
+// answer sends err to a channel of capacity 1, if there is one. Only the first answer counts: an actor may panic after its answer.
 func answer(reply chan<- error, err error) {
-	if reply != nil {
-		reply <- err
+	select {
+	case reply <- err:
+	default:
 	}
+}
+
+// notHandled returns the error for an operator's request that an actor has abandoned.
+func notHandled(why kernel.Reason) error {
+	switch why {
+	case kernel.Overloaded, kernel.Panicked:
+		return fmt.Errorf("the request was not handled (%s); try again", why)
+	}
+	return status.ErrNotThere
 }
 
 // GetCatalog requests the current catalog from the gateway. The answer is nil if there is none yet.

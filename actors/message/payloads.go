@@ -109,7 +109,7 @@ type Keeping struct {
 	Until  time.Time // the Keeper discards everything at this time
 	Most   int
 
-	calls atomic.Int64 // calls that have asked to be kept, more than Most included
+	calls atomic.Int64 // number of calls that Open has counted, including those beyond Most
 }
 
 // Calls returns the number of calls that are kept.

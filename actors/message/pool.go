@@ -72,8 +72,11 @@ type Restart struct {
 	Reply  chan<- error // capacity 1; nil = no answer
 }
 
-// Abandon answers that the server has no pool that could restart it.
-func (r Restart) Abandon(kernel.Reason) { r.Answer(status.ErrNotThere) }
+// Class is Urgent, because a pool with a full mailbox may be the reason for the request.
+func (Restart) Class() kernel.Class { return kernel.Urgent }
+
+// Abandon answers that the server has no pool that could restart it, or that the pool did not handle the request.
+func (r Restart) Abandon(why kernel.Reason) { r.Answer(notHandled(why)) }
 
 // Answer sends the answer to the operator.
 func (r Restart) Answer(err error) { answer(r.Reply, err) }

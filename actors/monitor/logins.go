@@ -53,7 +53,7 @@ func loginsOf(reports []message.LoginReport) []status.Login {
 		if r.Phase == phaseNone {
 			continue
 		}
-		l := status.Login{Server: r.Login.Entry, Whose: strings.TrimPrefix(identity.IDIn(r.Login.Lane), identity.ViaKey+":"), State: r.Phase, Issuer: r.Issuer, Reason: r.Fault,
+		l := status.Login{Server: r.Login.Entry, Whose: ownerOf(r.Login.Lane), State: r.Phase, Issuer: r.Issuer, Reason: r.Fault,
 			Expires: r.Expires, Renewed: r.Renewed}
 		if l.State == phaseNeeded {
 			l.Reason = reasonOf(r)
@@ -64,6 +64,16 @@ func loginsOf(reports []message.LoginReport) []status.Login {
 		return cmp.Or(cmp.Compare(urgency(a.State), urgency(b.State)), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Whose, b.Whose))
 	})
 	return all
+}
+
+// ownerOf returns the name of a login's owner. For a key it is the key's name, except that the key "local" is "key:local", because
+// "local" is the owner of the admin socket.
+func ownerOf(lane string) string {
+	id := identity.IDIn(lane)
+	if name, is := strings.CutPrefix(id, identity.ViaKey+":"); is && name != identity.LocalID {
+		return name
+	}
+	return id
 }
 
 // Values of LoginReport.Phase.

@@ -11,7 +11,7 @@ import (
 )
 
 // Logins that a person has to renew come first. Logins that no request has needed are left out, and holders are shown
-// without what identifies their keys.
+// without what identifies their keys. The key "local" is not the owner of the admin socket.
 func TestLoginsOf(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	lane := func(server, holder string) message.LoginKey { return message.LoginKey{Entry: server, Lane: holder} }
@@ -22,10 +22,12 @@ func TestLoginsOf(t *testing.T) {
 		{Login: lane("github", "key:bob"), Phase: phaseNeeded, Fault: "invalid_grant"},
 		{Login: lane("github", "local"), Phase: phaseNeeded, Fault: "invalid_grant", Pending: 1},
 		{Login: lane("github", "key:ada"), Phase: phaseNeeded},
+		{Login: lane("github", identity.Held("key:local", 7)), Phase: phaseNeeded},
 	})
 	want := []status.Login{
 		{Server: "github", Whose: "ada", State: phaseNeeded, Reason: "no one has logged in"},
 		{Server: "github", Whose: "bob", State: phaseNeeded, Reason: "invalid_grant"},
+		{Server: "github", Whose: "key:local", State: phaseNeeded, Reason: "no one has logged in"},
 		{Server: "github", Whose: "local", State: phaseNeeded, Reason: "a login has begun and is not finished"},
 		{Server: "issues", Whose: "ada", State: phaseStale, Reason: "renew the login: connection refused"},
 		{Server: "github", State: "fresh", Issuer: "https://login.example.com", Expires: at, Renewed: at.Add(-time.Hour)},

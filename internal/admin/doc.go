@@ -11,7 +11,7 @@
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
 //	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
-//	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>
+//	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>, ?after=<number>
 //	/payloadz                              kept payloads of calls; ?call=<id>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/end {"session": …}       ends a client's session

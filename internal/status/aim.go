@@ -13,7 +13,7 @@ import (
 // It consists of words: the process; then each connection that lists the server's items, or the beginning of the call or session.
 type Aim string
 
-// Aimed returns a with the Aim for what it is about in s. The rows of s that do not exist have no part in it.
+// Aimed returns a with an Aim at its target in s. If s has no such target, the Aim identifies only the process.
 func (s *Snapshot) Aimed(a Action) Action {
 	words := []string{moment(s.Started)}
 	switch a.Verb {

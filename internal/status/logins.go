@@ -8,7 +8,7 @@ import (
 // Login is a login at a server. It contains no token.
 type Login struct {
 	Server  string    `json:"server"`           // entry of mcpServers
-	Whose   string    `json:"whose,omitempty"`  // name of the principal; empty = all clients share the login
+	Whose   string    `json:"whose,omitempty"`  // name of the principal; "key:local" for the key local; empty = all clients share the login
 	State   string    `json:"state"`            // discovering, needs-login, fresh, refreshing, stale or stored
 	Issuer  string    `json:"issuer,omitempty"` // URL of the authorization server; empty = unknown
 	Reason  string    `json:"reason,omitempty"` // the last error, or why a login is needed

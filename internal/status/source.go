@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ var (
 	ErrRestarted = errors.New("has restarted since")
 	// ErrAnotherGateway is the ErrRestarted for an action that was aimed at another process.
 	ErrAnotherGateway = fmt.Errorf("the gateway %w; look at it again before you repeat the action", ErrRestarted)
-	// ErrBadAction is returned by Act for an action that is not complete, or asks for too much.
+	// ErrBadAction is returned by Act for an action that is not complete, asks for too much, or has members that its verb does not take.
 	ErrBadAction = errors.New("the action is invalid")
 	// ErrForbidden is returned by Act for an action that the configuration forbids.
 	ErrForbidden = errors.New("the configuration forbids this action")
@@ -204,7 +205,8 @@ func (l Local) Shown(page []byte) []byte {
 func (l Local) Act(ctx context.Context, a Action) error {
 	defer l.Streams.hurry()
 	if a.Verb == Drain || a.Verb == Reload {
-		if err := l.aimed(ctx, a); err != nil {
+		if err := l.refusal(ctx, a); err != nil {
+			_ = l.Gateway.Act(ctx, a) // refuses the action too, and records that
 			return err
 		}
 	}
@@ -220,16 +222,16 @@ func (l Local) Act(ctx context.Context, a Action) error {
 	return l.Gateway.Act(ctx, a)
 }
 
-// aimed returns an error that wraps ErrRestarted if a was aimed at another process than the one of l.
-func (l Local) aimed(ctx context.Context, a Action) error {
+// refusal returns an error that wraps ErrRestarted if a was aimed at another process than the one of l, or the error of a.Check.
+func (l Local) refusal(ctx context.Context, a Action) error {
 	if a.Aim == "" {
-		return nil
+		return a.Check()
 	}
 	s, err := l.Gateway.Status(ctx)
 	if err == nil && !a.Aim.IsOf(s.Started) {
 		return ErrAnotherGateway
 	}
-	return err
+	return cmp.Or(err, a.Check())
 }
 
 // Events implements Source.
