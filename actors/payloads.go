@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -14,6 +15,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
 )
 
 // keptPayloads is the gateway's part of keeping payloads of calls. Nothing of it changes after Start.
@@ -80,17 +82,20 @@ func (g *Gateway) Payloads(ctx context.Context, q status.PayloadQuery) ([]status
 		if all == nil {
 			return nil, ErrStopped
 		}
-		return g.shownPayloads(all, q), nil
+		return g.shownPayloads(ctx, all, q)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (g *Gateway) shownPayloads(all []message.KeptPayloads, q status.PayloadQuery) []status.KeptPayloads {
+func (g *Gateway) shownPayloads(ctx context.Context, all []message.KeptPayloads, q status.PayloadQuery) ([]status.KeptPayloads, error) {
 	list := []status.KeptPayloads{} // an empty list in JSON is [], not null
 	for _, k := range all {
 		shown := status.KeptPayloads{Keeping: k.Keeping, Payloads: []status.CallPayload{}}
 		for i := range k.Calls {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if q.Call == "" || q.Call == k.Calls[i].Call {
 				shown.Payloads = append(shown.Payloads, g.shownPayload(&k.Calls[i], q.Call != ""))
 			}
@@ -99,21 +104,24 @@ func (g *Gateway) shownPayloads(all []message.KeptPayloads, q status.PayloadQuer
 			list = append(list, shown)
 		}
 	}
-	return list
+	return list, nil
 }
 
 // The values of status.CallPayload.Withheld.
 const (
 	withheldItem   = "the name of the item suggests that the call is about secrets"
+	withheldTask   = "the answer may have the result of a task, whose tool is not known here"
 	withheldAnswer = "the answer asks the user to log in, or for input"
 )
 
-// shownPayload returns a call as it is shown. The texts are made only if they are wanted, because that takes a millisecond.
+// shownPayload returns a call as it is shown. The texts are made only if they are wanted, because that takes milliseconds.
 func (g *Gateway) shownPayload(c *message.CallPayload, texts bool) status.CallPayload {
 	shown := status.CallPayload{Call: c.Call, Method: c.Method, Item: c.Item, Began: c.Began, Ended: c.Ended}
 	switch {
-	case secret.Item(c.Item):
+	case secret.Item(c.Item) || strings.HasSuffix(c.Item, "…"): // what is cut off may suggest it
 		shown.Withheld = withheldItem
+	case protocol.ParseMethod([]byte(c.Method)).Names() == protocol.SubjectTask:
+		shown.Withheld = withheldTask
 	case c.AnswerWithheld:
 		shown.Withheld = withheldAnswer
 	}

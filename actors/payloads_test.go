@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/secret"
@@ -133,6 +134,37 @@ func TestPayloadsAreKept(t *testing.T) {
 	want := []string{"admin local payloads one ok", "admin local payloads ended one ok", "admin local stop payloads one ok", "admin local payloads two ok", "admin local payloads ended two ok"}
 	if !slices.Equal(acts, want) {
 		t.Errorf("audit log:\n%s\nwant:\n%s", strings.Join(acts, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The result of a task is withheld, because the request for it does not name the tool.
+func TestPayloadsOfTasksAreWithheld(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		h := startStdio(t, map[string]*actortest.Server{"two": taskServer()}, nil)
+		defer h.close()
+		h.waitReady()
+		h.roundTrip(initializeRequest(protocol.Version20251125))
+		h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		if err := h.gateway.Act(t.Context(), status.Action{Verb: status.Payloads, Server: "two"}); err != nil {
+			t.Fatal(err)
+		}
+		h.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"two_dig","arguments":{},"task":{"ttl":1000},"_meta":{"progressToken":"p"}}}`)
+		h.send(`{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"two/7"}}`)
+		all, err := h.gateway.Payloads(t.Context(), status.PayloadQuery{})
+		if err != nil || len(all) != 1 || len(all[0].Payloads) != 2 {
+			t.Fatalf("kept: %+v, %v", all, err)
+		}
+		if c := all[0].Payloads[1]; c.Method != "tasks/get" || c.Withheld != withheldTask || c.Answer.Bytes == 0 || c.Answer.Shape != "" || c.Request.Shape == "" {
+			t.Errorf("tasks/get: %+v", c)
+		}
+	})(t)
+}
+
+// A long URI is cut off. Its call is withheld, because the rest may suggest secrets.
+func TestPayloadOfLongItemIsWithheld(t *testing.T) {
+	var g Gateway
+	if c := g.shownPayload(&message.CallPayload{Item: status.Printable("file:///"+strings.Repeat("a", 2000)+"/token", 1024)}, true); c.Withheld != withheldItem || len(c.Item) > 1100 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"goblin-actor/internal/pattern"
 )
 
 // words are words in a name that suggest a secret value: API_KEY, githubToken, X-Api-Key.
@@ -15,7 +13,7 @@ var words = []string{"key", "apikey", "token", "secret", "password", "passwd", "
 // plurals are words that suggest a secret in the name of an item, in addition to words.
 var plurals = []string{"keys", "apikeys", "tokens", "secrets", "passwords", "passphrases", "cookies", "login", "otp"}
 
-// HasWord reports whether one of the words of a name suggests a secret value. It recognizes fewer names than the other functions of the package.
+// HasWord reports whether one of the words of a name suggests a secret value.
 func HasWord(name string) bool { return hasWord(name, words) }
 
 // Item reports whether the name of a tool, or a URI, suggests that using it reveals secrets: get_secret, file:///home/ada/token.
@@ -39,18 +37,12 @@ func hasWord(name string, of []string) bool {
 	return slices.ContainsFunc(strings.Fields(b.String()), func(word string) bool { return slices.Contains(of, word) })
 }
 
-// userInfo matches the user and password in URLs.
-var userInfo = pattern.Lazy(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#"'<>\\@]+)@`)
-
-// wholeMembers are members of requests that are hidden with everything in them: what a user has answered, and sealed state. MCP 2026-07-28
-var wholeMembers = []string{"inputResponses", "requestState", "headers", "env"}
-
 // Limits of payloads. What is nested deeper is hidden.
 const (
-	maxDepth  = 64 // of objects and arrays
-	maxNested = 4  // of JSON in strings of JSON
-
-	maxWord = 256 // bytes
+	maxDepth  = 64  // of objects and arrays
+	maxNested = 4   // of JSON in strings of JSON
+	maxWord   = 256 // bytes
+	maxForms  = 32  // of a text whose escapes are resolved
 )
 
 // Payload returns a JSON text of a peer without secrets, on one line: strings and numbers of members whose names suggest secrets are
@@ -91,7 +83,7 @@ func (w *payloadWriter) node(n *payloadNode, hidden bool) {
 			if i > 0 {
 				w.b.WriteString(", ")
 			}
-			w.node(kid, hidden)
+			w.node(kid, hidden || i > 0 && hidesNext(n.kids[i-1], kid))
 		}
 		w.end(n, ']')
 	case '"':
@@ -119,14 +111,9 @@ func (w *payloadWriter) object(n *payloadNode, hidden bool) {
 			w.b.WriteString(", ")
 		}
 		key := n.keys[i]
-		w.quote(w.plain(key, false), false)
+		w.quote(w.name(key), false)
 		w.b.WriteString(": ")
-		if key == "progressToken" { // MCP, basic/utilities/progress: a number or name that the client chose
-			w.node(kid, hidden)
-			continue
-		}
-		w.node(kid, hidden || HasWord(key) || secretName().MatchString(key) || slices.ContainsFunc(wholeMembers, func(m string) bool { return strings.EqualFold(m, key) }) ||
-			pair && strings.HasPrefix(strings.ToLower(key), "val"))
+		w.node(kid, hidden || hidesMember(key, kid) || pair && strings.HasPrefix(strings.ToLower(key), "val"))
 	}
 	w.end(n, '}')
 }
@@ -150,8 +137,11 @@ func (w *payloadWriter) text(s string, cut bool) string {
 			return w.plain(inner.b.String(), cut)
 		}
 	}
-	return byName(w.plain(s, cut))
+	return byName(w.embedded(w.plain(s, cut), cut))
 }
+
+// name returns the name of a member without secrets.
+func (w *payloadWriter) name(s string) string { return byLook(byName(w.plain(s, false)), Hidden) }
 
 // plain returns a text with known secrets hidden. It returns Hidden if unescaping it, as a program would that reads JSON or URLs, reveals one.
 func (w *payloadWriter) plain(s string, cut bool) string {
@@ -163,9 +153,16 @@ func (w *payloadWriter) plain(s string, cut bool) string {
 	if !cut {
 		s = shown
 	}
-	for u := unescaped(s); u != s; s, u = u, unescaped(u) { // each time it gets shorter
-		if find(u) != u {
-			return Hidden
+	forms := []string{s}
+	for i := 0; i < len(forms); i++ {
+		for _, form := range []string{unescapeJSON(forms[i]), unescapeURL(forms[i])} { // each is shorter
+			if slices.Contains(forms, form) {
+				continue
+			}
+			if len(forms) == maxForms || find(form) != form {
+				return Hidden
+			}
+			forms = append(forms, form)
 		}
 	}
 	return shown
@@ -175,12 +172,4 @@ func (w *payloadWriter) plain(s string, cut bool) string {
 func withoutLastWord(s string) string {
 	from := max(0, len(s)-maxWord)
 	return strings.ToValidUTF8(s[:from+1+strings.LastIndexAny(s[from:], " \t\r\n")], "")
-}
-
-// byName hides the values of pairs such as password=x, what follows Bearer, passwords in URLs, and tokens of known issuers.
-func byName(s string) string {
-	s = replaceSecond(userInfo(), s, func(string) string { return Hidden })
-	s = replaceSecond(pair(), s, hideValue)
-	s = replaceSecond(bearing(), s, hideValue)
-	return issued().ReplaceAllString(s, Hidden)
 }

@@ -25,7 +25,7 @@ func (n *payloadNode) namesSecret() bool {
 	for i, kid := range n.kids {
 		switch strings.ToLower(n.keys[i]) {
 		case "name", "key", "id", "header", "variable", "field", "label", "title":
-			if HasWord(kid.text) || secretName().MatchString(kid.text) && len(kid.text) < 64 {
+			if HasWord(kid.text) || (secretName().MatchString(kid.text) || hasWord(kid.text, payloadWords)) && len(kid.text) < 64 {
 				return true
 			}
 			named = named || !kid.cut
@@ -230,9 +230,8 @@ func hex4(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// unescaped resolves the escapes of JSON strings and of URLs anywhere in s.
-func unescaped(s string) string {
-	s = unescapeJSON(s)
+// unescapeURL resolves the escapes of URLs anywhere in s.
+func unescapeURL(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}

@@ -54,7 +54,7 @@ func TestPayloadHidesKnownSecrets(t *testing.T) {
 	} {
 		for cut := 1; cut <= len(text); cut++ {
 			shown := r.Payload([]byte(text[:cut]), cut < len(text))
-			for s, i := shown, 0; i < 6; s, i = unescaped(s), i+1 {
+			for s, i := shown, 0; i < 6; s, i = unescapeURL(unescapeJSON(s)), i+1 {
 				if strings.Contains(s, "unter2/") || strings.Contains(s, planted[:Shortest+2]) {
 					t.Fatalf("%s, %d bytes of %s: the secret is in %s", name, cut, text, shown)
 				}
@@ -91,6 +91,25 @@ func TestPayloadHidesNamedSecrets(t *testing.T) {
 		`{"text": "postgres://ada:opensesame@db/x"}`,
 		`{"text": "ghp_opensesameopensesame"}`,
 		`{"text": "[{\"credentials\": {\"user\": \"opensesame\"}}]"}`,
+		`{"text": "-----BEGIN OPENSSH PRIVATE KEY-----\nopensesame\n-----END OPENSSH PRIVATE KEY-----\n"}`,
+		`{"text": "-----BEGIN RSA PRIVATE KEY-----\nAAAA\nopensesame"}`,
+		`{"text": "DB_PASS=opensesame\n"}`, `{"text": "https://a.example/x?a=1&sig=opensesame"}`, `{"text": "dbPass: opensesame"}`, `{"text": "otp=opensesame"}`,
+		`{"text": "db:\n  pass: opensesame\n"}`, `{"text": "PASSWORD=a;opensesame"}`,
+		`{"dbPass": "opensesame"}`, `{"smtpPass": "opensesame"}`, `{"authCode": "opensesame"}`, `{"otp": "opensesame"}`, `{"auth": ["opensesame"]}`,
+		`{"pin": 20250001}`, `{"code": "4/0AXopensesame"}`, `{"code": 20250001}`, `{"exit_code": 20250001}`, `{"verification_code": 20250001}`,
+		`{"command": "mysql --password opensesame"}`, `{"command": "curl -u ada:opensesame https://a.example"}`, `{"command": "x --pass 'open opensesame'"}`,
+		`{"args": ["--token", "opensesame"]}`, `{"args": ["-u", "ada:opensesame"]}`, `{"args": ["-H", "X-A: opensesame"]}`, `{"args": ["-e", "A=opensesame"]}`,
+		`{"text": "Authorization: ApiKey opensesame"}`, `{"text": "GET / HTTP/1.1\r\nCookie: theme=dark; session=opensesame\r\n"}`,
+		`{"text": "password: correct opensesame"}`, `{"text": "the passphrase is below\npassphrase: \"correct opensesame\""}`,
+		`{"text": "postgres://ada:op#opensesame@db"}`, `{"text": "postgres://ada:p@opensesame@db"}`, `{"text": "postgres://ada:p@a/opensesame@db"}`,
+		`{"text": "https://opensesame@git.example/x"}`,
+		`{"text": "vars:\n[{\"name\":\"DB_PASSWORD\",\"value\":\"opensesame\"}]"}`,
+		`{"text": "{\"name\":\"A\",\"value\":\"b\"}\n{\"name\":\"DB_PASSWORD\",\"value\":\"opensesame\"}\n"}`,
+		`{"text": "[[[{\"name\":\"DB_PASSWORD\",\"value\":\"opensesame\"} and more"}`,
+		`{"text": "[[[{{{\"value\":\"opensesame\",\"name\":\"DB_PASSWORD\",} and more"}`,
+		`{"ghp_opensesameopensesame": 1}`, `{"Bearer opensesame": 1}`, `{"token=opensesame": 1}`, `{"opensesameOpensesame1234": 1}`,
+		`{"text": "AIzaopensesameopensesameopensesameopensesame"}`, `{"text": "ya29.opensesameopensesame"}`, `{"text": "ASIAopensesameopensesame"}`,
+		`{"text": "glrt-opensesameopensesame"}`,
 	} {
 		shown := r.Payload([]byte(text), false)
 		if strings.Contains(shown, "opensesame") || strings.Contains(shown, "20250001") || !strings.Contains(shown, Hidden) || !json.Valid([]byte(shown)) {
@@ -100,6 +119,9 @@ func TestPayloadHidesNamedSecrets(t *testing.T) {
 			if shown := r.Payload([]byte(text[:cut]), true); strings.Contains(shown, "opens") {
 				t.Errorf("%s is shown as %s", text[:cut], shown)
 			}
+		}
+		if shape := r.Shape([]byte(text)); strings.Contains(shape, "opens") {
+			t.Errorf("%s has the shape %s", text, shape)
 		}
 	}
 }
@@ -112,6 +134,12 @@ func TestPayloadShowsTheRest(t *testing.T) {
 		{`{"a":[true,null,-1.5e3,"<\u00e9>"],"b":{},"c":[]}`, `{"a": [true, null, -1.5e3, "<é>"], "b": {}, "c": []}`, `{a: [boolean, 3 more], b: {}, c: []}`},
 		{`{"_meta":{"progressToken":7}}`, `{"_meta": {"progressToken": 7}}`, `{_meta: {progressToken: number}}`},
 		{`"text"`, `"text"`, `string 4 B`},
+		{`{"code":-32602,"message":"a"}`, `{"code": -32602, "message": "a"}`, `{code: number, message: string 1 B}`},
+		{`{"code":"TOOL_NOT_FOUND","exit_code":127}`, `{"code": "TOOL_NOT_FOUND", "exit_code": 127}`, `{code: string 14 B, exit_code: number}`},
+		{`{"code":"TOOL`, `{"code": "[redacted]…`, `{code: string 4 B…}…`},
+		{`{"text":"PASS: TestA (0.01s)\nsee https://a.example/@b/c, {\"a\": 1 }"}`, `{"text": "PASS: TestA (0.01s)\nsee https://a.example/@b/c, {\"a\": 1 }"}`, `{text: string 57 B}`},
+		{`{"text":"git push -u origin main; mkdir -p a"}`, `{"text": "git push -u origin main; mkdir -p a"}`, `{text: string 35 B}`},
+		{`{"args":["-v","a"],"path":"C:\\new%20x"}`, `{"args": ["-v", "a"], "path": "C:\\new%20x"}`, `{args: [string 2 B, 1 more], path: string 10 B}`},
 		{`{"text":"{\"a\":1} "}`, `{"text": "{\"a\": 1}"}`, `{text: string 8 B}`},
 		{`{"text":"[unclosed"}`, `{"text": "[unclosed"}`, `{text: string 9 B}`},
 		{`{"name":"files","arguments":{"path":"/x`, `{"name": "files", "arguments": {"path": "…`, `{name: string 5 B, arguments: {path: string 2 B…}…}…`},
@@ -132,6 +160,22 @@ func TestPayloadShowsTheRest(t *testing.T) {
 	}
 	if !Item("get_secret") || !Item("env://API_KEYS") || Item("keyboard_type") || Item("read_file") {
 		t.Error("Item recognizes the wrong names")
+	}
+}
+
+// Escapes of JSON and URLs are resolved in any order, and text with too many of them is hidden.
+func TestPayloadResolvesEscapes(t *testing.T) {
+	var r Redactor
+	r.Replace("configuration", "p%40ssw0rd99")
+	for _, text := range []string{
+		`x \u0070%40ssw0rd99`, `x \\u0070%40ssw0rd99`, `x p%2540ssw0rd99`, `x %5cu0070%2540ssw0rd99`, "%" + strings.Repeat("25", 8000),
+	} {
+		if shown := r.Payload([]byte(`{"a": `+quoted(text)+`}`), false); !strings.Contains(shown, Hidden) {
+			t.Errorf("%.99s is shown as %.99s", text, shown)
+		}
+	}
+	if shown := r.Payload([]byte(`{"a": "`+escaped("a%20b%2520c")+`"}`), false); shown != `{"a": "a%20b%2520c"}` {
+		t.Error(shown)
 	}
 }
 

@@ -68,7 +68,7 @@ func shapeMembers(b *strings.Builder, r *Redactor, n *payloadNode, depth int) {
 			fmt.Fprintf(b, "%d more", len(n.kids)-i)
 			break
 		}
-		key := (&payloadWriter{known: r}).plain(n.keys[i], false)
+		key := (&payloadWriter{known: r}).name(n.keys[i])
 		if len(key) > maxShapeKey {
 			key = strings.ToValidUTF8(key[:maxShapeKey], "") + more
 		}

@@ -29,7 +29,7 @@ var (
 	bearing = pattern.Lazy(`(?i)(\b(?:bearer|basic)\s+)([^\s"']{6,})`)
 
 	// issued matches tokens with a known prefix of their issuer.
-	issued = pattern.Lazy(`\b(?:(?:sk|rk|pk)[-_][\w-]{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{6,}|AKIA\w{12,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|(?:hf|npm)_[A-Za-z0-9]{20,})`)
+	issued = pattern.Lazy(`\b(?:(?:sk|rk|pk)[-_][\w-]{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|gl(?:pat|rt)-[\w-]{10,}|xox[a-z]-[\w-]{6,}|A[KS]IA\w{12,}|AIza[\w-]{30,}|ya29\.[\w-]{10,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|(?:hf|npm)_[A-Za-z0-9]{20,})`)
 	// random matches words that may be random: long ones, and UUIDs. mixed excludes likely names.
 	random = pattern.Lazy(`(?:\bsha(?:256|384|512)[:-])?(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9_-]{24,}|[A-Za-z0-9]{20,})=*`)
 

@@ -43,7 +43,7 @@ type CallPayload struct {
 // Payload is one side of a call. Secrets in it are replaced by "[redacted]".
 type Payload struct {
 	Bytes int    `json:"bytes"`           // before anything was cut or replaced
-	Shape string `json:"shape,omitempty"` // such as {path: string 18 B, head: number}; the names of members only where they are few
+	Shape string `json:"shape,omitempty"` // such as {path: string 18 B, head: number}; it names at most 12 members of each object
 	Text  string `json:"text,omitempty"`  // JSON, on one line; empty unless a single call was queried
 	Cut   bool   `json:"cut,omitempty"`   // the end is missing
 }
