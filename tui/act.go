@@ -177,7 +177,7 @@ func (a *App) wordKey(e *tcell.EventKey, act *rowAct) {
 // drawActs lists the actions, each with its command line.
 func (a *App) drawActs(screen tcell.Screen, r rect) {
 	p := a.colors()
-	a.rule(screen, r.x, r.y, r.w, "actions"+a.actsOf, "enter do  c copy command  esc leave")
+	a.rule(screen, r.x, r.y, r.w, "actions"+a.actsOf, "")
 	label := 0
 	for _, act := range a.acts {
 		label = max(label, width(act.label))

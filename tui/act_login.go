@@ -73,7 +73,7 @@ func (a *App) logIn(l LoginAction) {
 	s.lines = []sheetLine{{text: "The gateway asks " + server + " where to log in.", health: Quiet}}
 	go func() {
 		defer s.cancel()
-		err := a.logins.In(ctx, l, func(page string, cannot error) { a.afterwards(func() { s.open(page, cannot) }) })
+		err := a.logins.In(ctx, l, func(page string, cannot error) { a.afterwards(func() { s.open(l.Server, page, cannot) }) })
 		a.afterwards(func() {
 			text, h := "logged in to "+server, Good
 			switch {
@@ -90,11 +90,11 @@ func (a *App) logIn(l LoginAction) {
 	}()
 }
 
-// open shows the page of a login.
-func (s *sheet) open(page string, cannot error) {
+// open shows the page of a login at a server.
+func (s *sheet) open(server, page string, cannot error) {
 	how := "The browser opens this page. Log in there, and allow the gateway to use your account:"
 	if cannot != nil {
-		how = "Open this page in a browser on this machine (c copies it). No browser could be opened: " + cannot.Error()
+		how = "Open this page in a browser on this machine (c copies it), or leave and run goblin-actor login " + form.Quote(server) + " --device. No browser could be opened: " + cannot.Error()
 	}
 	s.copies = page
 	s.lines = []sheetLine{{text: how}, {text: page, key: true}, {text: "Waiting for the end of the login, at most ten minutes. Esc gives up.", health: Quiet}}

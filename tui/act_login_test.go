@@ -91,7 +91,8 @@ func TestLogIn(t *testing.T) {
 	}
 	s.happen()
 	s.has(`https://login.example.com/authorize?x=1\x1b[2J\u202e`)
-	s.has("No browser could be opened: no xdg-open")
+	s.has("or leave and run goblin-actor login github --device.")
+	s.has("no xdg-open")
 	harmless(t, s, "a login page")
 	s.press("c")
 	if copied != `https://login.example.com/authorize?x=1\x1b[2J\u202e` {

@@ -126,7 +126,7 @@ func (a *App) flashing() bool { return a.flash != "" && a.now().Sub(a.flashed) <
 
 // drawLast draws the last line: the input, a question, a message, or key hints.
 func (a *App) drawLast(screen tcell.Screen, y, w int) {
-	p := a.colors()
+	p, hint := a.colors(), a.modeHint()
 	switch {
 	case a.mode == modeCommand || a.mode == modeFilter:
 		a.input.SetRect(0, y, w, 1)
@@ -134,17 +134,11 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	case a.mode == modeConfirm:
 		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
 		a.yesOrNo(y, w, a.confirm)
-	case a.mode == modeCopy:
-		put(screen, 0, y, w, a.copyHint(), p.Key, nil, p.Match)
-		a.keyButtons(0, y, w, a.copyHint())
-	case a.mode == modeForm && (a.form.copying || !a.flashing()):
-		put(screen, 0, y, w, a.form.hint(), p.Key, nil, p.Match)
-		a.keyButtons(0, y, w, a.form.hint())
-	case a.mode == modeSheet && !a.flashing():
-		put(screen, 0, y, w, a.sheet.hint(), p.Key, nil, p.Match)
-		a.keyButtons(0, y, w, a.sheet.hint())
-	case a.flashing():
+	case a.flashing() && a.mode != modeCopy && (a.mode != modeForm || !a.form.copying):
 		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
+	case hint != "":
+		put(screen, 0, y, w, hint, p.Key, nil, p.Match)
+		a.keyButtons(0, y, w, hint)
 	default:
 		right := a.hints(hintLast, w/2)
 		n := right.width()
@@ -154,6 +148,25 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 		a.keyButtons(w-n, y, n, right.String())
 		a.keyButtons(0, y, w-n-2, left.String())
 	}
+}
+
+// modeHint returns the key hints of a mode that replaces the tables, or "". The keys of browse mode mean something else there.
+func (a *App) modeHint() string {
+	switch a.mode {
+	case modeCopy:
+		return a.copyHint()
+	case modeForm:
+		return a.form.hint()
+	case modeSheet:
+		return a.sheet.hint()
+	case modeActs:
+		return "enter do  c copy command  esc leave"
+	case modeFull:
+		return "pgdn scroll  c copy  y json  esc leave"
+	case modeHelp:
+		return "pgdn scroll  esc leave"
+	}
+	return ""
 }
 
 // hints returns keys that are enabled in the view, as many as fit.

@@ -296,6 +296,35 @@ func TestMouseEvents(t *testing.T) {
 	s.end()
 }
 
+// The last line has buttons for the keys of the mode only: in another mode, a key of browse mode does something else.
+func TestMouseInOtherModes(t *testing.T) {
+	for keys, c := range map[string]struct {
+		has, not []string
+	}{
+		"x": {[]string{"enter do", "c copy command", "esc leave"}, []string{"enter open", "? help", "d details"}},
+		"?": {[]string{"pgdn scroll", "esc leave"}, []string{"enter open  "}},
+		"f": {[]string{"pgdn scroll", "c copy", "y json", "esc leave"}, []string{"enter open", "? help"}},
+	} {
+		s := newTestConsole(t, 140, 30, Options{})
+		s.press(keys)
+		shown := s.draw()
+		last := shown[len(shown)-1]
+		for _, hint := range c.has {
+			if !strings.Contains(last, hint) {
+				t.Errorf("%s: no %q in %q", keys, hint, last)
+			}
+		}
+		for _, hint := range c.not {
+			if strings.Contains(last, hint) {
+				t.Errorf("%s: %q in %q", keys, hint, last)
+			}
+		}
+		if s.click("esc leave"); s.app.mode != modeBrowse {
+			t.Errorf("%s, then a click on esc: mode %q", keys, s.app.mode)
+		}
+	}
+}
+
 // In the list of actions, a click selects an action, and a double click does it or says why not.
 func TestMouseInActions(t *testing.T) {
 	s := newTestConsole(t, 140, 30, Options{})

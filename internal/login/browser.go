@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os/exec"
 	"runtime"
+	"time"
 )
 
 // Service performs logins at a gateway, which may run in another process. Client implements it.
@@ -45,7 +46,12 @@ func (s *Started) AnswerOf(query url.Values) Answer {
 	}
 }
 
-// OpenPage opens an HTTP or HTTPS URL in the user's browser. The URL comes from a server and is not passed to a shell.
+// openTime is how long OpenPage waits for the failure of the program that opens the browser.
+const openTime = time.Second
+
+// OpenPage opens an HTTP or HTTPS URL in the user's browser. It blocks until the program that opens the browser has ended, but at
+// most for openTime or until ctx ends, and returns an error if the program has failed by then. The URL comes from a server and is not
+// passed to a shell.
 func OpenPage(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -62,6 +68,17 @@ func OpenPage(ctx context.Context, address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // the program may be the browser itself and keep running
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	timer := time.NewTimer(openTime)
+	defer timer.Stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("%s: %w", program, err)
+		}
+	case <-timer.C: // the program may be the browser itself and keep running
+	case <-ctx.Done():
+	}
 	return nil
 }
