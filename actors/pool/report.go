@@ -70,13 +70,11 @@ func (s *state) report() status.Server {
 			ready[conn.replica] = true
 			r.ReadyCount++
 		}
-		fault := false
 		if r.State != string(message.Ready) {
 			r.State, r.NextAttempt = string(conn.visiblePhase()), conn.nextAttempt
-			r.Reason, fault = conn.visibleReason(s.now)
+			r.Reason, r.Fault = conn.visibleReason(s.now)
 			r.Public = conn.reason
 		}
-		r.Fault = r.Fault || fault
 	}
 	if s.isLazy() && s.isStopped() {
 		r.Replicas, r.Reason, r.Hint = s.replicaCount(), s.idle.explain(), "the server is lazy; the next request starts it"

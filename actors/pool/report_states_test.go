@@ -90,6 +90,19 @@ func TestReplicasInTheReport(t *testing.T) {
 	shows("one of the old ones was lost", message.Ready, 2, 1)
 }
 
+// A server with a ready replica has no fault, whichever replica was lost.
+func TestReadyReplicaHasNoFault(t *testing.T) {
+	for lost := range 2 {
+		w := readyReplicas(t, config.Server{}, 2)
+		w.seen(1)
+		w.seen(2)
+		w.phase(lost, message.Waiting)
+		if r := w.s.report(); r.State != string(message.Ready) || r.ReadyCount != 1 || r.Fault {
+			t.Errorf("replica %d is lost: %s, %d ready, fault %v", lost, r.State, r.ReadyCount, r.Fault)
+		}
+	}
+}
+
 // The status counts running, parked and queued calls, items, and subscribers.
 func TestCountsInTheReport(t *testing.T) {
 	w := newSubscribers(t, 1)

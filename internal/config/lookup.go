@@ -91,7 +91,9 @@ func (d *decoder) ask(kind, what string) (string, error) {
 
 // fit removes one line ending from the end of a value, and rejects values that are empty, too large or not text.
 func fit(value string) (string, error) {
-	value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
+	if line, ok := strings.CutSuffix(value, "\n"); ok {
+		value = strings.TrimSuffix(line, "\r")
+	}
 	switch {
 	case value == "":
 		return "", errors.New("empty")

@@ -240,3 +240,12 @@ func TestForeignFilesResolveNoReferences(t *testing.T) {
 		t.Error("a command was run")
 	}
 }
+
+// One line ending, LF or CRLF, is not part of a looked-up value. A carriage return without line feed is.
+func TestFitRemovesOneLineEnding(t *testing.T) {
+	for value, want := range map[string]string{"a": "a", "a\n": "a", "a\r\n": "a", "a\r": "a\r", "a\n\n": "a\n", "a\r\r\n": "a\r"} {
+		if got, err := fit(value); err != nil || got != want {
+			t.Errorf("%q became %q, %v, want %q", value, got, err, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package toolschema
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strconv"
 
@@ -288,7 +289,7 @@ func positiveForm(c *schemaCheck, at rawjson.Span) *flaw {
 // countForm checks an integer of at least 0. 2.0 is an integer.
 func countForm(c *schemaCheck, at rawjson.Span) *flaw {
 	text := at.Of(c.raw)
-	if n, err := strconv.ParseFloat(string(text), 64); !isNumber(text[0]) || err != nil || n < 0 || n != float64(uint64(n)) {
+	if n, err := strconv.ParseFloat(string(text), 64); !isNumber(text[0]) || err != nil || n < 0 || n != math.Trunc(n) {
 		return c.want("a whole number, 0 or more", at)
 	}
 	return nil

@@ -36,6 +36,8 @@ func TestCheckTool(t *testing.T) {
 		{`"inputSchema":{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1/x.json"}}}`,
 			`/inputSchema/properties/a/$ref: want a reference inside this schema, which begins with "#", found "http://127.0.0.1/x.json"`, ""},
 		{`"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/properties/b/items/0"},"b":{"items":[{}]}},"$schema":"http://json-schema.org/draft-07/schema#"}`, "", ""},
+		{`"inputSchema":{"type":"object","properties":{"a":{"maxLength":1e20,"minItems":2.0}}}`, "", ""},
+		{`"inputSchema":{"type":"object","properties":{"a":{"maxLength":1.5}}}`, "/inputSchema/properties/a/maxLength: want a whole number, 0 or more, found 1.5", ""},
 		{`"inputSchema":{"type":"object","properties":{"b":{"items":[{}]}}}`, "/inputSchema/properties/b/items: want a schema, which is an object, true or false, found an array", ""},
 		{`"inputSchema":` + object + `,"outputSchema":{"type":"array","items":7}`, "", "/outputSchema/items: want a schema, which is an object, true or false, found 7"},
 		{`"inputSchema":` + object + `,"outputSchema":null`, "", "/outputSchema: want a schema, which is an object, true or false, found null"},
