@@ -21,12 +21,12 @@ func TestShellPath(t *testing.T) {
 		{"empty", `printenv() { echo; }; eval "$4"`, "", `printed "" as its PATH`},
 		{"hangs", "sleep 60 & sleep 60", "", "did not end"},
 	} {
+		shell := filepath.Join(t.TempDir(), "shell") // written before any subtest forks, which would keep the file open
+		if err := os.WriteFile(shell, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			shell := filepath.Join(t.TempDir(), "shell")
-			if err := os.WriteFile(shell, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
 			got, err := shellPath(t.Context(), shell)
 			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %q, %v, want %q, %q", got, err, c.want, c.err)
