@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,8 +32,20 @@ func (g *Gateway) startPayloads(cfg *config.Config, o Options) {
 	g.payloads = keptPayloads{monitor.SpawnPayloads(g.system, gate, cfg.Admin.Payloads, g.payloadsEnded), gate, o.Secrets}
 }
 
-// permitPayloads is the effect of a reload that changes whether payloads may be kept.
-type permitPayloads struct{ permitted bool }
+// permitPayloads is the effect of a reload that changes something for kept payloads.
+type permitPayloads struct{ change message.PermitPayloads }
+
+// changePayloads discards what must not be kept any longer after a reload. Payloads are shown without the secrets that are known then. The
+// secrets of the previous configuration are known until the next reload, so payloads that may contain older ones are discarded.
+func (s *state) changePayloads(next *config.Config, removed []config.Server, out []kernel.Effect) []kernel.Effect {
+	change := message.PermitPayloads{Permitted: next.Admin.Payloads, Removed: names(removed)}
+	change.Rotated = slices.ContainsFunc(s.reloads.secrets, func(value string) bool { return !slices.Contains(next.Secrets, value) })
+	s.reloads.secrets = slices.Concat(s.config.Secrets, next.Secrets)
+	if change.Rotated || len(removed) > 0 || next.Admin.Payloads != s.config.Admin.Payloads {
+		out = append(out, kernel.Act(permitPayloads{change}))
+	}
+	return out
+}
 
 // keepPayloads begins or ends the keeping of a server's payloads. It blocks until the actor has answered or ctx ends.
 func (g *Gateway) keepPayloads(ctx context.Context, a status.Action) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
@@ -166,6 +167,50 @@ func TestPayloadOfLongItemIsWithheld(t *testing.T) {
 	if c := g.shownPayload(&message.CallPayload{Item: status.Printable("file:///"+strings.Repeat("a", 2000)+"/token", 1024)}, true); c.Withheld != withheldItem || len(c.Item) > 1100 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// Payloads end with the secrets of their time: with the reload that removes one, and with the next, which forgets it. They also end with their
+// server.
+func TestReloadDiscardsPayloads(t *testing.T) {
+	k := keepPayloads(t, nil)
+	reload := func(when string, servers []string, secrets []string, want int) {
+		t.Helper()
+		if err := k.act(status.Action{Server: "one"}); err != nil {
+			t.Fatal(err)
+		}
+		k.call("one_add", `{}`)
+		next := config.Default()
+		next.MetaTools, next.Secrets = "false", secrets
+		for _, name := range servers {
+			server := config.DefaultServer()
+			server.Name, server.Written, server.Command = name, name, "fake"
+			next.Servers = append(next.Servers, server)
+		}
+		if err := k.gateway.Apply(t.Context(), &next); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 { // until the message has arrived
+			if len(k.gateway.payloads.gate.Keeping()) == want {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if kept := k.kept(); len(kept) != want {
+			t.Errorf("%s: kept %+v", when, kept)
+		}
+		if want > 0 {
+			if err := k.act(status.Action{Server: "one", Stop: true}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	both := []string{"one", "two"}
+	reload("a new secret", both, []string{"hunter2a"}, 1)
+	reload("another server is removed", both[:1], []string{"hunter2a"}, 1)
+	reload("a rotated secret", both, []string{"hunter2b"}, 0)
+	reload("the next reload", both, []string{"hunter2b"}, 0)
+	reload("one more reload", both, []string{"hunter2b"}, 1)
+	reload("the server is removed", both[1:], []string{"hunter2b"}, 0)
 }
 
 // A reload that forbids payloads discards them, and the gateway refuses to keep more.

@@ -11,15 +11,17 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 )
 
 // reloads holds the state that a reload is compared with, and the callers that wait for a reload.
 type reloads struct {
-	source *config.Config      // the configuration in force as written, before config.Gather
-	policy *policy.Policy      // of the configuration in force; nil if it has none
-	start  *config.Config      // the configuration the gateway was started with
-	fault  *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
+	source  *config.Config      // the configuration in force as written, before config.Gather
+	policy  *policy.Policy      // of the configuration in force; nil if it has none
+	start   *config.Config      // the configuration the gateway was started with
+	secrets secret.Values       // of the configuration in force and the previous one
+	fault   *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
 
 	continuing        int                      // reloadWithPolicy messages that have not arrived yet; later reloads must not overtake them
 	rightsUnderPolicy bool                     // the newest rights of local clients are those of a policy
@@ -31,7 +33,7 @@ type reloads struct {
 
 func newReloads(cfg *config.Config) reloads {
 	p := policy.Compile(cfg.Policy)
-	return reloads{source: cfg, policy: p, rightsUnderPolicy: p != nil, start: cfg, waiters: map[uint64]*reloadWaiter{}}
+	return reloads{source: cfg, policy: p, rightsUnderPolicy: p != nil, start: cfg, secrets: cfg.Secrets, waiters: map[uint64]*reloadWaiter{}}
 }
 
 // rejected records that a newer configuration was rejected. It keeps the time of the first rejection.
@@ -100,9 +102,7 @@ func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) 
 		out = s.admitLocalLater(append(out, kernel.Act(admitLocal{nil})))
 	}
 	out = s.changeLimits(next.Limits, out)
-	if next.Admin.Payloads != s.config.Admin.Payloads {
-		out = append(out, kernel.Act(permitPayloads{next.Admin.Payloads}))
-	}
+	out = s.changePayloads(next, changes.Removed, out)
 	s.config, s.reloads.source = next, m.Config
 	out = s.starts.grant(next.Limits.StartsAtOnce, out)
 	out = s.changeServers(changes, waiter, out)

@@ -155,7 +155,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case applyAudit, auditMarkLoaded, auditReloaded:
 		g.auditAct(self, a)
 	case permitPayloads:
-		g.payloads.keeper.Tell(message.PermitPayloads{Permitted: a.permitted})
+		g.payloads.keeper.Tell(a.change)
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:

@@ -245,6 +245,7 @@ func (a *App) take(p *Picture) {
 	a.catchUp()
 	if a.paused != nil {
 		a.paused = p
+		a.keepingWhilePaused(p)
 		return
 	}
 	a.display(p)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gdamore/tcell/v2"
@@ -76,6 +77,24 @@ func (a *App) drawKeeping(screen tcell.Screen, w int, full bool) {
 	}
 }
 
+// keepingWhilePaused shows on a paused screen which payloads are kept now, and removes those that are no longer kept.
+func (a *App) keepingWhilePaused(p *Picture) {
+	if slices.Equal(a.picture.Keeping, p.Keeping) {
+		return
+	}
+	snapshot, shown := *a.picture.Snapshot, *a.picture
+	snapshot.Keeping = p.Keeping
+	shown.Snapshot = &snapshot
+	for i := range shown.Payloads {
+		if k := keepingOf(p, shown.Payloads[i].Server); k == nil || !k.Began.Equal(shown.Payloads[i].Began) {
+			shown.Payloads = nil
+			break
+		}
+	}
+	a.picture = &shown
+	a.view().show(a.picture, a.now())
+}
+
 // payloads fetches the payloads of a call if they are kept. If has holds all of the same call, it is returned.
 func payloads(ctx context.Context, source status.Source, p *Picture, of scope, id string, has []status.KeptPayloads) ([]status.KeptPayloads, error) {
 	k := keepingOf(p, of.server)
@@ -142,6 +161,8 @@ func sideRows(rows []Row, server, side string, of status.Payload, none string) [
 	rows = append(rows, Row{ID: side, Server: server, Copy: cmp.Or(of.Text, of.Shape), Cells: []Cell{text(side), {Text: head, Health: Quiet}}, Detail: detail})
 	for i, l := range whole {
 		if i == maxPayloadLines {
+			rest := fmt.Sprintf("… %d more lines; d shows them", len(whole)-i)
+			rows = append(rows, Row{ID: side + " rest", Server: server, Copy: of.Text, Cells: []Cell{{}, {Text: rest, Health: Quiet}}, Detail: detail})
 			break
 		}
 		rows = append(rows, Row{ID: fmt.Sprintf("%s %d", side, i+1), Server: server, Copy: of.Text, Cells: []Cell{{}, {Text: l[:len(l)-len(strings.TrimLeft(l, " "))] + plain(l)}}, Detail: detail})

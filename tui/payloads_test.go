@@ -118,6 +118,38 @@ func TestPayloadsAreFetchedOnce(t *testing.T) {
 	}
 }
 
+// A paused screen shows that payloads are kept now, and none that are no longer kept.
+func TestPayloadsWhilePaused(t *testing.T) {
+	s := newTestConsole(t, 120, 40, Options{})
+	s.press(" ")
+	s.app.take(keptPicture())
+	s.has("● REC")
+	s.press(" ")
+	s.app.take(keptPicture())
+	s.press("6/github_search<enter><enter>")
+	s.app.take(keptPicture())
+	s.has("search_code")
+	s.has(`"query": "a: [b, {c`)
+	s.press(" ")
+	s.app.take(keptPicture())
+	s.has(`"query": "a: [b, {c`)
+	p := keptPicture()
+	p.Keeping[0].Began = noon
+	s.app.take(p)
+	s.has("● REC")
+	s.hasNot(`"query": "a: [b, {c`)
+	s.app.take(samplePicture())
+	s.hasNot("● REC")
+}
+
+// A long text ends with the number of lines that are left out.
+func TestPayloadLinesAreLimited(t *testing.T) {
+	rows := sideRows(nil, "a", "answer", status.Payload{Bytes: 1, Text: "[" + strings.Repeat("1, ", maxPayloadLines+7) + "1]"}, "")
+	if last := rows[len(rows)-1]; len(rows) != maxPayloadLines+2 || last.Cells[1].Text != "… 10 more lines; d shows them" {
+		t.Errorf("%d rows, the last is %+v", len(rows), last.Cells)
+	}
+}
+
 func TestJSONLines(t *testing.T) {
 	got := strings.Join(jsonLines(`{"a": {"b": [1, "x,{}]\""], "c": {}}, "d": []}`), "\n")
 	want := `{

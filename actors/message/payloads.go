@@ -33,8 +33,12 @@ type DiscardPayloads struct {
 // Abandon answers the operator.
 func (d DiscardPayloads) Abandon(kernel.Reason) { d.Reply <- ErrPayloadsGone }
 
-// PermitPayloads says whether the configuration permits keeping payloads. If it does not, all are discarded.
-type PermitPayloads struct{ Permitted bool }
+// PermitPayloads reports what a reload changes for kept payloads.
+type PermitPayloads struct {
+	Permitted bool     // false = the configuration forbids keeping payloads; all are discarded
+	Rotated   bool     // the configuration no longer has a secret that kept payloads may contain; all are discarded
+	Removed   []string // servers that no longer exist; their payloads are discarded
+}
 
 // Class returns Outcome, because the message must not be refused.
 func (PermitPayloads) Class() kernel.Class { return kernel.Outcome }

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -11,17 +12,23 @@ import (
 // SpawnPayloads starts the actor that keeps the payloads of calls. It alone changes gate, and calls ended after each Keeping; ended must
 // not block. Payloads are in the memory of this actor only.
 func SpawnPayloads(system *kernel.System, gate *message.PayloadGate, permitted bool, ended func(status.Keeping)) kernel.Reference {
+	var allowed atomic.Bool // by the newest configuration, also after a restart of the actor
+	allowed.Store(permitted)
 	return kernel.Spawn(system, kernel.SpawnOptions{Name: "payloads", Kind: "payloads", Restarts: 10, Within: time.Minute}, func(self kernel.Self) kernel.Logic {
-		gate.Set(nil) // of an earlier incarnation
-		return &payloads{gate: gate, ended: ended, state: &payloadState{self: self.Reference(), permitted: permitted}}
+		for _, k := range gate.Keeping() { // of an earlier incarnation, whose payloads are lost
+			ended(k)
+		}
+		gate.Set(nil)
+		return &payloads{gate: gate, ended: ended, allowed: &allowed, state: &payloadState{self: self.Reference(), permitted: allowed.Load()}}
 	})
 }
 
 // payloads is the shell.
 type payloads struct {
-	gate  *message.PayloadGate
-	ended func(status.Keeping)
-	state *payloadState
+	gate    *message.PayloadGate
+	ended   func(status.Keeping)
+	allowed *atomic.Bool
+	state   *payloadState
 }
 
 func (p *payloads) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -34,6 +41,8 @@ func (p *payloads) Act(_ kernel.Self, act any) {
 		p.gate.Set(a.keepings)
 	case payloadsEnded:
 		p.ended(a.keeping.Shown())
+	case permissionChanged:
+		p.allowed.Store(a.permitted)
 	case replyPayloads:
 		a.to <- a.err
 	}

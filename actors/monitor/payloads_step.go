@@ -28,9 +28,10 @@ type keptPayloads struct {
 type payloadsDue struct{ keeping *message.Keeping }
 
 type (
-	openGate      struct{ keepings []*message.Keeping } // replaces the list of the gate
-	payloadsEnded struct{ keeping *message.Keeping }
-	replyPayloads struct { // answers an operator, after the gate has changed
+	openGate          struct{ keepings []*message.Keeping } // replaces the list of the gate
+	payloadsEnded     struct{ keeping *message.Keeping }
+	permissionChanged struct{ permitted bool } // for the next incarnation
+	replyPayloads     struct {                 // answers an operator, after the gate has changed
 		to  chan<- error
 		err error
 	}
@@ -44,9 +45,7 @@ func stepPayloads(s *payloadState, now time.Time, msg any, out []kernel.Effect) 
 	case message.DiscardPayloads:
 		return s.discard(m, out)
 	case message.PermitPayloads:
-		if s.permitted = m.Permitted; !m.Permitted {
-			return s.endAll(out)
-		}
+		return s.permit(m, out)
 	case message.PayloadBegan:
 		if k := s.find(m.Keeping); k != nil && len(k.calls) < m.Keeping.Most {
 			k.calls = append(k.calls, m.Payload)
@@ -102,6 +101,23 @@ func (s *payloadState) discard(m message.DiscardPayloads, out []kernel.Effect) [
 		}
 	}
 	return append(out, kernel.Act(replyPayloads{m.Reply, fmt.Errorf("discard payloads of server %q: none are kept: %w", m.Server, status.ErrNotThere)}))
+}
+
+// permit applies a reload.
+func (s *payloadState) permit(m message.PermitPayloads, out []kernel.Effect) []kernel.Effect {
+	if s.permitted != m.Permitted {
+		s.permitted = m.Permitted
+		out = append(out, kernel.Act(permissionChanged{m.Permitted}))
+	}
+	if !m.Permitted || m.Rotated {
+		return s.endAll(out)
+	}
+	for _, k := range slices.Clone(s.kept) {
+		if slices.Contains(m.Removed, k.keeping.Server) {
+			out = s.end(k.keeping, out)
+		}
+	}
+	return out
 }
 
 // find returns the payloads of a Keeping, or nil if it has ended.

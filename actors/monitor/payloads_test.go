@@ -205,3 +205,47 @@ func TestPayloadsMayBeForbidden(t *testing.T) {
 		t.Errorf("ended: %s", got)
 	}
 }
+
+// A reload discards the payloads of removed servers, and all of them if secrets were removed.
+func TestPayloadsEndWithReload(t *testing.T) {
+	w := withPayloads(t, true, func(w *payloadWorld) {
+		if err := errors.Join(w.keep("a"), w.keep("b"), w.keep("c")); err != nil {
+			t.Fatal(err)
+		}
+		w.keeper.Tell(message.PermitPayloads{Permitted: true, Removed: []string{"x", "c", "a"}})
+		w.want("after the removal", "b")
+		w.keeper.Tell(message.PermitPayloads{Permitted: true, Rotated: true})
+		w.want("after the rotation", "")
+		if err := w.keep("a"); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := strings.Join(w.ended, ", "); got != "a 0, c 0, b 0, a 0" {
+		t.Errorf("ended: %s", got)
+	}
+}
+
+// A restart of the actor ends what was kept. The newest permission stays in force.
+func TestPayloadsAfterRestart(t *testing.T) {
+	fail := make(chan error)
+	close(fail)
+	w := withPayloads(t, true, func(w *payloadWorld) {
+		if err := w.keep("a"); err != nil {
+			t.Fatal(err)
+		}
+		w.call("a", "1", "x")
+		w.keeper.Tell(message.DiscardPayloads{Server: "none", Reply: fail}) // panics
+		w.want("after the restart", "")
+		if w.gate.Keeping() != nil || w.keep("b") != nil {
+			t.Error("the gate is open, or nothing can be kept")
+		}
+		w.keeper.Tell(message.PermitPayloads{})
+		w.keeper.Tell(message.DiscardPayloads{Server: "none", Reply: fail})
+		if err := w.keep("a"); !errors.Is(err, status.ErrForbidden) {
+			t.Errorf("forbidden before the restart: %v", err)
+		}
+	})
+	if got := strings.Join(w.ended, ", "); got != "a 1, b 0" {
+		t.Errorf("ended: %s", got)
+	}
+}
