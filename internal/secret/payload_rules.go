@@ -16,13 +16,15 @@ var (
 	headerLine = pattern.Lazy(`(?im)(\b(?:(?:proxy-)?authorization|(?:set-)?cookie)\s*:\s*)([^\r\n]+)`)
 	// passwordLine matches a password in prose or YAML, and the rest of its line. A password may contain spaces.
 	passwordLine = pattern.Lazy(`(?i)([\w.-]*(?:passw|passphrase|pwd)[\w.-]*(?:\s*:|\s+=)\s*)(` + quotedText + `|[^\s"'][^\r\n]*)`)
-	// longPair is pair, whose value does not end at a semicolon.
-	longPair = pattern.Lazy(`(?i)(` + namedWord + `\\*["']?\s*[:=]\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s&"']+)`)
+	// longPair is pair, whose value does not end at a semicolon, and which may be code such as token := "x".
+	longPair = pattern.Lazy(`(?i)(` + namedWord + `\\*["']?\s*(?:[:=]=|=>|[:=])\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s&"']+)`)
 	// shortPair matches a pair whose name ends in a short word. PASS: is how tests end.
 	shortPair = pattern.Lazy(`((?:(?:^|[^A-Za-z])(?i:pw|pat|sig|otp|totp|pin|passcode)\\*["']?\s*[:=]|[a-z](?:Pass|Pw|Pat|Sig|Otp|Pin)\\*["']?\s*[:=]|` +
 		`(?:^|[^A-Za-z])pass\\*["']?\s*:|[_-](?i:pass)\\*["']?\s*:|(?i:pass)\s*=)\s*)(` + quotedText + `|[^\s&"']+)`)
 	// secretFlag matches a flag and its value in a command line.
 	secretFlag = pattern.Lazy(`((?:^|[\s"'(])(?i:--?[\w-]*` + names + `[\w-]*|--?pass|--?pw|--?otp|--?pin|--headers?)\s+|(?:^|\s)-H\s+)(` + quotedText + `|[^\s-]\S*)`)
+	// passwordWord matches a password after the flag -p of sshpass and MySQL's commands, or in a netrc file.
+	passwordWord = pattern.Lazy(`(?i)(\bsshpass\s+-p\s*|\b(?:mysql|mariadb)\w*\s(?:[^\r\n]*?\s)?-p|\blogin\s+\S+\s+password\s+)(` + quotedText + `|[^\s"']+)`)
 	// userFlag matches a user and a password in a command line.
 	userFlag = pattern.Lazy(`((?:^|\s)-(?:u|-user)[\s=]\s*)(` + quotedText + `|[^\s:"']+:\S+)`)
 	// namedValue matches a pair such as {"name": "API_KEY", "value": "…"} in text that is not JSON.
@@ -45,6 +47,7 @@ var textRules = []struct {
 	{[]string{`"val`}, namedValue, hide},
 	{[]string{`"val`}, valueNamed, hide},
 	{[]string{"-u"}, userFlag, hide},
+	{[]string{"sshpass", "mysql", "mariadb", "password"}, passwordWord, hide},
 	{[]string{"passw", "passphrase", "pwd"}, passwordLine, hide},
 	{nameParts, longPair, hideValue},
 	{[]string{"pass", "pw", "pat", "sig", "otp", "pin"}, shortPair, hideValue},

@@ -99,6 +99,8 @@ func TestPayloadHidesNamedSecrets(t *testing.T) {
 		`{"pin": 20250001}`, `{"code": "4/0AXopensesame"}`, `{"code": 20250001}`, `{"exit_code": 20250001}`, `{"verification_code": 20250001}`,
 		`{"command": "mysql --password opensesame"}`, `{"command": "curl -u ada:opensesame https://a.example"}`, `{"command": "x --pass 'open opensesame'"}`,
 		`{"args": ["--token", "opensesame"]}`, `{"args": ["-u", "ada:opensesame"]}`, `{"args": ["-H", "X-A: opensesame"]}`, `{"args": ["-e", "A=opensesame"]}`,
+		`{"text": "token := \"opensesame\""}`, `{"text": "'api_key' => 'opensesame'"}`, `{"text": "key == opensesame"}`,
+		`{"text": "sshpass -p opensesame ssh a"}`, `{"text": "mysqldump -u ada -popensesame a"}`, `{"text": "machine a login ada password opensesame"}`,
 		`{"text": "Authorization: ApiKey opensesame"}`, `{"text": "GET / HTTP/1.1\r\nCookie: theme=dark; session=opensesame\r\n"}`,
 		`{"text": "password: correct opensesame"}`, `{"text": "the passphrase is below\npassphrase: \"correct opensesame\""}`,
 		`{"text": "postgres://ada:op#opensesame@db"}`, `{"text": "postgres://ada:p@opensesame@db"}`, `{"text": "postgres://ada:p@a/opensesame@db"}`,
