@@ -145,7 +145,6 @@ func (w *world) playScenes() {
 	w.checkQuiet("after the scenes")
 	w.checkMetrics()
 	w.checkPayloads("after the scenes")
-	w.keeping = nil // a restart discards them
 	w.sceneRestart()
 }
 

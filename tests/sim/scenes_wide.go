@@ -173,6 +173,7 @@ func (w *world) sceneRestart() {
 		}
 		w.trace("%s: %d", s.name, fates[s])
 	}
+	w.keeping = nil // nothing is kept over a restart
 	w.startGateway()
 	w.startWatchers()
 	for _, c := range w.clients {
