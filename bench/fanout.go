@@ -109,7 +109,7 @@ func (s *setup) fanout(o FanoutOptions, f *report.Fanout) error {
 		for _, what := range o.What {
 			for _, n := range o.Subscribers {
 				for _, b := range all {
-					fmt.Fprintf(s.progress, "bench fanout: %d %s streams, %s of a server of kind %s, %d changes\n", n, era, what, b.Kind, o.Changes)
+					fmt.Fprintf(s.progress, "bench fanout: %d %s streams, kind of change %s, server kind %s, %d changes\n", n, era, what, b.Kind, o.Changes)
 					run := fanoutRun{s: s, g: g, era: era, what: what, n: n, changes: o.Changes}
 					row, err := run.row(direct, b)
 					if err != nil {

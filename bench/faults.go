@@ -23,7 +23,7 @@ type FaultsOptions struct {
 	Behind  []string      // kinds of the faulty server, elements of process.ServerKinds; default http and stdio
 	Clients string        // one of process.Eras; default legacy
 	Calm    time.Duration // undisturbed time before each fault, for comparison; default 2 s
-	Lasts   time.Duration // how long the server hangs or floods; default 2 s
+	Lasts   time.Duration // how long a fault other than kill lasts; default 2 s
 	Readers int           // slow: clients that request 1 MiB without reading it; default 64
 	Program string        // this binary
 	Commit  string        // for the report
@@ -190,8 +190,8 @@ func (f *faultRun) until(happened func() bool) bool {
 	return false
 }
 
-// recovers waits for recovery, at most faultWait. It records the first error after the fault, and the first success
-// after both that error and end, the end of the fault.
+// recovers waits for recovery, at most faultWait. It records the first error since the fault began. It also records the
+// first success after that error and after end, the time at which the fault ends.
 func (f *faultRun) recovers(hurt *load.Probes, end time.Duration) {
 	f.until(func() bool {
 		f.sample()

@@ -74,7 +74,8 @@ func (f *faultRun) hang(hurt *load.Probes) error {
 // smallWindow is the number of bytes that a slow reader's socket accepts before the gateway has to buffer the rest.
 const smallWindow = 4096
 
-// slow makes clients request large results without reading them. The clients disconnect at the end of the fault.
+// slow makes clients request large results without reading them. The clients stay connected until recovery has been
+// measured.
 func (f *faultRun) slow(hurt *load.Probes) error {
 	large := &load.Probes{At: f.g.Process, Era: f.o.Clients, Tool: f.name + "_big"}
 	var readers []*load.Client
@@ -105,7 +106,8 @@ func (f *faultRun) slow(hurt *load.Probes) error {
 	return nil
 }
 
-// leave makes clients cut their connections in the middle of calls, one after the other, while the server hangs.
+// leave makes clients cut their connections in the middle of calls, one after the other. The server hangs at first, for
+// at most half of faultTimeout.
 func (f *faultRun) leave(hurt *load.Probes) error {
 	if _, err := f.server.Command("hang %d", min(f.o.Lasts, faultTimeout/2).Milliseconds()); err != nil {
 		return err

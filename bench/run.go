@@ -17,8 +17,8 @@ import (
 )
 
 // Run runs the measurement that o describes and returns the report. It blocks until it is done or ctx ends, and stops
-// all processes that it started. It writes lines about its progress to progress, and calls its Step method if it is a
-// Stepper.
+// all processes that it started. It writes lines about the measurement to progress. If progress is a Stepper, Run also
+// calls its method Step.
 func Run(ctx context.Context, o Options, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {

@@ -299,8 +299,7 @@ const (
 
 func clip(s string) string { return clipTo(s, maxEcho) }
 
-// clipTo returns s. If s is longer than most bytes, it cuts s to that length, between characters, and adds an
-// ellipsis.
+// clipTo returns s if len(s) <= most. Otherwise it cuts s to that length, between characters, and adds an ellipsis.
 func clipTo(s string, most int) string {
 	if len(s) <= most {
 		return s

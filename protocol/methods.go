@@ -79,7 +79,7 @@ var methodsByLength = func() (found [64][]Method) {
 // Owner returns the component that answers requests of the method, or OwnerNone for notifications and MethodOther.
 func (m Method) Owner() Owner { return m.row().owner }
 
-// Names returns the kind of item that requests of the method name in their params.
+// Names returns the kind of item that a request of the method identifies in its params.
 func (m Method) Names() Subject { return m.row().names }
 
 // Named returns the span in params of the name, URI or id that the request is about, or an absent span.

@@ -201,8 +201,8 @@ func checkTranslated(t *testing.T, from *Frame, raw []byte, f *Frame, p *Params)
 	}
 }
 
-// compare checks that two objects have the same members in the same order, except for those with reserved keys or the
-// keys in but.
+// compare checks that two objects have the same members in the same order. It skips members with reserved keys and those
+// whose keys the argument but lists.
 func compare(t *testing.T, from, to, a, b []byte, but ...string) {
 	t.Helper()
 	rest := func(object []byte) []pair {

@@ -103,11 +103,11 @@ func (r *ResultInfo) large() [2]rawjson.Span {
 	return [2]rawjson.Span{r.Content, r.Structured}
 }
 
-// ToLegacyResult appends the edits that translate a modern server's result for a legacy client. They remove
-// resultType, ttlMs, cacheScope, and serverInfo from _meta, which legacy servers send only in initialize. If the
-// structuredContent of a tool call is not an object, it becomes a text block, unless content already has that text.
-// The result of a tool call without content gets an empty content array. The kind of the result must be
-// ResultComplete. Edits of the id and inside content can be part of the same AppendEdited call.
+// ToLegacyResult appends the edits that translate a modern server's result for a legacy client. They remove resultType,
+// ttlMs and cacheScope. They also remove serverInfo, which legacy servers send only in initialize, from _meta. If the
+// structuredContent of a tool call is not an object, it becomes a text block, unless content already has that text. The
+// result of a tool call without content gets an empty content array. The kind of the result must be ResultComplete.
+// Edits of the id and inside content can be part of the same AppendEdited call.
 func ToLegacyResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo) []rawjson.Edit {
 	edits, meta := dropServerInfo(edits, f.Raw, r.Meta)
 	patches := [...]rawjson.Patch{

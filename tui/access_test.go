@@ -54,7 +54,7 @@ func TestWrapNoRows(t *testing.T) {
 	s.has("denials[0]")
 }
 
-// Who is turned away, and why, takes one command from the start.
+// From the start, one command shows which clients are refused and why.
 func TestWhoIsTurnedAway(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	s.press(":denials<enter>")

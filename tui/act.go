@@ -14,7 +14,7 @@ import (
 // modeActs is the mode in which the actions of a row are listed.
 const modeActs mode = "acts"
 
-// acting is the state of forms and of the list of actions.
+// acting is the state of forms, of sheets and of the list of actions.
 type acting struct {
 	later    chan func() // see afterwards
 	readOnly bool        // the gateway refuses every action of this console
@@ -29,7 +29,7 @@ type acting struct {
 	explain func(ctx context.Context, who, item string) (string, error) // Options.Explain
 }
 
-// rowAct is an action of a row.
+// rowAct is an action of a row or of the gateway.
 type rowAct struct {
 	label   string
 	command string // command line, or the request to the admin socket if there is no command
@@ -75,7 +75,7 @@ func (a *App) rowActs() []rowAct {
 			acts[i].why = "this console is read-only"
 		}
 	}
-	return append(a.explainActs(), acts...) // they change nothing
+	return append(a.explainActs(), acts...) // explaining changes nothing, so a read-only console permits it
 }
 
 func (a *App) itemActs(i formItem) []rowAct {
@@ -158,7 +158,7 @@ func (a *App) choose(act *rowAct) {
 	}
 }
 
-// wordKey handles a key of the word that confirms an action.
+// wordKey handles a key while the user types the word that confirms an action.
 func (a *App) wordKey(e *tcell.EventKey, act *rowAct) {
 	switch {
 	case act.why != "":

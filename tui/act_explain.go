@@ -23,7 +23,7 @@ func (a *App) explainActs() []rowAct {
 	act := rowAct{label: "explain it", command: explains(&d), do: func() { a.explainDenial(&d) }}
 	switch {
 	case act.command == "":
-		act.command, act.why = "goblin-actor policy explain", "the policy did not decide"
+		act.command, act.why = "goblin-actor policy explain", "no command explains this denial"
 	case a.explain == nil:
 		act.why = "run it in a shell"
 	}

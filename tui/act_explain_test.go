@@ -8,7 +8,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A denial of the policy is explained on a sheet, also in a read-only console. Other denials say why they cannot be.
+// A denial of the policy is explained on a sheet, even in a read-only console. For another denial, the action says why
+// it cannot be explained.
 func TestExplainDenial(t *testing.T) {
 	asked, answer := make(chan string, 1), make(chan error, 1)
 	s := newTestConsole(t, 120, 40, Options{ReadOnly: true, Explain: func(_ context.Context, who, item string) (string, error) {
@@ -43,5 +44,5 @@ func TestExplainDenial(t *testing.T) {
 
 	s.press("<esc><down>x")
 	s.choose("explain it")
-	s.has("explain it: the policy did not decide")
+	s.has("explain it: no command explains this denial")
 }

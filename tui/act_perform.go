@@ -12,7 +12,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// danger asks for confirmation of an action that cannot be undone.
+// danger asks whether to perform the dangerous action of the selected row: restart its server, cancel its call, or end its
+// session.
 func (a *App) danger(*tcell.EventKey) {
 	r := a.view().table.row()
 	if r == nil {
@@ -28,7 +29,7 @@ func (a *App) danger(*tcell.EventKey) {
 	}
 }
 
-// restarting returns a function that asks whether to restart a server, and does it.
+// restarting returns a function that asks whether to restart a server, and restarts it if the user agrees.
 func (a *App) restarting(server string) func() {
 	act := a.aimed(status.Action{Verb: status.Restart, Server: server})
 	return func() {
@@ -36,7 +37,8 @@ func (a *App) restarting(server string) func() {
 	}
 }
 
-// canceling returns a function that asks whether to cancel the call of a row, and does it. It does not depend on what the row shows then.
+// canceling returns a function that asks whether to cancel the call of a row, and cancels it if the user agrees. The call is
+// the one that the row shows now, even if the row changes before the function is called.
 func (a *App) canceling(r *Row) func() {
 	act, question := a.aimed(status.Action{Verb: status.Cancel, Call: r.Call}), fmt.Sprintf("cancel the call %s of %s? y/n", callItem(r.ID), plain(r.Server))
 	return func() {
@@ -46,7 +48,7 @@ func (a *App) canceling(r *Row) func() {
 	}
 }
 
-// runningAt returns how many calls a restart affects, or "".
+// runningAt returns a clause that says how many calls run at a server, or "" if none does.
 func (a *App) runningAt(server string) string {
 	for i := range a.picture.Servers {
 		if s := &a.picture.Servers[i]; s.Name == server && s.InFlight > 0 {
@@ -56,7 +58,7 @@ func (a *App) runningAt(server string) string {
 	return ""
 }
 
-// ending returns a function that asks whether to end the session of a row, and does it.
+// ending returns a function that asks whether to end the session of a row, and ends it if the user agrees.
 func (a *App) ending(r *Row) func() {
 	act, question := a.aimed(status.Action{Verb: status.End, Session: r.Session}), "end session "+plain(r.Session)
 	if s := a.sessionOf(r); s != nil {
@@ -90,7 +92,7 @@ func (a *App) sessionOf(r *Row) *status.Session {
 	return &a.picture.Sessions[i]
 }
 
-// aimed returns the action with what it would hit now. The gateway does not let it hit anything else.
+// aimed returns act with an Aim at its present target. The gateway does not let the action affect another target.
 func (a *App) aimed(act status.Action) status.Action { return a.picture.Aimed(act) }
 
 // perform starts an action. Its result is shown with a later Picture.
@@ -117,7 +119,7 @@ func (a *App) perform(act status.Action) {
 func (a *App) show(result outcome) {
 	select {
 	case a.outcomes <- result:
-	default: // full: the screen has not yet shown the last sixteen
+	default: // full: sixteen results are waiting to be shown
 	}
 	a.hurry()
 }

@@ -20,7 +20,7 @@ type action struct {
 	hint     hint
 }
 
-// hint selects the bar that shows a key.
+// hint says where the hint bar shows a key, if at all.
 type hint uint8
 
 const (
@@ -47,7 +47,7 @@ func init() {
 		{key: "f", label: "full", help: "show the selected row's details on the full screen", is: char('f'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.json, a.panelTop = modeFull, false, 0 }, disabled: needsRow},
 		{key: "y", label: "json", help: "show the selected row's details as JSON on the full screen", is: char('y'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.json, a.panelTop = modeFull, true, 0 }, disabled: needsRow},
 		{key: "r", label: "run", help: "call the tool, get the prompt, read the resource or fill in the template, in a form; ctrl-r sends it, ctrl-d cancels, esc leaves. On an actor, a server or a call: record the messages of the actor, or of the server's actors, for a minute", is: char('r'), do: (*App).runRow, disabled: noRun, hint: hintView, labelNow: runLabel},
-		{key: "x", label: "actions", help: "list what can be done about the row, each with its command line, or why it cannot", is: char('x'), do: (*App).listActs, hint: hintView},
+		{key: "x", label: "actions", help: "list the actions for the row, each with its command line and, if it is unavailable, the reason", is: char('x'), do: (*App).listActs, hint: hintView},
 		{key: "c", label: "copy", help: "copy the selected row: then `c` its name, `r` the row as shown, `j` its details as JSON; of tools, prompts, resources and calls also `l` the command line, `p` the JSON-RPC request, `u` a curl command (without key), `t` a txtar archive. In a form, `ctrl-y`", is: char('c'), do: func(a *App, _ *tcell.EventKey) { a.mode = modeCopy }, disabled: needsRow, hint: hintView},
 		{key: "l", label: "log", help: "show the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
 		{key: "s", label: "server", help: "show only the row's server; again: show all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},

@@ -86,18 +86,18 @@ type machinery struct {
 	ctx    context.Context // context of the pump and of actions
 	stop   context.CancelFunc
 
-	pumping sync.WaitGroup // the pump
-	drawing sync.WaitGroup // the Picture that waits for the screen
+	pumping sync.WaitGroup // the goroutine of the pump
+	drawing sync.WaitGroup // the goroutine that passes a Picture to the screen
 
 	onFirstDraw func()      // called once, at the first Draw; nil afterwards
 	unhook      func() bool // stops watching the caller's context
 
 	outcomes  chan outcome // results of actions; shown with the next Picture
 	shows     chan wants   // capacity 1: the latest value of shown, which the pump reads
-	shown     wants        // of the visible view
+	shown     wants        // what the visible view needs
 	clipboard func(text string) error
 	edit      func(path string) error // Options.Edit
-	suspend   func(do func()) bool    // calls do while the terminal is not the console's; false = it did not
+	suspend   func(do func()) bool    // calls do while the console has left the terminal; false = do was not called
 	terminal  tcell.Screen            // the screen of the last Draw
 }
 
@@ -117,7 +117,7 @@ type details struct {
 	helpTop  int
 }
 
-// wants is what a view needs that is not fetched for all views.
+// wants says which data a view needs besides the data that is fetched for all views.
 type wants struct {
 	actors  bool  // Picture.Actors
 	metrics bool  // Picture.Metrics
@@ -159,7 +159,7 @@ func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive
 	if a.screen.SetScreen(f); f.err != nil {
 		return f.err
 	}
-	a.onFirstDraw = func() { // a screen that has not started cannot be stopped, and shows no Pictures
+	a.onFirstDraw = func() { // not earlier: a screen that has not started cannot be stopped, and shows no Pictures
 		a.pumping.Go(func() { a.pump.run(a.ctx) })
 		a.unhook = context.AfterFunc(ctx, a.quit)
 	}
@@ -215,7 +215,7 @@ func (a *App) wants() func() wants {
 	}
 }
 
-// draws shows a newer Picture and waits until it is on the screen, but not longer than the console runs.
+// draws shows a newer Picture and waits until it is on the screen or the console ends.
 func (a *App) draws(p *Picture) {
 	drawn := make(chan struct{})
 	a.drawing.Go(func() {
@@ -276,7 +276,7 @@ func (a *App) widen(e *tcell.EventKey) {
 	a.display(a.picture)
 }
 
-// pause stops the screen, or shows the newest Picture again.
+// pause pauses the screen. If it is paused, pause shows the newest Picture and continues.
 func (a *App) pause(*tcell.EventKey) {
 	if a.paused == nil {
 		a.paused, a.pausedAt = a.picture, a.now()

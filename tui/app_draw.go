@@ -53,7 +53,7 @@ func (a *App) Draw(screen tcell.Screen) {
 	}
 }
 
-// colors returns the palette. While the gateway does not respond, all colors of states are gray.
+// colors returns the palette. While the gateway does not respond, every Health has the style of Quiet.
 func (a *App) colors() *Palette {
 	if a.picture.Lost != nil {
 		return a.palette.grey()
@@ -153,9 +153,9 @@ func (a *App) empty(part *panel) string {
 	case a.picture.Now.IsZero():
 		return "waiting for the gateway's first response"
 	case t.query != "" && t.invert:
-		return fmt.Sprintf("every row contains %q; press esc to clear the filter", plain(t.query))
+		return fmt.Sprintf("every row matches %q; press esc to clear the filter", plain(t.query))
 	case t.query != "":
-		return fmt.Sprintf("no row contains %q; press esc to clear the filter", plain(t.query))
+		return fmt.Sprintf("no row matches %q; press esc to clear the filter", plain(t.query))
 	case t.onlyFaults:
 		return "no row is unhealthy; press ctrl-z to show all rows"
 	case t.kind.Levels && len(t.rows) > 0 && t.minRank > 0:

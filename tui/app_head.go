@@ -62,7 +62,7 @@ func (a *App) addState(l *line) {
 	}
 }
 
-// addServers appends how many servers are ready and how many need attention: "10/14 ready ▲1 ✗1 ◐1".
+// addServers appends how many servers are ready or idle, and how many need attention: "10/14 ready ▲1 ✗1 ◐1".
 func (a *App) addServers(l *line) {
 	var counts [sevOff + 1]int
 	ready, all := 0, 0
@@ -90,7 +90,7 @@ func (a *App) addServers(l *line) {
 	}
 }
 
-// addLive appends whether the screen shows the present.
+// addLive appends whether the screen shows the present state.
 func (a *App) addLive(l *line) {
 	switch {
 	case a.picture.Lost != nil:
@@ -113,7 +113,8 @@ func (a *App) drawHealth(screen tcell.Screen, w int) {
 	l.draw(screen, 0, 0, w, a.colors())
 }
 
-// busyLine reports whether the last line shows more than key hints.
+// busyLine reports whether the last line shows what must be visible even on a small screen: an input, a question, what can be
+// copied, or a message.
 func (a *App) busyLine() bool {
 	switch a.mode {
 	case modeCommand, modeFilter, modeConfirm, modeCopy:

@@ -93,7 +93,7 @@ func (a *App) enter(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
 	to := kindOf(cmp.Or(r.Goto, v.part().Enter))
 	switch {
-	case r.Branch.Group && v.table.isTree() && (r.Branch.Sum || v.part() != actorsKind): // an actor with others below it has a page
+	case r.Branch.Group && v.table.isTree() && (r.Branch.Sum || v.part() != actorsKind): // an actor above others is not folded, since it has a page
 		v.table.fold(r)
 	case to == nil:
 		a.describe()
@@ -123,7 +123,7 @@ func (a *App) back(*tcell.EventKey) {
 	}
 }
 
-// leave is back. In the overview, it quits.
+// leave does what back does. If back would do nothing, leave quits.
 func (a *App) leave(e *tcell.EventKey) {
 	switch {
 	case noBack(a) == "":
@@ -133,7 +133,7 @@ func (a *App) leave(e *tcell.EventKey) {
 	}
 }
 
-// quitAsked quits. It asks before that if the gateway ends with the console.
+// quitAsked quits. If that also stops the gateway, it asks for confirmation first.
 func (a *App) quitAsked() {
 	if a.ends {
 		a.ask("quitting also stops the gateway; quit? y/n", a.quit)
@@ -142,7 +142,7 @@ func (a *App) quitAsked() {
 	a.quit()
 }
 
-// ask asks for confirmation.
+// ask shows a question, and calls onYes if the user answers y.
 func (a *App) ask(question string, onYes func()) {
 	a.mode, a.confirm, a.onYes = modeConfirm, question, onYes
 }
@@ -154,7 +154,7 @@ func (a *App) lastView(*tcell.EventKey) { a.open(a.before) }
 func (a *App) describe() {
 	a.panel = !a.panel
 	a.panelTop = 0
-	a.view().table.chosen = true // the details stay those of this row
+	a.view().table.chosen = true // so the panel keeps showing this row
 }
 
 func (a *App) logs(*tcell.EventKey) {
@@ -165,7 +165,7 @@ func (a *App) logs(*tcell.EventKey) {
 	a.deeper(logsKind, scope{server: server})
 }
 
-// narrow toggles between the selected row's server and all servers.
+// narrow toggles between the selected row's server and all servers. In the overview, it opens the page of that server.
 func (a *App) narrow(*tcell.EventKey) {
 	v := a.view()
 	if v == a.home() {

@@ -7,7 +7,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// drawPanel draws the side panel with the selected row's details.
+// drawPanel draws the selected row's details in the side panel or on the full screen.
 func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 	if w < 1 || h < 1 {
 		return

@@ -62,7 +62,8 @@ func (a *App) typed(e *tcell.EventKey) {
 
 func (a *App) forward(e *tcell.EventKey) { a.input.InputHandler()(e, func(tview.Primitive) {}) }
 
-// PasteHandler implements tview.Primitive. Pasted text goes to the input line only; it never triggers keys.
+// PasteHandler implements tview.Primitive. Pasted text goes to the input line or to a field of the form. It never
+// acts as key presses.
 func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 	return func(text string, _ func(tview.Primitive)) {
 		if a.mode == modeCommand || a.mode == modeFilter {
@@ -74,7 +75,8 @@ func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 	}
 }
 
-// command runs the text typed after the colon: the name of a view, optionally with a server, or quit.
+// command runs the text typed after the colon: the name of a view, optionally with a server, or palette, mouse or
+// quit.
 func (a *App) command(line string) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -131,7 +133,7 @@ func (a *App) serverNames() []string {
 	return names
 }
 
-// Views returns the names of all views.
+// Views returns the names of the views that can be opened by name.
 func Views() []string {
 	var names []string
 	for _, k := range kinds {

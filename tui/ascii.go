@@ -15,7 +15,7 @@ var asciiGlyphs = map[rune]string{
 	'—': "-", '“': `"`, '”': `"`, '„': `"`, '’': "'", '‘': "'",
 }
 
-// asciiScreen is a screen on which the console's own glyphs are drawn in ASCII, also where they occur in names and texts of servers.
+// asciiScreen is a screen on which the console's own glyphs are drawn in ASCII, even if they are part of a server's names or texts.
 // Other text that is not ASCII stays: a terminal without UTF-8 shows a question mark for each of its characters.
 type asciiScreen struct {
 	tcell.Screen
@@ -75,7 +75,7 @@ func firstRune(text string) (glyph rune, size int) {
 	return 0, 0
 }
 
-// asciiKeys names the keys whose names are glyphs.
+// asciiKeys maps the names of keys that contain glyphs to names in ASCII.
 var asciiKeys = map[string]string{"↑ ↓ j k": "up down j k", "← →": "left right"}
 
 // keyName returns the name of a key as it is shown.

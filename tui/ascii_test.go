@@ -99,7 +99,7 @@ func TestASCIIKeepsTexts(t *testing.T) {
 	}
 }
 
-// The names of keys in the help are words.
+// With ASCII glyphs, the help names the arrow keys in words.
 func TestASCIIHelp(t *testing.T) {
 	s := newTestConsole(t, 120, 60, Options{ASCII: true})
 	s.press("?")

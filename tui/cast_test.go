@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A scene of the cast: what the caption says, the keys that are pressed, and how long their effect stays on the screen.
+// scene is a part of the cast: its caption, the keys that are pressed, and how long their effect stays on the screen.
 type scene struct {
 	caption, keys string
 	seconds       float64

@@ -10,7 +10,7 @@ import (
 // large text (1.4.3).
 const minContrast = 3
 
-// bright maps the dark ones of the sixteen colors of a terminal to their bright counterparts.
+// bright maps the dark half of a terminal's sixteen colors to the bright counterparts.
 var bright = map[tcell.Color]tcell.Color{
 	tcell.ColorMaroon: tcell.ColorRed, tcell.ColorGreen: tcell.ColorLime, tcell.ColorOlive: tcell.ColorYellow, tcell.ColorNavy: tcell.ColorBlue,
 	tcell.ColorPurple: tcell.ColorFuchsia, tcell.ColorTeal: tcell.ColorAqua, tcell.ColorGray: tcell.ColorSilver,
@@ -33,7 +33,7 @@ func (p *Palette) selected(h Health) tcell.Style {
 	return p.Selected.Foreground(own).Attributes(attributes | more)
 }
 
-// grey returns the palette for a state that is no longer current: every color of a state is that of "quiet".
+// grey returns the palette for a Picture that is no longer current: every Health has the style of Quiet.
 func (p *Palette) grey() *Palette {
 	q := *p
 	for h := range q.Health {

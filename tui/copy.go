@@ -49,7 +49,7 @@ func (a *App) copyKey(e *tcell.EventKey) {
 	}
 }
 
-// formCopyKey copies what the key chooses of the form.
+// formCopyKey copies the part of the form that the key chooses.
 func (a *App) formCopyKey(f *itemForm, e *tcell.EventKey) {
 	f.copying = false
 	switch {
@@ -67,7 +67,7 @@ func (a *App) formCopyKey(f *itemForm, e *tcell.EventKey) {
 	}
 }
 
-// copyExport copies a use as the text that the key chooses. err says why there is no use.
+// copyExport copies a use as the text that the key chooses. If there is no use, err says why.
 func (a *App) copyExport(key rune, u form.Use, answer []byte, err error) {
 	text := ""
 	if err == nil {
@@ -85,7 +85,7 @@ func oneLine(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(visible.Text(s))
 }
 
-// copyText copies a text and reports that.
+// copyText copies a text and reports the result in the last line.
 func (a *App) copyText(text string) {
 	if err := a.clipboard(text); err != nil {
 		a.notify("not copied: "+err.Error(), Warn)
@@ -133,7 +133,7 @@ func jsonOf(r *Row) string {
 // is passed to tmux.
 func (a *App) toClipboard(text string) error {
 	if len(text) > maxCopy {
-		return errors.New("the text is longer than " + size(maxCopy) + ", which terminals accept; press f and select it there")
+		return errors.New("the text is longer than the " + size(maxCopy) + " that terminals accept; press f and select it there")
 	}
 	if os.Getenv("TMUX") != "" {
 		go a.toTmux(text)
@@ -155,7 +155,7 @@ func (a *App) toTmux(text string) {
 	if err := cmd.Run(); err != nil {
 		select {
 		case a.outcomes <- outcome{"not copied: tmux load-buffer: " + err.Error(), Warn}:
-		default: // the screen has not yet shown the last sixteen
+		default: // full: sixteen results are waiting to be shown
 		}
 	}
 }

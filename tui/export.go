@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// export returns a use as the text that a key chooses, and the text's name. answer is the answer, if there is one. The texts
-// have no key.
+// export returns a use as the text that the pressed key chooses. answer is empty if there is no answer. The text contains no
+// API key.
 func (a *App) export(key rune, u form.Use, answer []byte) (text string, err error) {
 	switch key {
 	case 'l':
@@ -29,7 +29,7 @@ func (a *App) export(key rune, u form.Use, answer []byte) (text string, err erro
 	return text, nil
 }
 
-// gatewayURL returns the URL at which the gateway listens.
+// gatewayURL returns the URL of the first TCP address at which the gateway listens, or the default URL if there is none.
 func gatewayURL(p *Picture) string {
 	for _, address := range p.Listen {
 		host, port, err := net.SplitHostPort(address)
@@ -82,7 +82,8 @@ func (a *App) exported() (form.Use, error) {
 	return i.use(), nil
 }
 
-// use returns the use of an item without arguments. Those that are required are unknown, or all if the definition is.
+// use returns the use of an item without values for its arguments. Unknown lists the required arguments, or only "…" if the
+// definition is truncated or invalid.
 func (i *formItem) use() form.Use {
 	u := form.Use{Verb: i.verb, Name: i.item.Public}
 	if i.verb == form.Read {

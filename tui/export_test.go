@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// copier returns a console whose clipboard is a variable.
+// copier makes the console copy into a variable, and returns its address.
 func copier(s *testConsole) *string {
 	copied := new(string)
 	s.app.clipboard = func(text string) error { *copied = text; return nil }
@@ -77,7 +77,7 @@ func TestExportOfAForm(t *testing.T) {
 	s.has("not copied: path: required")
 }
 
-// Copied values are complete, also if the screen cuts them.
+// Copied values are complete even if the screen cuts them.
 func TestCopyOfALongValue(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	copied := copier(s)

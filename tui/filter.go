@@ -22,7 +22,7 @@ type filter struct {
 	words  bool // only whole words match
 }
 
-// filters match rows that each of them matches.
+// filters match the rows that every single filter matches.
 type filters []filter
 
 // filter parses the query: one or more conditions on columns, or else a text. If the part before a colon is not the name
@@ -67,7 +67,8 @@ func (t *table) condition(s string) (filter, bool) {
 	return filter{column: i, sign: 1, number: number}, ok
 }
 
-// amount parses a number, a duration or, if bytes is true, a size: 3, 100ms, 2m, 64k. Durations are in seconds, sizes in bytes.
+// amount parses a number (3) or, with a unit, a duration (100ms, 2m), which it returns in seconds. If bytes is true, it
+// parses a size (64k) instead of a duration, and returns bytes.
 func amount(s string, bytes bool) (float64, bool) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil {
 		return n, true

@@ -19,7 +19,7 @@ type itemForm struct {
 	fieldset
 	top     int      // first visible line of the answer
 	defined bool     // the fields are those of the item's definition
-	note    string   // why the form is incomplete or unavailable
+	note    string   // a message about the form, such as why it was not sent
 	asking  []string // the question before the call is sent, and the arguments below it; nil = none
 	askTop  int      // first visible line of these arguments
 	copying bool     // the next key chooses what to copy
@@ -99,7 +99,7 @@ func (a *App) openFormOf(i formItem) {
 	}
 }
 
-// fetchDefinition fetches a definition that the catalog shows truncated.
+// fetchDefinition fetches a definition that is truncated in the catalog.
 func (a *App) fetchDefinition(f *itemForm) {
 	kind := "tool"
 	if f.verb == form.Prompt {
@@ -133,7 +133,7 @@ func (f *itemForm) define(a *App, raw []byte) {
 	f.begin(&a.palette, in)
 }
 
-// current returns what the form would send, and why that is not possible.
+// current returns what the form would send, or an error that says why the form cannot be sent.
 func (f *itemForm) current() (form.Use, error) {
 	u := form.Use{Verb: f.verb, Name: f.item.Public, Schema: f.inputs.Schema}
 	if err := f.fault(); err != nil {

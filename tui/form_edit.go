@@ -31,8 +31,9 @@ func (a *App) editField(f *itemForm) {
 	f.input.SetText(text)
 }
 
-// editText returns text after edit has changed a file with it, which no other user may read. JSON is returned in one line;
-// in other text, line breaks become spaces. Afterwards nothing is left of the file, nor of what the editor put beside it.
+// editText writes text to a temporary file that no other user may read, calls edit with its path, and returns the changed
+// text. JSON is returned in one line; in other text, line breaks become spaces. The file is removed, with anything that the
+// editor put beside it.
 func editText(text string, edit func(path string) error) (string, error) {
 	dir, err := os.MkdirTemp("", "goblin-actor-")
 	if err != nil {
@@ -51,7 +52,7 @@ func editText(text string, edit func(path string) error) (string, error) {
 		return "", err
 	}
 	defer func() { _ = file.Close() }()
-	const most = 4 * maxFormText // with the spaces between the values
+	const most = 4 * maxFormText // including the spaces of indented JSON
 	raw, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 
 const nested = `{"name":"files_read_file","inputSchema":{"type":"object","properties":{"filter":{"type":"object"},"path":{"type":"string"}}}}`
 
-// editing returns a console whose editor replaces the text of the field, and the file that it was given.
+// editing returns a console with the form of a tool, whose editor is edit.
 func editing(t *testing.T, edit func(path string) error) *testConsole {
 	t.Helper()
 	s, _ := formConsole(t, nested, true)
@@ -55,7 +55,8 @@ func TestManyArguments(t *testing.T) {
 	s.has("3 more arguments cannot be set here; use goblin-actor in a shell")
 }
 
-// A field keeps its text if the editor fails or returns too much. Text that is not JSON comes back with its fault.
+// A field keeps its text if the editor fails or returns too much. Text that is not JSON is kept and shown with its
+// fault.
 func TestEditFieldFails(t *testing.T) {
 	var write string
 	var fails error

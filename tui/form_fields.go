@@ -35,7 +35,7 @@ func (f *fieldset) begin(p *Palette, in form.Inputs) {
 	f.edit(0)
 }
 
-// edit moves to another field.
+// edit moves to the field with index at. Before the first field is the last one, and after the last the first.
 func (f *fieldset) edit(at int) {
 	if n := len(f.texts); n > 0 {
 		f.at = (at + n) % n

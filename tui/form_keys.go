@@ -4,7 +4,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// The last line of a form. formAsks also shows how to answer a question that is too long for the form.
+// The last line of a form. formAsks is shown while the console asks whether to call a tool.
 const (
 	formHint = "ctrl-r run  tab next  ctrl-d cancel  ctrl-y copy  pgdn answer  esc leave"
 	formAsks = "y call the tool  pgdn pgup scroll  any other key: do not call it"
@@ -44,7 +44,7 @@ func (a *App) formKey(e *tcell.EventKey) {
 		f.stop()
 	case ctrl('y')(e):
 		f.copying = true
-	case ctrl('e')(e) && f.at < len(f.texts) && f.inputs.All[f.at].JSON: // in other fields, ctrl-e goes to the end
+	case ctrl('e')(e) && f.at < len(f.texts) && f.inputs.All[f.at].JSON: // in other fields, ctrl-e goes to the end of the text
 		a.editField(f)
 	case keys(tcell.KeyPgDn, tcell.KeyPgUp)(e):
 		f.top = max(0, f.top+10*direction(e))

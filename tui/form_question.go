@@ -20,7 +20,7 @@ const (
 	// maxMessage limits the part of a question's message that is shown, in bytes.
 	maxMessage = 16 << 10
 
-	// maxAsked limits the open questions of a call. The gateway asks fewer at once.
+	// maxAsked limits the open questions of a call. Further ones are ignored. The gateway sends fewer at once.
 	maxAsked = 64
 )
 
@@ -30,7 +30,7 @@ const (
 	pageHint     = "ctrl-r agree  c copy the address  ctrl-x decline  esc dismiss  ctrl-d cancel the call"
 )
 
-// question is a question of the server during a call, as the next form.
+// question is a question that the server asks during a call. It is shown in place of the call's fields.
 type question struct {
 	fieldset
 	status.UseQuestion

@@ -36,7 +36,7 @@ func asked(id, message, schema string) status.UseEvent {
 	return status.UseEvent{Question: &status.UseQuestion{ID: id, Message: message, Schema: json.RawMessage(schema)}}
 }
 
-// A question of the server is the next form. Faults are shown as one types; defaults are sent.
+// A question of the server is shown as a form. Faults are shown while the user types. Defaults are sent.
 func TestQuestionIsAnswered(t *testing.T) {
 	s, u := asking(t, asked("q1", "Who asks?\x1b[2J", consult))
 	s.has("files asks")
@@ -82,7 +82,7 @@ func TestQuestionsInTurn(t *testing.T) {
 	s.has("› tools")
 }
 
-// A page is never opened. The user agrees to it, and can copy its address.
+// The console never opens a page that a server asks for. The user can agree to open it, and can copy its address.
 func TestQuestionAboutAPage(t *testing.T) {
 	s, u := asking(t, status.UseEvent{Question: &status.UseQuestion{ID: "q", Message: "Log in", URL: "https://xn--exmple-cua.com/a"}})
 	var copied string

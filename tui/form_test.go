@@ -46,7 +46,7 @@ func formConsole(t *testing.T, definition string, readOnly bool) (*testConsole, 
 	return s, u
 }
 
-// happen runs what a goroutine has left for the screen.
+// happen waits for a function that a goroutine has passed to afterwards, and runs it.
 func (s *testConsole) happen() {
 	s.t.Helper()
 	select {
@@ -60,7 +60,7 @@ func (s *testConsole) happen() {
 const readFile = `{"name":"files_read_file","inputSchema":{"type":"object","required":["path"],"properties":{
 	"path":{"type":"string"},"head":{"type":"integer","minimum":1},"opts":{"type":"object"}}}}`
 
-// A form shows faults as one types and its command line, and sends typed arguments.
+// A form shows faults while the user types, shows its command line, and sends typed arguments.
 func TestForm(t *testing.T) {
 	s, u := formConsole(t, readFile, true)
 	s.has("call files_read_file")
@@ -132,7 +132,7 @@ func TestFormOfATemplate(t *testing.T) {
 	s.happen()
 }
 
-// x lists the actions of a row with their command lines, and asks before dangerous ones.
+// The key x lists the actions of a row with their command lines. The console asks before it performs a dangerous one.
 func TestActs(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	acted := make(chan status.Action, 1)
@@ -166,7 +166,7 @@ func TestActs(t *testing.T) {
 	s.has("restart the server: this console is read-only")
 }
 
-// Pasted text is sent unchanged, also if it is long. Nothing can be pasted after the question about a call.
+// Pasted text is sent unchanged, even if it is long. While the console asks whether to call a tool, nothing can be pasted.
 func TestPasteIntoAForm(t *testing.T) {
 	s, u := formConsole(t, readFile, false)
 	paste := func(text string) { s.app.PasteHandler()(text, nil) }
@@ -197,7 +197,7 @@ func TestFormWithoutADefinition(t *testing.T) {
 	}
 }
 
-// The list of actions stays about its row, also if the row disappears.
+// The actions in the list keep their target even if the row disappears.
 func TestActsOfARowThatDisappears(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	acted := make(chan status.Action, 1)

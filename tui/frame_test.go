@@ -21,7 +21,7 @@ func (p *puts) Put(x, y int, text string, style tcell.Style) (string, int) {
 	return p.SimulationScreen.Put(x, y, text, style)
 }
 
-// Through a frame, the screen shows the same as without it, also after it was resized, and with characters of two columns.
+// With a frame, the screen shows the same as without it, even after a resize and with characters of two columns.
 func TestFrame(t *testing.T) {
 	direct, behind := tcell.NewSimulationScreen("UTF-8"), &puts{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}
 	f := &frame{Screen: behind}

@@ -50,8 +50,8 @@ func TestLastLine(t *testing.T) {
 // A table without rows shows the reason.
 func TestEmptyTables(t *testing.T) {
 	for _, c := range []struct{ keys, want string }{
-		{":tools<enter>/nowhere", `no row contains "nowhere"; press esc to clear the filter`},
-		{":tools<enter>/!_", `every row contains "_"; press esc to clear the filter`},
+		{":tools<enter>/nowhere", `no row matches "nowhere"; press esc to clear the filter`},
+		{":tools<enter>/!_", `every row matches "_"; press esc to clear the filter`},
 		{":prompts<enter><ctrl-z>", "no row is unhealthy; press ctrl-z to show all rows"},
 		{":prompts memory<enter>", "no prompts of memory"},
 		{":tools<enter>", ""},
@@ -114,7 +114,7 @@ func TestHelpCountsHiddenLines(t *testing.T) {
 	s.has("─ keys; any other key closes the list")
 }
 
-// Opening the visible view again does not extend the trail.
+// Opening the visible view again does not extend the path.
 func TestSameViewAgain(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	s.press(":servers<enter>:servers<enter>:servers github<enter>")

@@ -58,7 +58,8 @@ func (a *App) above(v *view) *view {
 	return a.home()
 }
 
-// deeper opens a view below the visible one. If it is above already, it goes back to it.
+// deeper opens a view below the visible one. If that view is already above the visible one, deeper goes back
+// to it.
 func (a *App) deeper(k *Kind, of scope) {
 	for up := a.view().up; up != nil; up = up.up {
 		if up.kind == k && up.scope == of {
@@ -74,7 +75,7 @@ func (a *App) deeper(k *Kind, of scope) {
 	a.open(v)
 }
 
-// leap moves n steps through the history. At its ends it says why that is not possible.
+// leap moves n steps through the history. Beyond an end of the history, it only notifies the user.
 func (a *App) leap(n int) {
 	to := a.history.at + n
 	switch {

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// The number of keys from the start screen to an answer.
+// A few keys lead from the first screen to the answer to each question.
 func TestDistances(t *testing.T) {
 	for _, c := range []struct {
 		question string

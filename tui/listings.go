@@ -7,8 +7,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// listing is the rows of one kind of items, without what changes between two versions of the catalog. There may be many
-// thousands of them, so they are made once for each version. It is immutable.
+// listing holds the rows of one kind of items, without the values that can change while the catalog stays the same. There
+// may be many thousands of rows, so they are created once for each version of the catalog. A listing is immutable.
 type listing struct {
 	rows []Row
 	at   map[itemKey]int // index in rows
@@ -61,13 +61,13 @@ func (p *Picture) called() *calledRows {
 	return &calledRows{l, p.used, namedRows(p, "tool", &l.tools), namedRows(p, "prompt", &l.prompts)}
 }
 
-// changed is the rows of a listing, some of which differ.
+// changed holds the rows of a listing with changes to some of them. The listing itself does not change.
 type changed struct {
 	*listing
 	rows []Row
 }
 
-// row returns a row to change, or nil if there is no such item.
+// row returns a row that the caller may change, or nil if there is no such item.
 func (c *changed) row(key itemKey) *Row {
 	i, ok := c.at[key]
 	if !ok {

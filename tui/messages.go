@@ -2,14 +2,14 @@ package tui
 
 import "time"
 
-// messagesPause is the time over which the actors' messages are counted.
+// messagesPause is the minimum time over which the actors' messages are counted.
 const messagesPause = time.Second
 
 // messages holds how many messages the actors handle. It is immutable.
 type messages struct {
 	at        time.Time
 	handled   map[string]uint64  // until at, by name of the actor
-	perSecond map[string]float64 // before at
+	perSecond map[string]float64 // in the time before at
 }
 
 // rate returns how many messages an actor handles a second, or -1 if that is not known yet.

@@ -100,7 +100,8 @@ func without(labels, name string) string {
 	return strings.Trim(strings.ReplaceAll(","+labels+",", ","+one+",", ","), ",")
 }
 
-// quantile returns a bound that the fraction q of a histogram's observations does not exceed, or NaN without observations.
+// quantile estimates the quantile q (from 0 to 1) of a histogram's observations by interpolation within a bucket. It returns
+// NaN if there are no observations.
 func (m *metric) quantile(q float64) float64 {
 	if len(m.buckets) == 0 || m.buckets[len(m.buckets)-1].count == 0 {
 		return math.NaN()
@@ -123,7 +124,7 @@ func (m *metric) quantile(q float64) float64 {
 	return low
 }
 
-// Limits of the samples that the console keeps of the page, only while it shows it.
+// Limits of the samples of the page /metrics. The console takes samples only while it shows the metrics view.
 const (
 	samplePause = 5 * time.Second
 	maxSamples  = 61

@@ -18,7 +18,7 @@ type zone struct {
 	click  func()
 	open   func()      // on a double click; nil = click
 	wheel  func(n int) // n lines down; nil = nothing
-	browse bool        // acts only in browse mode, to which the click returns from prompts and pages of text
+	browse bool        // acts only in browse mode; a click closes a prompt or a page of text first
 	once   bool        // a double click is an accident, and does nothing
 }
 
@@ -63,8 +63,8 @@ func (a *App) MouseHandler() func(tview.MouseAction, *tcell.EventMouse, func(tvi
 	}
 }
 
-// clickAt acts on a click. A second click counts as a double click only in the same zone of the same view. It returns whether
-// there was anything to click on.
+// clickAt acts on a click. A second click counts as a double click only in the same zone of the same view. It reports
+// whether a zone acted on the click.
 func (a *App) clickAt(x, y int, double bool) bool {
 	z := a.at(x, y, func(z *zone) bool { return z.click != nil })
 	if z == nil || !a.allows(z) {
@@ -83,7 +83,8 @@ func (a *App) clickAt(x, y int, double bool) bool {
 	return true
 }
 
-// allows reports whether a zone acts in the mode. It ends prompts that a click elsewhere leaves.
+// allows reports whether a zone acts in the current mode. If it does, and a prompt or a page of text is open, allows closes
+// that first.
 func (a *App) allows(z *zone) bool {
 	if !z.browse {
 		return true
@@ -142,7 +143,8 @@ func (a *App) yesOrNo(y, w int, question string) {
 var keyNames = map[string]tcell.Key{"enter": tcell.KeyEnter, "esc": tcell.KeyEscape, "tab": tcell.KeyTab, "pgdn": tcell.KeyPgDn, "pgup": tcell.KeyPgUp,
 	"↓": tcell.KeyDown, "↑": tcell.KeyUp}
 
-// keyEvent returns the event of a key by its name in hints, or nil if it is none. Digits are none, because hints also have numbers.
+// keyEvent returns the event of a key by its name in hints, or nil if name is not a key. Digits are
+// not keys here, because hints also contain numbers.
 func keyEvent(name string) *tcell.EventKey {
 	if k, ok := keyNames[name]; ok {
 		return tcell.NewEventKey(k, 0, tcell.ModNone)

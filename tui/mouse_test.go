@@ -45,7 +45,8 @@ func (s *testConsole) selected() string {
 	return ""
 }
 
-// A click selects a row, a double click opens it. The views of the first line and the tabs of a server's page go there.
+// A click selects a row, a double click opens it. A click on a view in the first line, or on a tab of a
+// server's page, goes there.
 func TestMouseOpens(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	s.click("files")
@@ -93,7 +94,8 @@ func TestMouseSorts(t *testing.T) {
 	s.has("AGE↓")
 }
 
-// The wheel moves the selection of the table, or scrolls the side panel, the help and the full screen, whichever it is over.
+// The wheel acts on what the mouse is over: it moves the selection of a table, or scrolls the side panel, the help or the
+// full screen.
 func TestMouseWheel(t *testing.T) {
 	s := newTestConsole(t, 120, 20, Options{})
 	s.press("2")
@@ -210,7 +212,8 @@ func TestMouseConfirms(t *testing.T) {
 	}
 }
 
-// In a form, a click selects a field and presses the hints, but does not leave the form.
+// In a form, a click on a field selects it, and a click on a key hint presses the key. A click elsewhere does not leave the
+// form.
 func TestMouseInForms(t *testing.T) {
 	s, _ := formConsole(t, `{"inputSchema":{"type":"object","properties":{"path":{"type":"string"},"head":{"type":"integer"}}}}`, true)
 	for i, one := range s.app.form.inputs.All {
@@ -241,7 +244,7 @@ func TestMouseCommand(t *testing.T) {
 	s.has("the mouse selects text")
 }
 
-// Clicks and scrolls anywhere, in any mode and with hostile texts, do no harm.
+// Clicks and scrolls anywhere, in every mode, cause no panic.
 func TestMouseEverywhere(t *testing.T) {
 	s := newTestConsole(t, 90, 24, Options{})
 	for _, keys := range []string{"", "d", "f", "?", "x", ":a", "/a", "c", "2r", "6", "<enter>", "5w", "<ctrl-d>"} {

@@ -54,7 +54,8 @@ func (a *App) panelZones(v *view, i int, place rect) (head, row func(r rect, at 
 	return head, row
 }
 
-// scrollForm scrolls the arguments of a question, or else the answer.
+// scrollForm presses pgdn or pgup, which scroll the arguments below a confirmation, the message of a server's question, or
+// the answer.
 func (a *App) scrollForm(n int) {
 	key := tcell.KeyPgDn
 	if n < 0 {

@@ -51,8 +51,8 @@ var almostBlack = tcell.NewHexColor(0x080808)
 
 // palettes holds the built-in palettes by name. "colour" uses the terminal's own sixteen colors, which suit the
 // terminal's background. "contrast" has a contrast of at least 7:1, as WCAG 2.2 requires for level AAA (1.4.6). "blind" has
-// colors of Okabe and Ito that stay distinct with every kind of color blindness. "mono" uses only bold, dim, underline and
-// reverse. It is used with NO_COLOR (https://no-color.org).
+// colors of Okabe and Ito that stay distinct with the common kinds of color blindness. "mono" uses only bold, dim,
+// underline and reverse. It is used with NO_COLOR (https://no-color.org).
 var palettes = map[string]Palette{
 	"colour": {
 		Health: [healths]tcell.Style{

@@ -68,7 +68,7 @@ func TestContrastRatio(t *testing.T) {
 	}
 }
 
-// In the cell of each view, the palette "contrast" uses no other styles than those that TestContrast checks.
+// In the cells of each view, the palette "contrast" uses no other styles than those that TestContrast checks.
 func TestContrastOfScreens(t *testing.T) {
 	for _, k := range allKinds() {
 		s := newTestConsole(t, 120, 40, Options{Palette: "contrast"})
@@ -93,7 +93,8 @@ func TestContrastOfScreens(t *testing.T) {
 	}
 }
 
-// seen are simulations of color blindness, as matrices for linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
+// seen holds full color vision and simulations of color blindness as matrices for linear RGB (Machado, Oliveira and
+// Fernandes 2009, severity 1).
 var seen = map[string][3][3]float64{
 	"all colors": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"no red":     {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
@@ -101,7 +102,7 @@ var seen = map[string][3][3]float64{
 	"no blue":    {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// lab returns a color in CIELAB as it is seen.
+// lab returns a color in CIELAB as it is seen with one of the matrices of seen.
 func lab(c tcell.Color, see [3][3]float64) [3]float64 {
 	r, g, b := c.RGB()
 	var in, out [3]float64
@@ -130,7 +131,7 @@ func lab(c tcell.Color, see [3][3]float64) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// The colors of states in the palette "blind" differ clearly with every kind of color blindness.
+// The colors of states in the palette "blind" differ clearly with each simulated kind of color blindness.
 func TestBlind(t *testing.T) {
 	const clearly = 15 // ΔE of CIE 1976; 2.3 is just noticeable
 	p := paletteOf("blind", nil)

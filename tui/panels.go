@@ -93,7 +93,7 @@ func (v *view) places(r rect, full, tall bool) []rect {
 }
 
 // stacked lays out the first panel and, below it, the one that keys act on or else the first with anything to show. The upper
-// one leaves at least half of the lines to the lower one.
+// one takes more than half of the lines only if the lower one does not need them.
 func (v *view) stacked(r rect) []rect {
 	out := make([]rect, len(v.panels))
 	lower := v.focus

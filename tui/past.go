@@ -10,7 +10,7 @@ import (
 // Limits of the past that the console keeps.
 const (
 	maxFinished = 2000 // finished calls
-	maxFailures = 512  // failed ones of them, so that successful calls do not displace them
+	maxFailures = 512  // failed calls, kept separately so that successful calls do not displace them
 	maxLines    = 4000 // lines that servers wrote
 )
 
@@ -24,7 +24,7 @@ type past struct {
 
 	used  time.Time // when Usage was last queried
 	ended []Row     // of Finished; a row is made once, because there are many
-	line  uint64    // number of the last line received, also of lines that Lines omits
+	line  uint64    // number of the last line received, even if Lines omits it
 	recent
 }
 
@@ -56,8 +56,8 @@ func (p past) with(finished []status.FinishedCall, lines []status.Event) past {
 	return p
 }
 
-// appended returns the last limit elements of a and b. Older Pictures share the memory of a, of which only the part after
-// their end is written. So only the newest of them may be continued.
+// appended returns the last limit elements of a followed by b. It may write to the memory after the end of a, which the
+// slices of older Pictures share. So a must be the slice of the newest Picture.
 func appended[T any](a, b []T, limit int) []T {
 	all := append(a, b...)
 	return all[max(0, len(all)-limit):]

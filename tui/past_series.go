@@ -16,7 +16,7 @@ type recent struct {
 	rates []status.Series // of the gateway and of each server
 
 	asked  time.Time // when rates was last queried
-	minute int64     // Unix seconds: minutes before are known
+	minute int64     // Unix time in seconds; earlier minutes are known
 }
 
 // fetch adds the newest intervals, at most once in seriesPause. Minutes are queried when one has ended.

@@ -19,7 +19,7 @@ type Picture struct {
 	Window int         // index in windows of the time over which rates are computed
 
 	samples  []sample // of Metrics, oldest first
-	messages messages // that the actors handle
+	messages messages // counts of the messages that the actors handle
 
 	Lost  error     // why the gateway does not respond, or nil; if set, the other fields are from its last response
 	Since time.Time // when it stopped responding

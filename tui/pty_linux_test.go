@@ -93,7 +93,8 @@ func (*busy) Usage(context.Context) ([]status.ItemUsage, error) {
 }
 
 // timed is the console as the root of an application. It records how much CPU time the screen's thread takes from each key
-// until the screen shows the key's effect, including that for a Picture that comes in between. Other processes do not change it.
+// until the screen shows the key's effect, including the time for a Picture that is drawn in between. Other processes do
+// not affect it.
 type timed struct {
 	*App
 	clock   int32              // the thread's clock of CPU time

@@ -13,13 +13,14 @@ const (
 	logoutTime  = 10 * time.Second       // timeout of a logout, for which the gateway waits 5 s for the authorization server
 	minPause    = 100 * time.Millisecond // minimum time between two Pictures
 	usualPause  = time.Second            // maximum time between two Pictures, so that ages stay current
-	retryMin    = 500 * time.Millisecond // pause before a stream that failed at its start is opened again, doubled each time
+	retryMin    = 500 * time.Millisecond // pause before a stream that failed is opened again; doubled until it reports something
 	retryMax    = 10 * time.Second
 
 	maxLog = 2000 // maximum number of log events kept
 )
 
-// pump follows a gateway and passes each Picture to show. One goroutine passes Pictures on, another one reads each stream.
+// pump follows a gateway and passes each Picture to show. One goroutine passes Pictures on, and each stream has
+// a goroutine that reads it.
 type pump struct {
 	source status.Source
 	wants  func() wants   // what the visible view needs; only run calls it
@@ -103,7 +104,8 @@ func (p *pump) wait(ctx context.Context, second <-chan time.Time) bool {
 	return true
 }
 
-// open reads a stream in a goroutine of its own until ctx ends. It opens it again whenever it fails.
+// open reads a stream in a goroutine of its own until ctx ends. If the stream ends or fails, it is opened again
+// after a pause.
 func (p *pump) open(ctx context.Context, options func() status.FollowOptions, tell func(status.Notice)) {
 	p.streams.Go(func() {
 		pause := retryMin
@@ -130,7 +132,7 @@ func (p *pump) open(ctx context.Context, options func() status.FollowOptions, te
 // followActors opens the stream of actors, which the returned function closes.
 func (p *pump) followActors(ctx context.Context, wanted bool) context.CancelFunc {
 	if !wanted {
-		p.change(func(next *Picture) { next.Snapshot = withActors(next.Snapshot, nil) }) // rates of earlier counts would be wrong later
+		p.change(func(next *Picture) { next.Snapshot = withActors(next.Snapshot, nil) }) // later rates must not be computed from these counts
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -189,15 +191,16 @@ func (p *pump) take(n status.Notice) {
 	})
 }
 
-// fetch adds what no stream reports to the newest Picture: the catalog, if it has changed, intervals of calls, counters of items and metrics. A
-// failure is repeated with the next Picture; the stream reports it if it lasts.
+// fetch adds what no stream reports to the newest Picture: the catalog, if it has changed, the intervals
+// of calls and, if the view needs them, counters of items, metrics and access. What cannot be fetched is fetched again with
+// a later Picture. If the gateway does not respond at all, the stream reports that.
 func (p *pump) fetch(ctx context.Context, want wants) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	p.mu.Lock()
 	now, came, boot := p.newest, p.came, p.boot
 	p.mu.Unlock()
-	change := func(by func(next *Picture)) { // what an earlier process said is void after a restart
+	change := func(by func(next *Picture)) { // data of an earlier process is dropped after a restart
 		p.change(func(next *Picture) {
 			if p.boot == boot {
 				by(next)
@@ -223,7 +226,7 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 			change(func(next *Picture) { next.calls = rows })
 		}
 	}
-	if !want.metrics && now.Metrics != "" { // a page from earlier would get a new time
+	if !want.metrics && now.Metrics != "" { // sampled would give an old page a new time
 		p.fetched = time.Time{}
 		change(func(next *Picture) { next.Metrics = "" })
 	}
@@ -242,7 +245,7 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 	}
 }
 
-// picture returns the newest Picture. While the gateway responds, its time goes on also if nothing changes.
+// picture returns the newest Picture. While the gateway responds, its time advances even if nothing changes.
 func (p *pump) picture() *Picture {
 	p.mu.Lock()
 	defer p.mu.Unlock()

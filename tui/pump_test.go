@@ -68,7 +68,8 @@ func pumping(t *testing.T, p *pump) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// The pump shows at most ten Pictures a second, the newest at last, and none is waited for. Without changes time goes on.
+// The pump shows at most ten Pictures a second, and the newest one at the end. Without changes, time goes on. Actors are
+// followed only while a view shows them.
 func TestPump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &streaming{notices: make(chan status.Notice)}
@@ -154,7 +155,7 @@ func TestPumpOfALostGateway(t *testing.T) {
 	})
 }
 
-// The catalog of a process that has restarted meanwhile is dropped, also if both catalogs have the same version.
+// The catalog of a process that has restarted meanwhile is dropped, even if both catalogs have the same version.
 func TestPumpDropsTheCatalogOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &streaming{notices: make(chan status.Notice)}

@@ -130,7 +130,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.1f%%", max(share*100, .1))
 }
 
-// limitations returns what a server's recent calls say against it.
+// limitations returns why a server counts as limited: too many of its recent calls failed, or calls have waited too long.
 func limitations(p *Picture, s *status.Server) []string {
 	var all []string
 	if t := p.totals(s.Name, time.Minute); t.ErrorShare() > manyErrors {

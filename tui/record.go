@@ -144,7 +144,7 @@ func joined(separator string, all ...string) string {
 	return strings.Join(some, separator)
 }
 
-// shortActor returns the name of an actor without the part that all have.
+// shortActor returns the name of an actor without the prefix that all names have.
 func shortActor(name string) string { return strings.TrimPrefix(name, "gateway/") }
 
 // sinceBegan formats the time from the start of a call in milliseconds, so that the numbers of a column are aligned.

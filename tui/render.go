@@ -62,13 +62,13 @@ type Branch struct {
 	Text   string // what the tree shows instead of the first cell, with the lines in front of it; "" = the cell
 	Group  bool   // enter folds and unfolds the rows below
 	Closed bool   // folded until the user unfolds it
-	Sum    bool   // stands for the rows below only, and is not shown in a flat list
+	Sum    bool   // the sum of the rows below; not shown in a flat list
 }
 
 // Field is a named text in the side panel. Text may have several lines and may contain anything.
 type Field struct{ Name, Text string }
 
-// Kind defines what a view shows. Its functions are pure.
+// Kind defines what a view shows. Its functions are pure, except Fetch.
 type Kind struct {
 	Name    string
 	Title   string                            // text after the number of rows
@@ -82,7 +82,7 @@ type Kind struct {
 	Enter   string                            // name of the kind that enter opens for the row; "" = the side panel
 	Danger  status.Verb                       // the action of ctrl-d on a row; "" = none
 	Tail    bool                              // new rows are appended, and the view follows the end
-	Worst   bool                              // rows are listed by their severity
+	Worst   bool                              // rows are listed by their severity, worst first
 	Levels  bool                              // rows have a Rank, which the view can filter
 	Usage   bool                              // rows need Picture.Usage
 	Fetch   fetchAccess                       // fetches what the rows need of Picture.access; nil = nothing
@@ -101,14 +101,15 @@ func (k *Kind) rows(p *Picture, of scope) []Row {
 	return nil
 }
 
-// kinds lists all views in their display order.
+// kinds lists the views that have a name in the prompt, in their display order.
 var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, callsKind, toolsKind, promptsKind, resourcesKind,
 	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind, usersKind, loginsKind, denialsKind}
 
 // pages lists the kinds that only enter opens.
 var pages = []*Kind{callKind, actorKind}
 
-// allKinds returns all kinds of rows: the views, the panels of the overview, and the pages.
+// allKinds returns the kinds that have rows: views, pages, and the panels of a call's page and of the overview (except its
+// first panel, whose name is that of the servers view).
 func allKinds() []*Kind {
 	return slices.DeleteFunc(slices.Concat(overviewKind.Panels[1:], kinds, callKind.Panels, pages), func(k *Kind) bool { return k.Panels != nil })
 }
@@ -184,7 +185,7 @@ func took(d time.Duration) Cell { return Cell{Text: short(d), Number: d.Seconds(
 // none returns a cell for a value that does not apply.
 func none() Cell { return Cell{Text: "–", Health: Quiet, Number: -1} }
 
-// bytesCell returns a cell with a number of bytes.
+// bytesCell returns a cell with a number of bytes, or a dash if it is not positive.
 func bytesCell(n int64) Cell {
 	if n <= 0 {
 		return none()

@@ -21,7 +21,7 @@ var actorsKind = &Kind{
 // actorNode is an actor with those below it.
 type actorNode struct {
 	actor status.Actor
-	path  string // name of the actor, or of the actors that are missing between an actor and the one above it
+	path  string // name of the actor; "" = the root, which is not an actor
 	below []*actorNode
 }
 
@@ -83,7 +83,7 @@ func joint(lines string, last bool, depth int) string {
 	return lines + "├─ "
 }
 
-// beneath returns the lines in front of the rows below that row.
+// beneath returns the lines in front of the rows below a row of a tree.
 func beneath(lines string, last bool, depth int) string {
 	switch {
 	case depth == 0:

@@ -22,7 +22,7 @@ var backendsKind = &Kind{
 		for i, b := range p.Backends {
 			name := b.Server + "/" + strconv.Itoa(b.Replica)
 			seen[name]++
-			if seen[name] > 1 { // for example, the connection is draining while its successor works, or it serves other clients
+			if seen[name] > 1 { // another connection of the replica: one that is draining, or one for other clients
 				name += "." + strconv.Itoa(seen[name])
 			}
 			rows[i] = backendRow(p, b, name)
@@ -51,7 +51,7 @@ func backendRow(p *Picture, b status.Backend, name string) Row {
 				Field{"since", instant(b.Since)}, Field{"next attempt", instant(b.NextAttempt)}, Field{"failed attempts in a row", unlessNone(b.Tries)}, Field{"transport", b.Transport},
 				Field{"protocol", b.Protocol}, Field{"pid", pid.Text},
 				Field{"connections made", strconv.FormatUint(b.Incarnation, 10)}, Field{"calls running", strconv.Itoa(b.InFlight)},
-				Field{"stray output", fmt.Sprintf("%s on stdout that were not messages", plural(b.Noise, "line"))}, Field{"first stray line", b.FirstNoise}, Field{"last stray line", b.LastNoise},
+				Field{"stray output", fmt.Sprintf("%s received instead of messages", plural(b.Noise, "line"))}, Field{"first stray line", b.FirstNoise}, Field{"last stray line", b.LastNoise},
 				Field{"stderr", strings.Join(slices.Compact(slices.Clone(b.Stderr)), "\n")},
 			)
 		},

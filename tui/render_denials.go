@@ -50,7 +50,8 @@ func who(d *status.Denial) string {
 	return d.Who
 }
 
-// explains returns the command that explains a denial by the policy, or "" if the policy did not decide.
+// explains returns the command that explains a denial by the policy. It returns "" if the policy did not decide, or if the
+// item contains a space, a quote or a backslash.
 func explains(d *status.Denial) string {
 	method, item, _ := strings.Cut(d.What, " ")
 	if !strings.Contains(method, "/") || item == "" || strings.HasPrefix(item, "/") || d.Who == status.Unknown || strings.ContainsAny(item, " '\\") {

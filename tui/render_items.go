@@ -10,7 +10,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Views of the catalog. Their rows are computed again only after the catalog or the subscriptions have changed.
+// Views of the catalog. Their rows are computed again only after the catalog, its counters or the subscriptions have
+// changed.
 var (
 	toolsKind = &Kind{
 		Name: "tools", Same: sameItems, Usage: true,
@@ -35,13 +36,13 @@ var (
 	}
 )
 
-// usedColumns returns the columns of a view of items, with those of usedCells before the last.
+// usedColumns returns the columns of a view of items, with those of usedCells and MARKS before the last.
 func usedColumns(name string, last Column) []Column {
 	return []Column{{Name: name, Sort: 'N'}, {Name: "SERVER", Sort: 'S', Words: true}, {Name: "CALLS", Sort: 'C', Right: true, Spare: true}, {Name: "ERR", Sort: 'E', Right: true, Spare: true},
 		{Name: "MEAN", Sort: 'M', Right: true, Wide: true, Spare: true}, {Name: "LAST", Sort: 'L', Right: true, Wide: true, Spare: true}, {Name: "MARKS", Wide: true, Spare: true}, last}
 }
 
-// itemKey identifies the counters of an item.
+// itemKey identifies an item by its kind, its server and its name or URI at the server.
 type itemKey struct{ kind, server, original string }
 
 // usedCells returns the cells CALLS, ERR, MEAN and LAST.

@@ -64,7 +64,7 @@ func logRows(p *Picture) []Row {
 			add(&p.Events[i], "")
 			i++
 		} else {
-			add(&p.Lines[j], "own ") // they are numbered separately
+			add(&p.Lines[j], "own ") // the lines of servers are numbered separately
 			j++
 		}
 	}
@@ -83,7 +83,7 @@ func rankOf(level string) (int, Health) {
 	return rankInfo, Plain
 }
 
-// logRow returns the row of a line that was logged several times in a row.
+// logRow returns the row of a line that was logged the given number of times in a row.
 func logRow(e *status.Event, id string, times int) Row {
 	rank, health := rankOf(e.Level)
 	level, what := e.Level, strings.TrimSpace(e.Message+"  "+e.Fields)

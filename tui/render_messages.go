@@ -90,7 +90,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// nameAtServer returns the name of an actor without the server's, which the connections of the server have in common.
+// nameAtServer returns the name of an actor without the parts that all connections of its server have in common:
+// "backend/0.1" for "gateway/pool/files/backend/0.1".
 func nameAtServer(actor string) string {
 	name := shortActor(actor)
 	if at := strings.Index(name, "/backend/"); at >= 0 && strings.HasPrefix(name, "pool/") {

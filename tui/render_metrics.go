@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// metricsKind shows the series of /metrics, one per row. A histogram is one row. Those of the Go runtime and the process
-// are shown with all columns only.
+// metricsKind shows the series of /metrics, one per row. A histogram is one row. The series of the Go runtime
+// and the process are shown only with all columns.
 var metricsKind = &Kind{
 	Name: "metrics",
 	Columns: []Column{{Name: "METRIC", Sort: 'N'}, {Name: "NOW", Sort: 'V', Right: true}, {Name: "PER S", Sort: 'P', Right: true}, {Name: "5 MIN", Wide: true, Spare: true},
@@ -61,7 +61,7 @@ func shownLabels(labels string) string {
 	return strings.Join(parts, " ")
 }
 
-// serverLabel returns the server that labels name, or "".
+// serverLabel returns the server that one of the labels names, or "".
 func serverLabel(labels string) string {
 	if server := label(labels, "server"); server != "" {
 		return server

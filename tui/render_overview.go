@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// overviewKind is the first view: the servers that need attention first, what failed last, the log's warnings, and the
-// calls that have waited longest.
+// overviewKind is the first view: the servers, worst first; the last failed calls; the log's warnings; and the calls in
+// flight that have waited longest.
 var overviewKind = &Kind{
 	Name:   "overview",
 	Head:   overviewHead,
@@ -43,7 +43,7 @@ var healthKind = &Kind{
 	},
 }
 
-// gatewayFaults returns rows for problems of the gateway itself, which a person must fix.
+// gatewayFaults returns rows for problems of the gateway itself, which the operator must fix.
 func gatewayFaults(p *Picture) []Row {
 	var rows []Row
 	add := func(id, state, why string, detail ...Field) {

@@ -38,7 +38,7 @@ func serverBase(p *Picture, s *status.Server) Row {
 	return Row{ID: s.Name, Server: s.Name, Mark: mark, Health: mark.health(), Detail: func() []Field { return serverFields(p, s) }}
 }
 
-// serverSeverity returns how urgently a server needs a person.
+// serverSeverity returns how urgently a server needs attention.
 func serverSeverity(p *Picture, s *status.Server) Severity {
 	mark := severityOf(s.State)
 	switch {
@@ -50,7 +50,7 @@ func serverSeverity(p *Picture, s *status.Server) Severity {
 	return mark
 }
 
-// stateText returns a server's state and, if it is passing, the time until it is left or since it was entered.
+// stateText returns a server's state and, if it is temporary, the time until the next attempt or since it was entered.
 func stateText(p *Picture, s *status.Server) string {
 	if s.NextAttempt.After(p.Now) {
 		return s.State + " " + brief(s.NextAttempt.Sub(p.Now))
@@ -137,7 +137,8 @@ func stderrOf(p *Picture, server string) string {
 	return strings.Join(slices.Compact(all), "\n")
 }
 
-// serverHead returns the lines above the tabs of a server's page: its state, and its last error.
+// serverHead returns the lines above the tabs of a server's page: its state, its rates, and its last
+// error or else the reason for its state.
 func serverHead(p *Picture, of scope) []line {
 	at := slices.IndexFunc(p.Servers, func(s status.Server) bool { return s.Name == of.server })
 	if at < 0 {

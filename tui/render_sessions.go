@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// recently is the time for which the sessions count finished calls.
+// recently is the time before now in which a session's finished calls are counted.
 const recently = 10 * time.Minute
 
 // sessionsKind shows the connected clients.

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxBranches is how many rows of a group are shown unfolded at first.
+// maxBranches is the maximum number of rows in a group that is unfolded at first.
 const maxBranches = 8
 
 // subscriptionsKind shows, for each resource, the subscription at its server and the clients that receive its updates.

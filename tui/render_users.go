@@ -10,7 +10,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// access says who uses the gateway, and with which logins. Each part is fetched only while a view of it is visible.
+// access holds what is known about users, logins and denials, and about the visible call or actor. Each part is fetched only
+// while a view of it is visible.
 type access struct {
 	Users    status.Users
 	Logins   []status.Login
@@ -45,7 +46,7 @@ var usersKind = &Kind{
 	},
 }
 
-// expiresSoon is the time before its expiry at which a key is marked.
+// expiresSoon is how long before its expiry a key is marked.
 const expiresSoon = 7 * 24 * time.Hour
 
 func userRow(u *status.User, now time.Time) Row {
@@ -104,7 +105,7 @@ func kindOfUser(u *status.User) string {
 	return ""
 }
 
-// whyRefused returns why a user's requests are refused, and for how long they have been.
+// whyRefused returns why a user's requests are refused and, after one second, for how long they have been refused.
 func whyRefused(u *status.User, now time.Time) string {
 	if since := now.Sub(u.RefusedSince); !u.RefusedSince.IsZero() && since >= time.Second {
 		return u.Reason + " for " + span(since)

@@ -240,7 +240,7 @@ func (f *fixed) Denials(context.Context) ([]status.Denial, error) { return f.get
 
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 
-// Follow reports the Picture again and again, or that it is lost.
+// Follow reports the Picture again and again, or that the gateway is lost.
 func (f *fixed) Follow(ctx context.Context, _ status.FollowOptions, tell func(status.Notice) error) error {
 	return followed(ctx, f, tell)
 }

@@ -1,6 +1,6 @@
 package tui
 
-// Severity says how urgently a row needs a person. Rows with a severity have its glyph in front of them, and views with
+// Severity says how urgently a row needs attention. Rows with a severity have its glyph in front of them, and views with
 // Kind.Worst list the most urgent rows first.
 type Severity uint8
 

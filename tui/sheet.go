@@ -18,7 +18,7 @@ type sheet struct {
 	top    int                // first visible line
 }
 
-// sheetLine is a text of a sheet, possibly of a server.
+// sheetLine is a text of a sheet. It may come from a server, and may have several lines.
 type sheetLine struct {
 	text   string
 	health Health

@@ -103,8 +103,8 @@ func soakPage(cursor string, tools int) string {
 	return b.String()
 }
 
-// soakLoad holds many sessions and calls tools in them, one of twenty of which does not exist, until in ends. Then it ends the
-// sessions.
+// soakLoad holds many sessions and calls tools in them until in ends. One call in twenty is for a tool that does not exist.
+// At the end, soakLoad ends the sessions.
 func soakLoad(url string, in io.Reader) error {
 	load := &soakClient{url: url, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: soakWorkers}}}
 	sessions := make([]string, soakSessions)

@@ -60,7 +60,7 @@ func (l line) width() (n int) {
 	return n
 }
 
-// plainSpaces is plain for a text whose runs of spaces are layout.
+// plainSpaces is like plain, but keeps the spaces at the start and the end of the text.
 func plainSpaces(s string) string {
 	trimmed := strings.TrimLeft(s, " ")
 	head := s[:len(s)-len(trimmed)]

@@ -18,7 +18,7 @@ type table struct {
 	ordered  order // of rows
 	basis    basis // of shown
 
-	keep       func(*Row) bool // restricts rows to the view's server and session; nil = all
+	keep       func(*Row) bool // restricts rows to the view's server, session and project; nil = all
 	query      string
 	invert     bool
 	onlyFaults bool
@@ -59,7 +59,7 @@ func newTable(k *Kind) *table {
 	return t
 }
 
-// update replaces the rows. The selected row stays selected and, if possible, on its line of the screen.
+// update replaces the rows. A row that the user has selected stays selected and, if possible, on its line of the screen.
 func (t *table) update(rows []Row, now time.Time) {
 	end, was := t.following(), t.at
 	before := earlier{t.rows, slices.Clone(t.shown)}

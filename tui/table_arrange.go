@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// basis is what the visible rows were computed from, apart from the query. While it stays the same, the rows that match a
-// longer query are among those that matched the shorter one.
+// basis is what the visible rows were computed from. If only the query differs and contains the earlier query, the rows that
+// match it are among those that matched the earlier one.
 type basis struct {
-	order      *int // first index of the order of all rows, which belongs to one set of rows
+	order      *int // address of the first index in order.all, which identifies the order of one set of rows
 	rows       *Row
 	onlyFaults bool
 	minRank    int
@@ -88,7 +88,7 @@ func (t *table) show(filter filters) {
 	}
 }
 
-// measure computes widths. If all rows are visible, it does that once for each set of rows.
+// measure computes widths and bare. If all rows are visible and not a tree, it does that once for each set of rows.
 func (t *table) measure() {
 	var whole *Row
 	if n := len(t.rows); n > 0 && n == len(t.shown) && !t.isTree() {

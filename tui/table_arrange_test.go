@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whatever keys come in which order, a table shows the rows that a new table with the same settings shows.
+// After any sequence of changes, a table shows the same rows as a new table with the same settings.
 func TestArrangeAgain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	columns := []Column{{Name: "A", Sort: 'A'}, {Name: "B", Sort: 'B', Right: true}, {Name: "C"}}

@@ -27,7 +27,7 @@ type canvas struct {
 	head, row  func(r rect, i int) // called for each column's name and each row that is drawn, with its index; nil = nothing
 }
 
-// gutter is the width of the glyph and the selection's bar in front of each row.
+// gutter returns the width of the glyph and the selection's bar in front of each row, for a table of width w.
 func gutter(w int) int {
 	if w < 60 {
 		return 2

@@ -53,7 +53,7 @@ func newViewOf(k *Kind, of scope) *view {
 // part returns the kind of the rows that keys act on.
 func (v *view) part() *Kind { return v.panels[v.focus].kind }
 
-// select moves the keys' focus to another panel.
+// selectPanel makes the i-th panel the one that keys act on.
 func (v *view) selectPanel(i int) {
 	v.focus = i
 	v.table = v.panels[i].table

@@ -83,8 +83,8 @@ func (d *dispatcher) worker(fn func()) {
 	}
 }
 
-// leave decrements busy and then checks the queue once more. Either it sees an entry pushed in the meantime, or the
-// goroutine that pushed it sees that busy is below the limit.
+// leave decrements busy and then checks the queue once more. Either it sees an entry that another
+// goroutine has just pushed, or that goroutine sees that busy is below the limit.
 func (d *dispatcher) leave() {
 	for d.busy.Add(-1) < maxBusy && d.waiting.Load() > 0 {
 		if d.busy.Add(1) > maxBusy { // another goroutine was faster

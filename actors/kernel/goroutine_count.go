@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// goroutineCount counts goroutines for a Stop that leaves none behind. Unlike a sync.WaitGroup, it may be incremented
-// during wait, and wait can be canceled. The zero goroutineCount is ready to use.
+// goroutineCount counts goroutines, so that System.Stop can wait until none is left. Unlike a sync.WaitGroup, it may be
+// incremented during wait, and wait can be canceled. The zero goroutineCount is ready to use.
 type goroutineCount struct {
 	mu   sync.Mutex
 	n    int

@@ -63,7 +63,7 @@ type mailbox struct {
 // counts holds the counters that Info shows.
 type counts struct {
 	handled, refused, dropped, panics uint64
-	last                              reflect.Type // of the last message passed to the Logic
+	last                              reflect.Type // of the last message counted in handled
 }
 
 func (m *mailbox) init(owner *cell, limit int, fair bool) {

@@ -203,7 +203,7 @@ func (r *Recorder) meetOne(c *cell, other Reference) {
 	r.report(o.name)
 }
 
-// about sets the call of a message to the actor named receiver.
+// about sets the call that the message is about. receiver is the full name of the message's receiver.
 func (e *recorded) about(call CallID, receiver string) {
 	if e.number = call.Number; e.number == 0 {
 		return
@@ -234,7 +234,7 @@ func (e *recorded) caused(out []Effect) {
 	}
 }
 
-// phaseNumber returns the value of recorded.phase. The caller must hold mu.
+// phaseNumber returns the value of recorded.phase for a phase. From the 256th phase on, it returns 0. The caller must hold mu.
 func (r *Recorder) phaseNumber(phase string) uint8 {
 	if phase == "" {
 		return 0

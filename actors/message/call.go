@@ -153,8 +153,8 @@ func (ServerRequestCanceled) Class() kernel.Class { return kernel.Outcome }
 func (Done) Class() kernel.Class                  { return kernel.Outcome }
 func (Failed) Class() kernel.Class                { return kernel.Outcome }
 
-// Class is Step or State: a server can report more progress than a client can receive, so a newer report replaces one
-// in the queue.
+// Class is Step for a report to the client, and State for one that only resets the idle timeout. A server can report more
+// progress than a client can receive, so newer reports may replace queued ones.
 func (p Progress) Class() kernel.Class {
 	if p.Behind {
 		return kernel.State

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// ConnectionLost says that a connection broke after a call may have been written, and that the call may be sent again: the
-// pool finds another connection for it, or the call fails with the fault.
+// ConnectionLost says that a connection broke when a call may already have been written, and that the call can safely be sent
+// again. The pool sends it on another connection, or the call fails with Fault.
 type ConnectionLost struct {
 	Backend kernel.Reference
 	Call    CallRef

@@ -4,7 +4,7 @@ import "goblin-actor/actors/kernel"
 
 // This file contains what a kernel.Recorder keeps of messages besides their types. The methods implement kernel.Described.
 
-// describe returns the call that is referred to, and the bytes of a request.
+// describe returns the id of the call, and the size of the request's frame in bytes, or 0 if request is nil.
 func (r CallRef) describe(request *Request) (call kernel.CallID, bytes int) {
 	if request != nil {
 		bytes = len(request.Frame.Raw)
@@ -12,7 +12,7 @@ func (r CallRef) describe(request *Request) (call kernel.CallID, bytes int) {
 	return kernel.CallID{Holder: r.Holder, Number: r.Seq}, bytes
 }
 
-// ofReceiver returns the call with a number that the receiver holds.
+// ofReceiver returns the id of the call that the message's receiver holds under the number seq.
 func ofReceiver(seq uint64, bytes int) (kernel.CallID, int) {
 	return kernel.CallID{Number: seq}, bytes
 }

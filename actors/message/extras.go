@@ -8,7 +8,7 @@ import (
 // maxExtras limits each kind of a client's extra capabilities, in bytes, since they are sent with every request.
 const maxExtras = 4 << 10
 
-// Extras are capabilities that have no meaning to the gateway. A legacy client declares them once, and a modern server receives
+// Extras are capabilities that the gateway only passes on. A legacy client declares them once, and a modern server receives
 // them with each request. Each is a raw JSON object; nil = none.
 type Extras struct {
 	Experimental []byte

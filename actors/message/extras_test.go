@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Capabilities that have no meaning to the gateway pass through unchanged. Invalid and too large ones do not.
+// Capabilities that the gateway only passes on stay unchanged. Invalid and too large ones are left out.
 func TestExtras(t *testing.T) {
 	const tasks = `{"io.modelcontextprotocol/tasks":{}}`
 	large := strings.Repeat("x", maxExtras)

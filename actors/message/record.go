@@ -29,13 +29,13 @@ type GetRecordings struct {
 	Reply chan<- []Recording // capacity 1
 }
 
-// Class is Urgent, as for every other request of the status.
+// Class is Urgent, as for Inspect.
 func (GetRecordings) Class() kernel.Class { return kernel.Urgent }
 
 // Observation implements kernel.Observation.
 func (GetRecordings) Observation() {}
 
-// Abandon answers nil, because the gateway is stopping.
+// Abandon answers nil if the recorder cannot handle the request.
 func (g GetRecordings) Abandon(kernel.Reason) { g.Reply <- nil }
 
 // Recording is the recording of one actor.

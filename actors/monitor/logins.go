@@ -46,7 +46,7 @@ func Logins(ctx context.Context, system *kernel.System) []status.Login {
 	return loginsOf(all)
 }
 
-// loginsOf returns the logins that are needed or present, those that a person has to renew first.
+// loginsOf returns the logins that are needed or present. Logins that a person has to renew come first.
 func loginsOf(reports []message.LoginReport) []status.Login {
 	all := []status.Login{} // an empty list in JSON is [], not null
 	for _, r := range reports {

@@ -53,8 +53,8 @@ func (r *recordings) Act(self kernel.Self, act any) {
 	}
 }
 
-// reporter returns a function that reports the actors that handle calls of a recorded server with its pool, the first
-// actor of the recording. It returns nil for other actors.
+// reporter returns the function for kernel.Recorder.Report. If actor is the pool of a recorded server, the function tells the
+// recorder which other actors take part in the pool's calls. Otherwise reporter returns nil.
 func reporter(self kernel.Self, start message.StartRecording, actor string) func(string) {
 	if start.Server == "" || actor != start.Actors[0] {
 		return nil

@@ -30,8 +30,8 @@ type recording struct {
 	recorders    map[string]*kernel.Recorder // by full name of the actor
 }
 
-// recordingDue reports that the time of a recording is over: that of its messages or, if it has ended, that until it is
-// removed. Numbers are never reused, so a timer of a recording that was replaced matches nothing.
+// recordingDue reports that it is time to end a recording or, if the recording has ended, to remove it. Numbers are never
+// reused, so a timer of a recording that was replaced matches nothing.
 type recordingDue struct{ number uint64 }
 
 // met reports that the pool of a recorded server handles a call with an actor that is not recorded: a session whose first
@@ -83,7 +83,7 @@ func stepRecorder(s *recorderState, now time.Time, msg any, out []kernel.Effect)
 	return out
 }
 
-// join records an actor together with a server, unless it is recorded already or too many are.
+// join adds an actor to the recording of a server, unless it is being recorded already or too many actors are.
 func (s *recorderState) join(now time.Time, m met, out []kernel.Effect) []kernel.Effect {
 	var of *recording
 	for _, r := range s.sessions {
@@ -136,7 +136,7 @@ func (s *recorderState) refusal(now time.Time, actors []string) error {
 	if len(names) <= status.MaxRecorded {
 		return nil
 	}
-	return fmt.Errorf("%d of at most %d actors are being recorded already; the next recording ends in %s", before, status.MaxRecorded, first.Sub(now).Round(time.Second))
+	return fmt.Errorf("%d of at most %d actors are being recorded already; the first of these recordings ends in %s", before, status.MaxRecorded, first.Sub(now).Round(time.Second))
 }
 
 // begin adds a recording and removes its actors from earlier ones.

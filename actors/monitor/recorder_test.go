@@ -74,7 +74,7 @@ func (w *recorderWorld) want(when, recorded, kept string) {
 	}
 }
 
-// A recording ends at its time, without a reader, and can be read for ten minutes more. A later recording of the same
+// A recording ends at its time, even if nothing reads it, and can be read for ten minutes more. A later recording of the same
 // actor replaces it; the timer of the first does not end the second.
 func TestRecordingsEnd(t *testing.T) {
 	withRecorder(t, 3, func(w *recorderWorld) {
@@ -117,7 +117,7 @@ func TestRecordingsAreLimited(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		err := w.record(time.Minute, name(60, 65)...)
-		if err == nil || err.Error() != "60 of at most 64 actors are being recorded already; the next recording ends in 40s" {
+		if err == nil || err.Error() != "60 of at most 64 actors are being recorded already; the first of these recordings ends in 40s" {
 			t.Errorf("with five more: %v", err)
 		}
 		if err := w.record(time.Minute, name(0, 64)...); err != nil {

@@ -29,7 +29,7 @@ func (r *reports) begin() {
 	}
 }
 
-// of returns the last report of an actor, or nil if the actor may have another one by now.
+// of returns the last report of an actor, or nil if the actor may report something else by now.
 func (r *reports) of(actor kernel.Reference, info *kernel.Info) *message.SessionReport {
 	k := r.known[info.Name]
 	if k == nil || k.actor != actor || k.handled != info.Handled || k.restarts != info.Restarts || k.report.Changing {

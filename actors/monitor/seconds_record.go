@@ -86,7 +86,8 @@ func (r *record) add(start int64, second *sum) {
 	}
 }
 
-// series returns the intervals that began at after or later and are recent enough at until.
+// series returns the intervals that began at the time after or later. At the time until, they are no older than MaxSeconds or
+// MaxMinutes. All times are in Unix seconds.
 func (r *record) series(server string, since, until, after int64) status.Series {
 	return status.Series{Server: server, Since: since, Until: until,
 		Seconds: r.seconds.from(max(after, until-status.MaxSeconds)),

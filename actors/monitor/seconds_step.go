@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	cpuSeconds = 5                // the processor time is that of the last seconds
+	cpuSeconds = 5                // seconds over which the use of the processor is averaged
 	maxSetBack = 10 * time.Second // if the clock is set back by more, the recorded past is discarded
 )
 
@@ -25,8 +25,8 @@ type secondsState struct {
 	cpu     []cpuTime // the last samples, oldest first, at most cpuSeconds+1
 }
 
-// serverRecord is a server's recorded past. It is kept when the server is removed, without the past, so that the calls until then
-// are not counted again.
+// serverRecord is a server's recorded past. If the server is removed, its past is discarded, but last is kept. If the server is added
+// again, its earlier calls are then not counted again.
 type serverRecord struct {
 	last    status.Sample
 	since   int64
@@ -103,7 +103,8 @@ func (s *secondsState) record(now time.Time, samples []status.Sample) {
 	s.until = end
 }
 
-// take records a server's second that ends at end, and adds it to total. first means that it only remembers the counters.
+// take records a server's second that ends at end, and adds it to total. If first is true, it only stores the
+// counters.
 func (s *secondsState) take(sample *status.Sample, end int64, first bool, total *sum) {
 	server := s.servers[sample.Server]
 	if server == nil {

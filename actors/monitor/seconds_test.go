@@ -158,8 +158,8 @@ func TestSecondsAreBounded(t *testing.T) {
 	}
 }
 
-// The timer fires at the end of each second. A timer of an earlier generation, or one that fires early, does nothing. After a clock
-// that was set back, the past begins again.
+// The timer fires at the end of each second. A timer of an earlier generation, or one that fires early, records nothing. If the
+// clock is set back by an hour, the recorded past is discarded.
 func TestTimerOfSeconds(t *testing.T) {
 	r := newRecorder()
 	s := r.m.Server("a")
@@ -189,7 +189,7 @@ func TestTimerOfSeconds(t *testing.T) {
 	}
 }
 
-// The processor time is that of the last seconds.
+// The use of the processor is averaged over the last seconds.
 func TestCores(t *testing.T) {
 	r := newRecorder()
 	for i := range 8 {

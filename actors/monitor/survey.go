@@ -87,7 +87,7 @@ func explainQueued(overview *status.Snapshot) {
 	}
 }
 
-// markRecorded sets until when the messages of servers' pools are recorded.
+// markRecorded sets Server.Recorded: when the recording of the messages of its pool ends.
 func markRecorded(overview *status.Snapshot) {
 	for i := range overview.Actors {
 		a := &overview.Actors[i]

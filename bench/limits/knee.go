@@ -106,8 +106,8 @@ func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clien
 	return middle, 4*(high-low) > low && middle > low // the interval is narrowed to a quarter of low, which is the level of noise
 }
 
-// again returns the number of clients of a step from the knee on that was measured only once. Background load can end a
-// climb too early, so these steps are measured twice.
+// again looks for a step that was measured only once, from the knee on, and returns its number of clients. Background load
+// can end a climb too early, so these steps are measured twice.
 func again(steps []report.LimitStep, limit time.Duration) (clients int, more bool) {
 	k := findKnee(steps, limit)
 	for _, s := range steps[max(k.at, 0):] {

@@ -27,7 +27,7 @@ var ladders = map[string][]int{
 
 const (
 	raiseClients = 8    // clients that call while something else is raised
-	raiseTries   = 5    // tries of the first step, and maximum for the others; the best counts, because background load only slows calls down
+	raiseTries   = 5    // tries of the first step, maximum for a later step; the best try counts, because background load only slows calls down
 	holds        = 0.8  // fraction of the first step's throughput; below it, the raised quantity slows calls down
 	kept         = 0.95 // fraction of an offered rate; below it, the rate is too high
 )

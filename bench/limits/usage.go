@@ -17,7 +17,7 @@ import (
 
 // watched observes processes, and the metrics of a goblin-actor gateway, during a step. The zero value observes nothing.
 type watched struct {
-	gateway int    // process ID of the gateway or target; 0 = it does not run on this machine
+	gateway int    // process ID of the gateway or target; 0 = not on this machine, or unknown
 	servers []int  // process IDs of servers that are not children of the gateway
 	metrics string // host:port of /metrics; "" = none
 	server  string // the server whose queue is observed

@@ -86,7 +86,7 @@ func (w *Probes) Dial() (*Client, error) {
 	return c, nil
 }
 
-// Learn makes one call, which must succeed. It keeps the part of the response after the id as the expected one.
+// Learn makes one call, which must succeed. The part of its response after the id is expected in all later responses.
 func (w *Probes) Learn(c *Client) error {
 	body, err := c.Exchange(c.Request.Next())
 	if err := c.Expect(w.Tool, 200, body, err); err != nil {

@@ -87,7 +87,8 @@ func (r Round) Rate() float64 {
 	return float64(r.Calls) / r.Elapsed.Seconds()
 }
 
-// Run makes all clients call for d and returns the result. It returns an error if a response was wrong.
+// Run makes all clients call for d and returns the result. It returns an error if a call failed or a response was
+// wrong.
 func (t *Target) Run(ctx context.Context, d time.Duration) (Round, error) {
 	type result struct {
 		tenths []uint32
@@ -132,7 +133,7 @@ func (t *Target) mallocs() float64 {
 	return wire.Scrape(t.At.URL.Host)["go_memstats_mallocs_total"]
 }
 
-// Learn makes one call. It keeps the part of the response after the id as the expected one, because the gateway adds
+// Learn makes one call. It keeps the part of the response after the id as the expected tail, because the gateway adds
 // fields for the client's era. The response must contain the server's content.
 func (t *Target) Learn() error {
 	if err := t.Connect(1); err != nil {

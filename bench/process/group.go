@@ -12,7 +12,7 @@ import (
 type Group struct {
 	Dir      string         // directory for the files of the run; its path is short, because it contains sockets
 	Settings map[string]any // configuration of the gateways that the method Gateway starts, except for their servers
-	Env      []string       // environment variables of gateways that are started from now on, besides those of this process
+	Env      []string       // environment variables for gateways started later, in addition to those of this process
 
 	ctx     context.Context
 	program string // raw servers and proxies are hidden commands of this program

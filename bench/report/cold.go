@@ -45,7 +45,7 @@ func (c *Cold) tables() [][][]string {
 	return [][][]string{rows, completeTable(c.Complete)}
 }
 
-// CompleteRow measures how long a client waits for a complete list, with one running HTTP server and one stdio server
+// CompleteRow holds how long a client waits for a complete list, with one running HTTP server and one stdio server
 // that the gateway starts. Times are medians in milliseconds since the process started.
 type CompleteRow struct {
 	What       string  `json:"what"`
@@ -57,7 +57,7 @@ type CompleteRow struct {
 	Best       float64 `json:"bestMillis"`       // minimum of All
 	Worst      float64 `json:"worstMillis"`      // maximum of All
 	Notified   float64 `json:"toldMillis"`       // time of the list_changed notification, in the starts that had one
-	Unnotified int     `json:"startsWithoutOne"` // starts without a notification within notifyWait
+	Unnotified int     `json:"startsWithoutOne"` // starts without a notification, up to notifyWait after the complete list
 }
 
 func completeTable(rows []CompleteRow) [][]string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Fanout measures how long changes that a server publishes take to reach all subscribers.
+// Fanout holds how long changes that a server publishes take to reach all subscribers.
 type Fanout struct {
 	Rows []FanoutRow `json:"rows"`
 }

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// Faults measures what clients experience when something breaks.
+// Faults holds what clients experience when something breaks.
 type Faults struct {
 	Rows []FaultRow `json:"rows"`
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Growth measures the cost of a call, and of one more session, server, item or call, as their number grows.
+// Growth holds the cost of a call, and of one more session, server, item or call, as their number grows.
 type Growth struct {
 	Behind  string      `json:"behind"`
 	Clients string      `json:"clients"`

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// Idle measures the cost of sessions that only hold a stream open.
+// Idle holds the cost of sessions that only keep a stream open.
 type Idle struct {
 	Sessions   int         `json:"sessions"`
 	Phases     []IdlePhase `json:"phases"`

@@ -17,7 +17,7 @@ type LimitSeries struct {
 	MaxConcurrent int         `json:"maxConcurrent"`
 	Steps         []LimitStep `json:"steps"`
 	Direct        []LimitStep `json:"direct,omitempty"` // the server without the gateway
-	Knee          *LimitStep  `json:"knee,omitempty"`   // the step after which more clients only wait longer, or the last one that was sustained; nil = not even the first
+	Knee          *LimitStep  `json:"knee,omitempty"`   // the step after which more clients only wait longer, or the last step that was sustained; nil = no step was
 	Ended         string      `json:"ended"`            // plateau, p99, errors, falls, max, time
 	Bottleneck    string      `json:"bottleneck"`       // short name, such as "server CPU"
 	Why           string      `json:"why"`

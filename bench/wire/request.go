@@ -9,7 +9,7 @@ import (
 // IDDigits is the number of digits of every id. It is constant, so that an id can be replaced in place.
 const IDDigits = 9
 
-// FirstID is the id before the first one that Request.Next assigns.
+// FirstID is the id of a new Request. Request.Next assigns the ids after it.
 const FirstID = 100_000_000
 
 // Request is a POST whose id can be replaced in place.

@@ -171,7 +171,7 @@ func TestBadRequestsForChanges(t *testing.T) {
 		{"want=catalog&once", "other-99", 200, `"server":"a"`},
 		{"want=catalog&once", "nonsense", 400, "is not an id of this stream"},
 		{"want=catalog&once&after=x", "", 400, "is not a number"},
-		{"want=everything", "", 400, "use log or catalog"},
+		{"want=everything", "", 400, "use one or more of state"},
 		{"want=log&once", "", 200, ""},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/eventz?"+c.query, nil)

@@ -19,7 +19,7 @@
 //	POST /actions/record {"actor": …}      or {"server": …}, and "seconds": records messages, without their contents
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/prompt {"prompt": …, "arguments": …}
-//	POST /actions/read {"uri": …}          these three, with Accept: text/event-stream, send progress and answer without known secrets
+//	POST /actions/read {"uri": …}          with Accept: text/event-stream, these three send events (progress, questions, answer) without known secrets
 //	/debug/pprof/                          profiles of the process
 //
 // All routes from /statusz on exist on the socket only.

@@ -19,7 +19,7 @@ func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
 	return FetchRecent(ctx, path, 0)
 }
 
-// FetchRecent is like Fetch, but the Snapshot includes what happened in the last seconds.
+// FetchRecent is like Fetch, but the Snapshot includes the Series of the given number of seconds. 0 = without Series.
 func FetchRecent(ctx context.Context, path string, seconds int) (*status.Snapshot, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)

@@ -21,8 +21,8 @@ type Source interface {
 	Status(ctx context.Context) (*status.Snapshot, error)
 }
 
-// Public returns a function that maps the path of a route that every listener has to its handler. The function returns
-// nil for other paths.
+// Public returns the handlers of the routes that every listener serves, as a function of the path. For other paths, the
+// function returns nil.
 func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	routes := map[string]http.Handler{
 		"/healthz": get(healthz),

@@ -17,8 +17,8 @@ type NotReadyError struct{ reason string }
 
 func (e *NotReadyError) Error() string { return e.reason }
 
-// CheckReady asks the gateway with the admin socket at path for /readyz. It returns nil if the gateway is ready and a
-// *NotReadyError if it says that it is not. Any other error means that no response was received.
+// CheckReady asks the gateway with the admin socket at path for /readyz. It returns nil for status 200 and a
+// *NotReadyError for any other status. Another error means that no complete response was received.
 func CheckReady(ctx context.Context, path string) error { return checkHealth(ctx, path, "readyz") }
 
 // CheckAlive asks for /healthz instead, which the gateway answers even while its actors hang.

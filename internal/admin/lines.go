@@ -23,8 +23,8 @@ func finishedz(src status.Source) http.HandlerFunc {
 	})
 }
 
-// storedEntries serves stored entries. ask receives the query of the request. With ?after it skips earlier entries. It does not wait for new
-// ones.
+// storedEntries serves the entries that ask returns. ask receives the query of the request and the number in ?after, or 0. It must not wait for
+// new entries.
 func storedEntries[T any](ask func(ctx context.Context, query url.Values, after uint64) ([]T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)

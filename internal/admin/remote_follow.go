@@ -32,7 +32,7 @@ func queryOf(o status.FollowOptions) string {
 		wants = append(wants, string(want))
 	}
 	if len(wants) == 1 {
-		wants = append(wants, wants[0]) // one want alone may name a stream in another form
+		wants = append(wants, wants[0]) // log or catalog alone selects a stream of another form
 	}
 	q := url.Values{"want": {strings.Join(wants, ",")}}
 	if o.Server != "" {
@@ -57,7 +57,7 @@ type following struct {
 	once     bool
 	boot     string
 	away     bool             // Lost was reported, Back was not yet
-	snapshot *status.Snapshot // the newest; nil = a picture comes
+	snapshot *status.Snapshot // the newest; nil = no picture since the last hello
 }
 
 func (f *following) lost(err error) error {
@@ -71,7 +71,7 @@ func (f *following) lost(err error) error {
 	return f.tell(status.Notice{Lost: err})
 }
 
-// event reports an event of the stream. Events of unknown names are for newer readers.
+// event reports an event of the stream. It ignores unknown events, which newer gateways may send.
 func (f *following) event(name, id, data string) error {
 	n := status.Notice{ID: id}
 	var err error

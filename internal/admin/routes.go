@@ -57,7 +57,8 @@ func catalogz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// eventz serves server-sent events: the log, with ?want=catalog changes of the catalog, with other or several wants all of these in one stream.
+// eventz serves server-sent events: the log without ?want or with ?want=log, and changes of the catalog with ?want=catalog. With any other
+// ?want, which may list several wants, it serves one stream of all of them.
 func eventz(src status.Source) http.HandlerFunc {
 	log, changes, all := logz(src), changesz(src), streamz(src)
 	return func(w http.ResponseWriter, r *http.Request) {

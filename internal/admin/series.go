@@ -42,7 +42,8 @@ func statusz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// secondz serves what happened in the recent past, with ?server= of one server or, if it is empty, of the gateway.
+// secondz serves the Series of the gateway and of each server. With ?server=NAME it serves only that server's, and with an empty ?server= only
+// the gateway's.
 func secondz(src status.Source) http.HandlerFunc {
 	return storedEntries(func(ctx context.Context, query url.Values, after uint64) ([]status.Series, error) {
 		list, err := src.Series(ctx, int64(min(after, 1<<62)))
@@ -50,7 +51,7 @@ func secondz(src status.Source) http.HandlerFunc {
 	})
 }
 
-// itemz serves the counters of all items or, with ?server=, of one server's. With ?public= it serves that item's complete JSON.
+// itemz serves the counters of all items or, with ?server=, of the items of one server. With ?public= it serves the complete JSON of that item.
 func itemz(src status.Source) http.HandlerFunc {
 	usage := storedEntries(func(ctx context.Context, query url.Values, _ uint64) ([]status.ItemUsage, error) {
 		list, err := src.Usage(ctx)

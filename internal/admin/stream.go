@@ -16,7 +16,7 @@ import (
 // Events of a stream of several wants. The id of each is a status.Cursor. A client that sends it as Last-Event-ID resumes after it.
 const (
 	eventPicture  = "picture"  // a status.Snapshot
-	eventDelta    = "delta"    // a status.Delta to the Snapshot before
+	eventDelta    = "delta"    // a status.Delta: how the state differs from the previous one
 	eventFinished = "finished" // entries of status.FinishedCall
 	eventLog      = "log"      // entries of status.Event
 	eventLines    = "lines"    // entries of status.Event
@@ -39,8 +39,8 @@ type streamFault struct {
 	Error string `json:"error"`
 }
 
-// streamz serves a stream of several wants as server-sent events: hello, a picture, then what changes and happens. It ends when the client
-// disconnects or the socket is closed, or with ?once after the picture.
+// streamz serves a stream of one or more wants as server-sent events: hello, a picture of the state, then changes and entries. It ends when
+// the client disconnects or the socket is closed. With ?once it ends after the picture and the stored entries.
 func streamz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -138,7 +138,7 @@ func (s *stream) event(name, id string, data any) error {
 	return s.write(fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", name, id, line))
 }
 
-// write writes one event, of which known secrets are cut, or one comment. The caller must hold mu.
+// write writes one event or comment with a single Write, as shownWriter requires. The caller must hold mu.
 func (s *stream) write(text string) error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeTime)) // not supported in tests
 	if _, err := io.WriteString(s.w, text); err != nil {

@@ -60,8 +60,8 @@ func heard(n status.Notice) string {
 	return "?"
 }
 
-// A stream over the socket reports the picture, rows that change and rows that go. After the socket was closed it continues, and after a
-// restart it begins again.
+// A stream over the socket reports the picture, and changed and removed rows. After the socket was closed, the stream continues. After a
+// restart of the gateway, it begins again.
 func TestFollowOverTheSocket(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	g, events := &living{state: "waiting"}, new(status.Events)
@@ -139,8 +139,8 @@ func TestStreamRequests(t *testing.T) {
 		{"want=state&once", "", 200, "event: picture\n"},
 		{"want=log,log&once", "", 200, "event: hello\n"},
 		{"want=calls,state&once", "", 200, `"id":"session/x/1"`},
-		{"want=state,everything&once", "", 400, `unknown name of events; use log or catalog, or several of`},
-		{"want=state,&once", "", 400, "unknown name"},
+		{"want=state,everything&once", "", 400, `unknown kind of event; use one or more of`},
+		{"want=state,&once", "", 400, "unknown kind"},
 		{"want=state&every=x&once", "", 400, "is not a duration"},
 		{"want=state&once", "x", 400, "is not the id of an event"},
 	} {

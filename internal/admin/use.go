@@ -23,8 +23,8 @@ var useExamples = map[string]string{
 	"read":   `{"uri": "resource://files/…"}`,
 }
 
-// use performs a status.Use and answers 200 with its Answer, or with events if the client accepts these. A client that
-// disconnects cancels it.
+// use performs a status.Use and answers 200 with its UseResult, or with events if the client accepts them. If the client
+// disconnects, the call is canceled.
 func use(src status.Source, user status.UseFunc, verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var u status.Use
@@ -73,7 +73,7 @@ const (
 	eventNoAnswer = "fault"    // a text: why there is no answer; the last event
 )
 
-// streamUse performs a Use for display. It sends its progress, its questions and its answer as events, without known secrets.
+// streamUse performs a Use for display. It sends progress, questions and the answer as events, without known secrets.
 func streamUse(w http.ResponseWriter, r *http.Request, src status.Source, u status.Use) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -135,11 +135,11 @@ func answerQuestion(src status.Source) http.HandlerFunc {
 func checkAnswer(a status.UseAnswer) error {
 	switch {
 	case a.Question == "":
-		return errors.New("the member question of the body is missing")
+		return errors.New("the body has no member question")
 	case a.Action != status.Accept && a.Action != status.Decline && a.Action != status.Dismiss:
-		return fmt.Errorf("action %q in the body is none of accept, decline and cancel", a.Action)
+		return fmt.Errorf("action %q in the body is not accept, decline or cancel", a.Action)
 	case len(a.Content) > 0 && (a.Action != status.Accept || !strings.HasPrefix(string(a.Content), "{")):
-		return errors.New("content in the body must be an object, and belongs to the action accept only")
+		return errors.New("content in the body must be an object, and is allowed only with the action accept")
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func readUse(body io.Reader, tell func(status.UseEvent)) (answer status.UseResul
 	return answer, cmp.Or(lines.Err(), errNoAnswer)
 }
 
-// useEvent returns an event before the last. Unknown events, of newer gateways, are empty.
+// useEvent decodes an event other than the last one. For an unknown event, which a newer gateway may send, it returns the zero UseEvent.
 func useEvent(event string, data []byte) (e status.UseEvent, err error) {
 	switch event {
 	case eventProgress:

@@ -157,9 +157,9 @@ func TestQuestionIsStreamed(t *testing.T) {
 		}{
 			{looker, status.UseAnswer{Question: "q", Action: status.Accept}, "read-only"},
 			{console, status.UseAnswer{Question: "p", Action: status.Accept}, "no longer open"},
-			{console, status.UseAnswer{Question: "q", Action: "maybe"}, "none of accept"},
-			{console, status.UseAnswer{Action: status.Decline}, "question of the body is missing"},
-			{console, status.UseAnswer{Question: "q", Action: status.Decline, Content: json.RawMessage(`{}`)}, "accept only"},
+			{console, status.UseAnswer{Question: "q", Action: "maybe"}, "is not accept"},
+			{console, status.UseAnswer{Action: status.Decline}, "no member question"},
+			{console, status.UseAnswer{Question: "q", Action: status.Decline, Content: json.RawMessage(`{}`)}, "only with the action accept"},
 			{console, status.UseAnswer{Question: "q", Action: status.Accept, Content: json.RawMessage(`{"n":1}`)}, "<nil>"},
 		} {
 			if err := c.source.Answer(t.Context(), c.answer); !strings.Contains(fmt.Sprint(err), c.want) {

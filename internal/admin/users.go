@@ -22,7 +22,7 @@ func usersz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// listed serves a list.
+// listed serves the whole list that ask returns.
 func listed[T any](ask func(ctx context.Context) ([]T, error)) http.HandlerFunc {
 	return storedEntries(func(ctx context.Context, _ url.Values, _ uint64) ([]T, error) { return ask(ctx) })
 }

@@ -15,7 +15,8 @@ import (
 // maxFields is the maximum number of fields of a form.
 const maxFields = 100
 
-// Limits for a value, which may be a server's default. Check rejects larger values before it examines them further.
+// Limits for a value, which may be a server's default. Check rejects a longer list, and a longer text of a field without
+// options, before it examines the value further.
 const (
 	maxFormItems = 1000
 	maxFormText  = 64 << 10 // bytes
@@ -74,7 +75,7 @@ func ParseForm(raw []byte) (Fields, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(s.Properties))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("the member properties of the form's schema is not an object")
+		return nil, errors.New(`the form's schema: "properties" is not an object`)
 	}
 	var f Fields
 	for d.More() {

@@ -16,7 +16,7 @@ type Input struct {
 	Name        string
 	Kind        string // the values that are accepted, for example "integer, 1 or more"
 	Description string
-	Default     string // what the server uses if the argument is missing; "" = unknown
+	Default     string // the value that is used if the argument is left out; "" = unknown
 	Required    bool
 	JSON        bool // the value is an object or array
 
@@ -28,7 +28,7 @@ type Input struct {
 type Inputs struct {
 	Schema  Schema
 	All     []Input
-	Omitted int // number of arguments beyond the limit of a form, which All does not have
+	Omitted int // number of arguments that All leaves out because a form has at most maxFields
 
 	asked Fields // the fields of a question, one for each input; nil = not a question
 }
@@ -48,8 +48,8 @@ func QuestionInputs(schema []byte) (Inputs, error) {
 	return in, err
 }
 
-// Answer converts the texts of all inputs of a question to its content. A field with an empty text has its default, or is
-// left out.
+// Answer converts the texts of all inputs of a question to the content of its answer. A field with an empty text gets its
+// default. If there is none, the field is left out, or Answer returns an error if it is required.
 func (in *Inputs) Answer(texts []string) ([]byte, error) {
 	values := map[string]json.RawMessage{}
 	for i, text := range texts {
@@ -123,7 +123,8 @@ func (in *Inputs) add(one Input) {
 	in.All = append(in.All, one)
 }
 
-// Fault returns why text is not a value of the i-th input, or nil. An empty text leaves the argument out.
+// Fault returns why text is invalid for the i-th input, or nil. An empty text leaves the argument out, so it is invalid
+// only if the argument is required.
 func (in *Inputs) Fault(i int, text string) error {
 	one := &in.All[i]
 	if text == "" {
@@ -170,7 +171,7 @@ type member struct {
 	raw  json.RawMessage
 }
 
-// members returns the properties of a schema in their order.
+// members returns the properties of a schema in the order in which they are written, at most maxFields.
 func members(schema []byte) []member {
 	var s struct {
 		Properties json.RawMessage `json:"properties"`

@@ -73,7 +73,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// The fields of a question accept what the fields of a form at the terminal accept. Empty texts are defaults.
+// The fields of a question become inputs. A field with an empty text gets its default or is left out. A missing required
+// value and an invalid value are errors.
 func TestQuestionInputs(t *testing.T) {
 	in, err := QuestionInputs([]byte(`{"type":"object","required":["name","topic"],"properties":{"name":{"type":"string","title":"Your name","minLength":2},
 		"topic":{"type":"string","default":"gold","enum":["gold","love"]},"omens":{"type":"array","items":{"type":"string","enum":["crow","toad"]}},"age":{"type":"integer","minimum":1}}}`))

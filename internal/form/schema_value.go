@@ -12,7 +12,8 @@ import (
 // maxKindSteps is the maximum number of references and alternatives that are followed to find the types of a value.
 const maxKindSteps = 1000
 
-// kindNames are the JSON types. The first that a text can be converted to is used.
+// kindNames lists the JSON types. A text is converted to the first of them that the property permits and that the text can
+// be converted to.
 var kindNames = []string{"null", "boolean", "integer", "number", "array", "object", "string"}
 
 // value converts the text of an argument to JSON, using the schema of its property. s is the whole schema, which
@@ -46,13 +47,14 @@ func (s Schema) value(property Schema, text string) (json.RawMessage, error) {
 type kinds struct {
 	whole    Schema
 	types    []string          // subset of kindNames, without duplicates
-	enum     []json.RawMessage // enum of the property itself
+	enum     []json.RawMessage // enum of the property or of the definition that it refers to
 	anything bool
 	seen     map[string]bool // references followed
 	left     int             // steps left
 }
 
-// add collects the types of p. top means that p is the property itself and not an alternative.
+// add collects the types of p. top means that p is the property, or the definition that it refers to, and not an
+// alternative of a union.
 func (k *kinds) add(p Schema, top bool) {
 	if k.left--; k.left < 0 {
 		k.anything = true

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// expression is a part of a URI template in braces. RFC 6570.
+// expression is a part of a URI template that is enclosed in braces. RFC 6570.
 type expression struct {
-	start, end int // of the braces in the template
+	start, end int // offsets of the opening brace and after the closing brace
 	operator   byte
 	names      []string
 }
 
-// operators are those of RFC 6570 that are followed by names.
+// operators are the operators that RFC 6570 defines. An operator precedes the names of an expression.
 const operators = "+#./;?&"
 
-// expressions returns the expressions of a template.
+// expressions returns the expressions of a template, at most maxFields.
 func expressions(template string) []expression {
 	var all []expression
 	for at := 0; len(all) < maxFields; {

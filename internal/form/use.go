@@ -37,7 +37,8 @@ const unknown = "…"
 
 // CommandLine returns the command for a POSIX shell that performs the use. Arguments are written as key=value if the
 // command converts these to the same values, and as --json otherwise. The text has no hidden characters. CommandLine
-// returns "" if there is no such command: only arguments of a prompt cannot be written as --json.
+// returns "" if there is no such command: the name has characters that a command line cannot contain, or the arguments of
+// a prompt cannot be written as key=value (a prompt has no --json).
 func (u Use) CommandLine() string {
 	if visible.Contains(u.Name) || strings.ContainsAny(u.Name, unwritable) {
 		return ""
@@ -103,7 +104,7 @@ func writable(key, value string) bool {
 	return key != "" && !strings.Contains(key, "=") && !strings.ContainsAny(word, unwritable) && !visible.Contains(word)
 }
 
-// arguments returns the arguments, with those that are not known.
+// arguments returns the arguments. Those that are not known have the value "…".
 func (u Use) arguments() json.RawMessage {
 	if len(u.Unknown) == 0 {
 		return u.Arguments

@@ -35,7 +35,7 @@ func (u Use) Method() string {
 	return protocol.MethodToolsCall.String()
 }
 
-// VerbOf returns the verb that an MCP method performs, or "".
+// VerbOf returns the verb that an MCP method stands for, or "".
 func VerbOf(method string) Verb {
 	switch protocol.ParseMethod([]byte(method)) {
 	case protocol.MethodToolsCall:
@@ -48,7 +48,8 @@ func VerbOf(method string) Verb {
 	return ""
 }
 
-// JSONRPC returns the request of an MCP session that performs the use, without hidden characters.
+// JSONRPC returns the JSON-RPC request that performs the use in an MCP session, without hidden characters. It returns "" if
+// the arguments are not valid JSON.
 func (u Use) JSONRPC() string { return u.request(nil) }
 
 func (u Use) request(meta map[string]any) string {
@@ -66,7 +67,8 @@ func (u Use) request(meta map[string]any) string {
 }
 
 // Curl returns the command for a POSIX shell that performs the use at the gateway with the given URL, without a session
-// (protocol version 2026-07-28). The command has no key: a gateway that requires one refuses it.
+// (protocol version 2026-07-28). The command contains no API key, so a gateway that requires one refuses the
+// request.
 func (u Use) Curl(url string) string {
 	body := u.request(map[string]any{
 		"io.modelcontextprotocol/protocolVersion":    protocol.Version20260728,
@@ -84,8 +86,8 @@ func (u Use) Curl(url string) string {
 	return strings.Join(words, " ")
 }
 
-// Archive returns the use as a txtar archive with the files command, request.json and, unless answer is empty, answer.json.
-// A line of the archive has no hidden characters.
+// Archive returns the use as a txtar archive of three files: command, request.json and answer.json. It leaves out command
+// if there is no command line, and answer.json if answer is empty. The lines of the archive have no hidden characters.
 func (u Use) Archive(answer []byte) string {
 	var b strings.Builder
 	file := func(name, text string) {

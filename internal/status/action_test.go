@@ -39,7 +39,7 @@ func (g *recordingActions) Act(_ context.Context, a Action) error {
 	return ErrBadAction
 }
 
-// A refused drain or reload reaches the gateway, which records it. Other ones do not.
+// A refused drain or reload is passed to the gateway, which records it. An accepted one is not.
 func TestRefusedDrain(t *testing.T) {
 	mine, other := (&Snapshot{Started: time.Unix(1, 0)}).Aimed(Action{}).Aim, (&Snapshot{Started: time.Unix(2, 0)}).Aimed(Action{}).Aim
 	for _, verb := range []Verb{Drain, Reload} {

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// Aim identifies what an Action is about: this process of the gateway, and the connections, the call or the session that
-// it had when the operator chose the action. "" = whatever is there when the action arrives. Only the gateway interprets it.
+// Aim identifies the target of an Action: the process of the gateway, and the connections, the call or the session that
+// existed when the operator chose the action. If it is "", the action applies to what exists when it arrives. Only the
+// gateway interprets an Aim.
 //
-// It consists of words: the process; then each connection that lists the server's items, or the beginning of the call or session.
+// An Aim consists of words. The first is the start of the process. The others identify each connection that lists the
+// server's items, or are the start of the call or session.
 type Aim string
 
 // Aimed returns a with an Aim at its target in s. If s has no such target, the Aim identifies only the process.
@@ -36,17 +38,17 @@ func (s *Snapshot) Aimed(a Action) Action {
 	return a
 }
 
-// IsOf reports whether the aim is at the process that started then.
+// IsOf reports whether the aim is at the process that started at the given time, or is "".
 func (m Aim) IsOf(started time.Time) bool { return m == "" || m.words()[0] == moment(started) }
 
-// Began reports whether the aim is at the call or session that began then.
+// Began reports whether the aim is at the call or session that began at the given time, or is "".
 func (m Aim) Began(at time.Time) bool {
 	words := m.words()
 	return m == "" || len(words) == 2 && words[1] == moment(at)
 }
 
-// Has reports whether the aim is at a server's connection: see Backend. An attempt to connect that failed or is in
-// progress is part of the same connection. A connection that has become ready since is not.
+// Has reports whether the aim is at the connection with this Backend.Name and Backend.Incarnation, or is "". While the
+// connection is not ready, any incarnation matches: attempts that failed or are in progress do not make it another one.
 func (m Aim) Has(name string, incarnation uint64, ready bool) bool {
 	if m == "" {
 		return true

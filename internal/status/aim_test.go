@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An aim is at one process and at what it had then. Without an aim, everything is hit.
+// An Aim matches only the process for which it was made, and what existed there at that time. An empty Aim matches everything.
 func TestAim(t *testing.T) {
 	began := time.Unix(100, 7)
 	s := &Snapshot{Started: began, Calls: []Call{{ID: "desk/0/1", Began: began.Add(1)}}, Backends: []Backend{

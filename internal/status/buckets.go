@@ -55,7 +55,8 @@ func BucketBound(i int) float64 {
 	return math.Inf(1)
 }
 
-// bucketMiddle returns the duration in seconds that stands for the calls of bucket i: the one with the smallest largest relative error.
+// bucketMiddle returns the duration in seconds that stands for the calls of bucket i. It minimizes the largest relative error. In the first
+// and the last bucket, it is the finite bound.
 func bucketMiddle(i int) float64 {
 	switch {
 	case i == 0:

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Cursor is a place in the streams of a process, and with its text the ID of a Notice. Its numbers are those of the last entries before it.
+// Cursor is a position in the streams of a process. Its text is the ID of a Notice. Each number is that of the last entry of a stream
+// before the position.
 type Cursor struct {
 	Boot     string // id of the process; "" = any
 	Finished uint64
@@ -19,7 +20,7 @@ func (c Cursor) String() string {
 	return fmt.Sprintf("%s-%d-%d-%d-%d", c.Boot, c.Finished, c.Log, c.Lines, c.Catalog)
 }
 
-// ParseCursor returns the Cursor with the text.
+// ParseCursor parses the text of a Cursor.
 func ParseCursor(text string) (Cursor, error) {
 	var c Cursor
 	boot, numbers, _ := strings.Cut(text, "-")

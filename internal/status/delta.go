@@ -53,7 +53,7 @@ func (b *Backend) RowID() string {
 	return b.Server + "/" + cmp.Or(b.Name, strconv.Itoa(b.Replica)+"."+strconv.FormatUint(b.Incarnation, 10))
 }
 
-// RowID identifies the session among the rows of a Snapshot. Two sessions have the same one if their ids begin alike.
+// RowID identifies the session among the rows of a Snapshot. Sessions whose full ids have the same first 8 characters have the same RowID.
 func (s *Session) RowID() string { return s.ID }
 
 // RowID identifies the call among the rows of a Snapshot.
@@ -93,7 +93,7 @@ func sortRows[T any](rows []T, order func(a, b *T) int) {
 	slices.SortStableFunc(rows, func(a, b T) int { return order(&a, &b) })
 }
 
-// inOrder returns a Snapshot whose rows are in order, which redaction may have changed.
+// inOrder returns s, or a copy with sorted rows if redaction has changed their order.
 func (s *Snapshot) inOrder() *Snapshot {
 	if s == nil || ordered(s.Servers, orderServers) && ordered(s.Backends, orderBackends) && ordered(s.Sessions, orderSessions) && ordered(s.Calls, orderCalls) &&
 		ordered(s.Subscriptions, orderSubscriptions) && ordered(s.Actors, orderActors) {
@@ -182,7 +182,7 @@ func headOf(s *Snapshot) *Head {
 	return h
 }
 
-// diffRows returns the difference between two lists in order, or nil if they are equal.
+// diffRows returns the difference between two sorted lists, or nil if they are equal.
 func diffRows[T any](older, newer []T, order func(a, b *T) int, id func(*T) string) *Rows[T] {
 	touched := map[string]bool{} // ids with a difference
 	all := newer

@@ -34,7 +34,7 @@ func randomSnapshot(r *rand.Rand) *Snapshot {
 	return s
 }
 
-// copyOver returns what arrives of a value that is sent as JSON.
+// copyOver returns a copy of value, encoded as JSON and decoded again.
 func copyOver[T any](t *testing.T, value *T) *T {
 	t.Helper()
 	raw, err := json.Marshal(value)
@@ -48,7 +48,7 @@ func copyOver[T any](t *testing.T, value *T) *T {
 	return arrived
 }
 
-// asJSON returns the text by which Snapshots are compared. It does not tell nil from empty.
+// asJSON returns the text by which Snapshots are compared. It does not distinguish nil from empty lists.
 func asJSON(t *testing.T, s *Snapshot) string {
 	t.Helper()
 	raw, err := json.MarshalIndent(s, "", " ")

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// Denial describes requests that were refused for the same reason. Equal ones are merged.
+// Denial describes refused requests that agree in Who, From, What and Why.
 type Denial struct {
 	Number uint64    `json:"number"`         // increasing, in the order in which denials are first stored
 	First  time.Time `json:"first"`          // the first of the requests
@@ -33,14 +33,14 @@ const (
 	OtherRequests  = "other requests"
 )
 
-// Limits of stored denials. A principal, or all unknown clients together, have at most maxDenialsOfOne, so that a flood
-// from many addresses does not displace the denials of others.
+// Limits of stored denials. A principal has at most maxDenialsOfOne, and so have all unknown clients together. A
+// flood of requests from many addresses therefore does not displace the denials of principals.
 const (
 	maxDenials      = 256
 	maxDenialsOfOne = 64
-	denialAge       = 10 * time.Minute // without a new request, a denial is displaced before all newer ones
-	maxDenialText   = 200              // bytes of each text
-	maxDenialRead   = 1024             // bytes of a client's text that are read for it
+	denialAge       = 10 * time.Minute // a denial without a request for this long is displaced first
+	maxDenialText   = 200              // bytes of each text; Rule may have twice as many
+	maxDenialRead   = 1024             // bytes of Refusal.What that are read
 )
 
 // Refusal is a request that is refused.
@@ -48,19 +48,20 @@ type Refusal struct {
 	Who    *identity.Principal // nil = identity.Local; ignored if Unknown is true
 	From   string              // Denial.From
 	What   string              // Denial.What
-	Why    string              // Denial.Why; a constant, because one that contains text of clients makes denials differ
+	Why    string              // Denial.Why; a constant, because text from clients would make equal denials differ
 	Rule   func() string       // returns Denial.Rule; called for the first of equal refusals; nil = no rule
 	Report bool                // the policy only reports: the request was executed
 
 	Unknown bool // the client is not authenticated, although it must be
 }
 
-// Deny counts and stores a refused request. It is safe for concurrent use.
+// Deny stores a refused request. It also counts the request for its principal, unless the client is unknown or the policy
+// only reports. It is safe for concurrent use.
 func (m *Metrics) Deny(now time.Time, r Refusal) {
 	who := Unknown
 	if !r.Unknown {
 		if who = identity.Of(r.Who).Name; !r.Report {
-			why := r.Why // &r.Why would keep the whole Refusal
+			why := r.Why // &r.Why would keep the whole Refusal in memory
 			m.usageOf(r.Who).Refuse(now, &why)
 		}
 	}
@@ -115,7 +116,7 @@ type denialTable struct {
 	last  uint64                  // the newest Number
 }
 
-// denialRow is a stored Denial, whose Last and Times are not used.
+// denialRow is a stored Denial. last and times are used in place of its Last and Times.
 type denialRow struct {
 	Denial
 	last  atomic.Int64 // Unix nanoseconds
@@ -201,7 +202,8 @@ func (t *denialTable) remove(d *denialRow) {
 	}
 }
 
-// merge replaces a row with one for several requests that were refused for the same reason. Such a row itself is dropped. The caller must hold mu.
+// merge removes a row. It adds the row's counts to the row that stands for other requests of the principal that were refused for
+// the same reason. If the removed row is such a row itself, its counts are lost. The caller must hold mu.
 func (t *denialTable) merge(now time.Time, d *denialRow) {
 	t.remove(d)
 	if d.several() {
@@ -223,7 +225,8 @@ func (t *denialTable) merge(now time.Time, d *denialRow) {
 	sum.Rule = d.Rule
 }
 
-// weakest returns the row of who that matters least: an old one, else one with few requests, else the oldest one. The caller must hold mu.
+// weakest returns the row of a principal that is displaced next. Rows without a request for denialAge come first, and rows that
+// stand for several last; then rows with fewer requests, and then older ones. The caller must hold mu.
 func (t *denialTable) weakest(now time.Time, who string) (found *denialRow) {
 	rank := func(d *denialRow) int {
 		switch {
@@ -242,7 +245,7 @@ func (t *denialTable) weakest(now time.Time, who string) (found *denialRow) {
 	return found
 }
 
-// oldest returns the row that was not repeated for the longest time. The caller must hold mu.
+// oldest returns the row that has not counted a request for the longest time. The caller must hold mu.
 func (t *denialTable) oldest() (found *denialRow) {
 	for _, d := range t.rows {
 		if found == nil || cmp.Or(cmp.Compare(d.last.Load(), found.last.Load()), cmp.Compare(d.Number, found.Number)) < 0 {

@@ -108,7 +108,7 @@ func TestDenialsAreBounded(t *testing.T) {
 	})
 }
 
-// The rule of a denial is found without a lock, because it may take long. Others are stored meanwhile.
+// The rule of a denial is found without a lock, because it may take long. Meanwhile, other denials are stored.
 func TestRuleIsFoundWithoutALock(t *testing.T) {
 	m := NewMetrics()
 	deniedNow(m, Refusal{What: "a", Why: "w", Rule: func() string {

@@ -31,7 +31,7 @@ type DurationKey struct {
 	Item      string // tool or prompt; "" = none
 	Error     string // ErrorType; "" = success
 	Version   string // protocol version; "" = unknown
-	Transport string // http | sse | stdio; "" = unknown
+	Transport string // http (also for HTTP+SSE) | stdio; "" = unknown
 }
 
 // Durations is a histogram of durations by key. An observation takes a lookup and two atomic adds, and no lock unless the

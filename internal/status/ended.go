@@ -53,10 +53,10 @@ type Failure struct {
 // MaxErrorText limits the stored text of an error, in bytes.
 const MaxErrorText = 200
 
-// Moment is a time in a call's life: nanoseconds since the call began, plus one. 0 = it has not come.
+// Moment is a time in a call's life: nanoseconds since the call began, plus one. 0 = not reached.
 type Moment int64
 
-// MomentOf returns the moment of a call that began at the given time. A zero at has not come.
+// MomentOf returns the Moment of the time at, for a call that began at the given time. It returns 0 if at is zero.
 func MomentOf(began, at time.Time) Moment {
 	if at.IsZero() {
 		return 0
@@ -64,7 +64,7 @@ func MomentOf(began, at time.Time) Moment {
 	return Moment(max(0, at.Sub(began))) + 1
 }
 
-// In returns the moment as a time for a call that began at the given time, or zero.
+// In returns the time of the Moment, for a call that began at the given time. It returns the zero time for 0.
 func (m Moment) In(began time.Time) time.Time {
 	if m == 0 {
 		return time.Time{}

@@ -15,7 +15,7 @@ const (
 	maxEventText = 2048
 )
 
-// Event is a line of the log.
+// Event is a line of the log, or a line that a server itself wrote.
 type Event struct {
 	Number  uint64    `json:"number"` // from 1, without gaps; Events.Lines numbers its lines independently
 	Time    time.Time `json:"time"`

@@ -10,8 +10,9 @@ import (
 // maxOutputLine limits how much of a line is examined and returned, in bytes.
 const maxOutputLine = 1 << 10
 
-// explanations match lines of output that explain a failure, most specific first. The first matching line is used: of several
-// exceptions, it is the one that caused the others. If last is set, the last is used, since the pattern also matches other output.
+// explanations are patterns of lines that explain a failure, the most specific first. Of the lines that match a pattern, the first
+// is used: of several exceptions, it is usually the cause of the others. If last is set, the last one is used, because the
+// pattern also matches other output.
 var explanations = []struct {
 	line func() *regexp.Regexp
 	last bool

@@ -51,7 +51,7 @@ type FinishedCall struct {
 // Failed reports whether the caller got an error, or a result with isError.
 func (f FinishedCall) Failed() bool { return f.Outcome != OutcomeOK.String() }
 
-// kept is a stored call: an Ended without what calls do not need to be shown, in as few bytes as possible.
+// kept is a stored call: the fields of Ended that FinishedCall needs, in few bytes.
 type kept struct {
 	number                          uint64
 	session, client, who, version   string
@@ -75,7 +75,7 @@ type finished struct {
 	failed callRing
 }
 
-// callRing is a ring buffer of the last calls. Its capacity is the argument most of next.
+// callRing is a ring buffer of the last calls. The parameter of next is its capacity.
 type callRing struct {
 	calls  []kept
 	oldest int // index of the next entry to overwrite when full
@@ -117,7 +117,7 @@ func (m *Metrics) Refused(e Ended) { m.refused.add(&m.ended, &e) }
 func (f *finished) add(last *atomic.Uint64, e *Ended) {
 	f.mu.Lock()
 	call := f.newest.next(maxFinished)
-	call.set(last.Add(1), e) // with the lock, so that Finished misses no call
+	call.set(last.Add(1), e) // while mu is held, so that Finished misses no call
 	if e.Outcome != OutcomeOK {
 		*f.failed.next(maxFailed) = *call
 	}
@@ -162,8 +162,8 @@ func (k *kept) call(server string) FinishedCall {
 	return f
 }
 
-// Finished returns stored calls with a number above after, ordered by number, of one server or, with "", of all servers
-// and those that no server got.
+// Finished returns the stored calls of a server with a number above after, ordered by number. If server is "", it returns
+// those of all servers, and the requests that the gateway refused before it chose a server.
 func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
 	last := m.ended.Load() // the calls up to this number are stored, or will be before their server is unlocked
 	m.mu.RLock()

@@ -61,7 +61,7 @@ func TestFactsOfFinishedCalls(t *testing.T) {
 	}
 }
 
-// Requests that no server got are stored apart from the servers' calls, and their number is limited too.
+// Requests that were refused before a server was chosen are stored apart from the servers' calls, and their number is limited too.
 func TestRefusedRequests(t *testing.T) {
 	m := NewMetrics()
 	m.Server("files").Ended(Ended{Item: "read", Outcome: OutcomeOK})
@@ -85,7 +85,7 @@ func BenchmarkEnded(b *testing.B) {
 	}
 }
 
-// BenchmarkEndedWithFacts measures a call as it is on the way to a server.
+// BenchmarkEndedWithFacts measures Ended for a call that was sent to a server.
 func BenchmarkEndedWithFacts(b *testing.B) {
 	s := NewMetrics().Server("files")
 	route, began := &Route{"0.1", "2025-11-25"}, time.Now()

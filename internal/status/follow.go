@@ -9,9 +9,9 @@ import (
 
 const (
 	followStep  = 100 * time.Millisecond // a stream reports at most once in this time, so at most ten times a second
-	followSlow  = 10 * time.Second       // a reader that takes longer gets a new picture
+	followSlow  = 10 * time.Second       // a reader that takes longer to receive a state gets a complete one next
 	followBatch = 256                    // maximum number of entries in a Notice
-	callPause   = 2 * time.Millisecond   // pause after each finished call, so that a stream costs a busy gateway less than 2 %
+	callPause   = 2 * time.Millisecond   // pause for each reported call, so that a stream costs a busy gateway less than 2 %
 )
 
 // Follow implements Source.
@@ -57,7 +57,7 @@ type following struct {
 
 	at      Cursor
 	resumed bool      // at is from an earlier stream
-	base    *Snapshot // the last one that was reported; nil = the next one is a new picture
+	base    *Snapshot // the last one that was reported; nil = the next one is reported in full
 	lost    bool      // the gateway does not respond, which was reported
 	paused  time.Time // no finished calls are reported before this time
 
@@ -211,7 +211,8 @@ func (f *following) onlyDelta(d *Delta) *Delta {
 	return &part
 }
 
-// finished reports calls that have ended, in a burst the failed and the newest of them. A pause follows that is as long as the list.
+// finished reports calls that have ended. If there are more than followBatch, it reports only the failed and the newest ones, unless
+// nothing is known to the reader yet. A pause follows that is proportional to the number of calls.
 func (f *following) finished() error {
 	if !f.want[WantFinished] || time.Now().Before(f.paused) {
 		return nil
@@ -231,7 +232,7 @@ func (f *following) finished() error {
 	})
 }
 
-// newestCalls returns the failed calls of a list in the order of their ends, and all of the newest n.
+// newestCalls returns the failed calls and the newest n calls of a list that is ordered by number. It overwrites the list.
 func newestCalls(list []FinishedCall, n int) []FinishedCall {
 	if len(list) <= n {
 		return list
@@ -291,8 +292,9 @@ func (f *following) catalog() error {
 	})
 }
 
-// missed returns how many of the entries after one number and up to another are not in a list with n of them. It is 0 if the list
-// is of one server, whose entries are not numbered alone, and before the first entry of a stream.
+// missed returns how many of the entries with numbers above after and up to last are missing from a list of n entries. It returns
+// 0 for a list of one server, because its entries share their numbers with those of other servers. It also returns 0 if after is 0
+// in a stream that does not resume another.
 func (f *following) missed(server string, after, last uint64, n int) uint64 {
 	if server != "" || after == 0 && !f.resumed {
 		return 0

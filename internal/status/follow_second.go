@@ -9,8 +9,8 @@ import (
 // seriesTime is how long the gateway has to answer. A second that it does not report in time comes with the next one.
 const seriesTime = time.Second
 
-// second reports the intervals of calls that have ended since the last report. The first report of a stream has all that are stored. A
-// minute is reported once it has ended.
+// second reports the intervals of calls that have ended since the last report. The first report of a stream contains all
+// stored ones. A minute is reported once it has ended.
 func (f *following) second(ctx context.Context) error {
 	now := time.Now().Unix()
 	if !f.want[WantSecond] || now == f.asked {

@@ -88,7 +88,8 @@ func follow(t *testing.T, ctx context.Context, l Local, o FollowOptions) *rows {
 
 var everyRow = []Want{WantState, WantCalls, WantSessions, WantActors}
 
-// Picture and deltas equal the status at every quiet moment, for each of several streams, also for one that was slow. One survey serves all.
+// At every quiet moment, the state that each of several streams has reported equals the status, even if the stream was slow. One survey serves
+// all streams.
 func TestStreamsEqualTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

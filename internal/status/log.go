@@ -1,6 +1,6 @@
 package status
 
-// LoginHint is the start of a server's hint if a user can log in to it. The list command shows such a hint.
+// LoginHint is the start of Server.Hint if a user can log in to the server. The list command shows such a hint.
 const LoginHint = "log in: "
 
 // Messages of the log that "goblin-actor serve" recognizes on a terminal.

@@ -16,7 +16,7 @@ type Login struct {
 	Renewed time.Time `json:"renewed,omitzero"` // when the token was received; zero = unknown
 }
 
-// Logins returns the logins that servers need or have, those that a person has to renew first.
+// Logins returns the logins that servers need or have. Logins that a person has to renew come first.
 func (l Local) Logins(ctx context.Context) ([]Login, error) {
 	logins, err := l.Gateway.Logins(ctx)
 	return without(logins, l.Known), err

@@ -35,7 +35,7 @@ type Metrics struct {
 	notifications [maxMethods][deliveries]atomic.Uint64
 	bytes         [sides][directions]atomic.Uint64
 	ended         atomic.Uint64 // number of the last finished call
-	refused       finished      // requests that no server got
+	refused       finished      // requests that were refused before a server was chosen
 	toolLabels    atomic.Int64  // labelled tools of all servers
 	deniedLines   deniedLines
 	denials       denialTable
@@ -149,8 +149,8 @@ func (m *Metrics) Bytes(side Side, direction Direction, n int) {
 	m.bytes[side][direction].Add(uint64(n))
 }
 
-// Write writes all metrics, except the gauges of a Snapshot, as Prometheus text (version 0.0.4). Those of the process
-// and the Go runtime come last. It returns the first error of w.
+// Write writes all metrics, except the gauges of a Snapshot, as Prometheus text (version 0.0.4). The metrics of the
+// process and the Go runtime come last. It returns the first error of w.
 func (m *Metrics) Write(w io.Writer) error {
 	p := &page{}
 	m.writeTo(p)

@@ -45,7 +45,7 @@ var families = []Family{
 	{"mcp_client_session_duration_seconds", histo, labels("goblin_server_name", "network_transport", "network_protocol_name"),
 		"Seconds that a connection to a server lasted, counted when it ends."},
 
-	{"goblin_sessions", gauge, labels("transport", "era"), "Client sessions, by transport and protocol era; clients of 2026-07-28 have none."},
+	{"goblin_sessions", gauge, labels("transport", "era"), "Client sessions (era legacy) and subscription streams of clients without sessions (era modern), by transport."},
 	{"goblin_subscriptions", gauge, labels("server"), "Resources of a server that clients are subscribed to."},
 	{"goblin_subscribers", gauge, labels("server"), "Subscriptions of clients to resources of a server."},
 	{"goblin_notifications_total", counter, labels("kind", "outcome"), "Notifications to clients, by kind and outcome (delivered, coalesced or dropped)."},

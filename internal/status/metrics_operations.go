@@ -12,8 +12,8 @@ import (
 
 var operationNames = [OperationMetrics]string{"mcp_server_operation_duration_seconds", "mcp_client_operation_duration_seconds", "mcp_server_session_duration_seconds", "mcp_client_session_duration_seconds"}
 
-// writeTo writes the metrics with the names that an OpenTelemetry collector gives them. Tools and prompts, which may be thousands, are
-// not told apart.
+// writeTo writes the metrics with the names that an OpenTelemetry collector gives them. Tools and prompts are not
+// distinguished, because there may be thousands.
 func (o *Operations) writeTo(p *page) {
 	for m, name := range operationNames {
 		p.family(name)

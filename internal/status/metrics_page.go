@@ -25,9 +25,9 @@ func (p *page) family(name string) {
 	p.announce(f.Name, f.Type, f.Help)
 }
 
-// announce writes the HELP and TYPE of a family. OpenMetrics requires the name of a counter without _total here. A
-// counter whose name has no such suffix, or whose shortened name is already that of another family, gets the type
-// unknown there.
+// announce writes the HELP and TYPE of a family. In OpenMetrics, the name of a counter is written here without
+// _total. A counter whose name has no such suffix, or whose shortened name is already that of another family, gets the
+// type unknown.
 func (p *page) announce(name, kind, help string) {
 	if p.open {
 		name, kind = p.openName(name, kind)

@@ -11,15 +11,15 @@ import (
 )
 
 // Limits of labels for tools. A tool that has a label keeps it, and one without never gets one: counters that moved between labels
-// would look like resets. The first tools that are called get the labels, which are mostly those that are called often.
+// would look like resets. The first tools that are called get the labels. Mostly, these are the tools that are called often.
 const (
 	maxToolLabels       = 1000
 	maxServerToolLabels = 64 // so that one server cannot use up the labels of others
 	maxToolLabel        = 128
 )
 
-// labels reports whether a tool gets its own label, and counts it. Names with characters that %q escapes get none, since parsers
-// of the text format know only few escapes. The caller must hold mu.
+// labels reports whether a tool gets its own label, and counts it. Names with unprintable characters get none: %q writes them
+// as escapes that parsers of the text format do not know. The caller must hold mu.
 func (s *ServerMetrics) labels(tool string) bool {
 	if s.toolLabels >= maxServerToolLabels || len(tool) > maxToolLabel || strings.ContainsFunc(tool, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return false

@@ -22,8 +22,8 @@ func openPage(t *testing.T, m *Metrics, s *Snapshot) string {
 	return b.String()
 }
 
-// S0.10.5: the metrics of the semantic conventions have the names and labels that a collector would give them. Tools are not told apart, whether
-// or not the telemetry counts them separately.
+// S0.10.5: the metrics of the semantic conventions have the names and labels that a collector would give them. Tools are not distinguished,
+// whether or not the telemetry counts them separately.
 func TestOperationsArePrometheusMetrics(t *testing.T) {
 	for _, items := range []bool{false, true} {
 		m := NewMetrics()

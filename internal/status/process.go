@@ -15,13 +15,13 @@ type Process struct {
 	Goroutines int     `json:"goroutines"` // that exist
 }
 
-// NewProcess describes this process. CPU is left to the caller. It reads a file on Linux.
+// NewProcess describes this process, without CPU. On Linux it reads a file.
 func NewProcess() Process {
 	return Process{RSS: residentBytes(), Goroutines: runtime.NumGoroutine()}
 }
 
-// residentBytes returns the resident memory of the process. Where the system does not tell, it returns the memory that the Go
-// runtime has and has not returned to the system.
+// residentBytes returns the resident memory of the process. On systems without /proc, it returns the memory that the Go
+// runtime holds.
 func residentBytes() uint64 {
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if fields := bytes.Fields(text); len(fields) > 1 {

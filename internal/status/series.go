@@ -19,7 +19,7 @@ type Interval struct {
 	Buckets []Bucket `json:"buckets,omitempty"` // durations of the calls by ascending index, without empty buckets
 	In      uint64   `json:"in,omitempty"`      // bytes received from the server
 	Out     uint64   `json:"out,omitempty"`     // bytes sent to the server
-	Running int32    `json:"running,omitempty"` // calls that the server worked on at the end of the second; of a minute the highest
+	Running int32    `json:"running,omitempty"` // calls that the server worked on at the end of the second; for a minute, the highest of these
 	Queued  int32    `json:"queued,omitempty"`  // calls that waited for a free slot, likewise
 }
 

@@ -79,7 +79,7 @@ func TestOver(t *testing.T) {
 		{61 * time.Second, 1100, 5, 61 * time.Second},
 		{time.Second, 1100, 3, time.Second},
 		{5 * time.Minute, 1100, 12, 100 * time.Second}, // nothing was recorded before
-		{time.Minute, 1130, 3, 30 * time.Second},       // a picture of half a minute ago
+		{time.Minute, 1130, 3, 30 * time.Second},       // the Series is half a minute old
 		{time.Minute, 2000, 0, 0},
 		{time.Hour, 1100, 9, 80 * time.Second}, // minutes, without the one that is not over
 	}

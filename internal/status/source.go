@@ -36,8 +36,8 @@ type Source interface {
 	// Denials returns refused requests: see Local.Denials.
 	Denials(ctx context.Context) ([]Denial, error)
 
-	// Series returns what happened in the recent past, of the gateway and of each server, without intervals that began
-	// before the Unix second after. 0 = all.
+	// Series returns what happened in the recent past, for the gateway and for each server. It leaves out intervals that
+	// began before the given time, in Unix seconds. If after is 0, it returns all.
 	Series(ctx context.Context, after int64) ([]Series, error)
 
 	// Usage returns the counters of all items that were called: see Metrics.Usage.
@@ -56,8 +56,9 @@ type Source interface {
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
-	// Follow reports the state and what happens to tell, one Notice at a time, until ctx ends or tell returns an error, and returns that. It
-	// reconnects to a gateway that is gone as often as necessary; only if the first connection fails, it returns its error.
+	// Follow calls tell with each Notice, one at a time, until ctx ends, tell returns an error, or the stream is complete (FollowOptions.Once).
+	// It returns the reason, or nil for a complete stream. If the connection is lost, it reconnects as often as necessary. If the first
+	// connection fails, it returns the error.
 	Follow(ctx context.Context, o FollowOptions, tell func(Notice) error) error
 
 	// Act starts an operator's action. It returns once the action has started or, for Reload, once it has ended.
@@ -101,9 +102,9 @@ const (
 var (
 	// ErrUnknownVerb is returned by Act for an unknown verb, or one that this process does not support.
 	ErrUnknownVerb = errors.New("no such action")
-	// ErrNotThere is returned by Act if the server or call does not exist, or no longer does.
+	// ErrNotThere is returned by Act and Item if the target does not exist, or no longer does.
 	ErrNotThere = errors.New("not found")
-	// ErrRestarted is wrapped by the error of Act if the action's Aim is not there any more, because it has been replaced.
+	// ErrRestarted is wrapped by the error of Act if the target that the action's Aim identifies has been replaced.
 	ErrRestarted = errors.New("has restarted since")
 	// ErrAnotherGateway is the ErrRestarted for an action that was aimed at another process.
 	ErrAnotherGateway = fmt.Errorf("the gateway %w; look at it again before you repeat the action", ErrRestarted)
@@ -171,8 +172,8 @@ type Local struct {
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error
 
-	// Known returns a text without known secrets. It is applied to the results of Status, Items, Finished, Users,
-	// Logins, Denials, Metrics and Shown; Log has a Known of its own. nil = unchanged.
+	// Known returns a text without known secrets. It is applied to all results except those of Events, Lines, Series and
+	// CatalogChanges. Log has a Known of its own. nil = unchanged.
 	Known func(text string) string
 }
 
@@ -222,7 +223,7 @@ func (l Local) Act(ctx context.Context, a Action) error {
 	return l.Gateway.Act(ctx, a)
 }
 
-// refusal returns an error that wraps ErrRestarted if a was aimed at another process than the one of l, or the error of a.Check.
+// refusal returns ErrAnotherGateway if a was aimed at another process than this one, or else the error of Status or a.Check.
 func (l Local) refusal(ctx context.Context, a Action) error {
 	if a.Aim == "" {
 		return a.Check()

@@ -27,7 +27,7 @@ type FollowOptions struct {
 	Server string        // finished and lines: of this server only; "" = of all servers
 	Every  time.Duration // time between two reports; at least, and by default, 100 ms
 	New    bool          // skip finished calls, log lines and catalog changes that were stored before
-	Once   bool          // end after the picture and what was stored before
+	Once   bool          // end after the complete state and the stored entries
 	Last   string        // continue after the Notice with this ID; it takes precedence over New
 }
 
@@ -40,7 +40,7 @@ type Notice struct {
 	Restarted bool   // with Back: another process answers, so everything known of the previous one is void
 
 	Snapshot *Snapshot // the state, complete as far as wanted
-	Delta    *Delta    // with Snapshot: how it differs from the previous one; nil = Snapshot is a new picture
+	Delta    *Delta    // with Snapshot: how it differs from the previous one; nil = Snapshot does not continue the previous one
 
 	Finished []FinishedCall
 	Log      []Event
@@ -48,7 +48,7 @@ type Notice struct {
 	Catalog  []CatalogChange
 	Missed   uint64 // with one of these four: how many were lost before the first of them
 
-	Series []Series // of the gateway and each server that it has, with the intervals that have ended since the last report; first all that are stored
+	Series []Series // of the gateway and each server, with the intervals that have ended since the last report; the first report has all stored ones
 
 	Lost error // the gateway does not respond, or the connection is lost; Follow retries
 }
@@ -57,7 +57,7 @@ type Notice struct {
 type Hello struct {
 	Boot    string `json:"boot"`    // id of the process
 	Version string `json:"version"` // of goblin-actor
-	Role    string `json:"role"`    // what the reader may do: "operator", everything
+	Role    string `json:"role"`    // what the reader may do; see RoleOperator
 }
 
 // RoleOperator is the role of a reader that may see everything and act.
@@ -67,5 +67,5 @@ var (
 	// ErrTooManyStreams is returned by Follow if too many streams are open.
 	ErrTooManyStreams = errors.New("too many streams of events are open; close another console or command that follows this gateway")
 	// ErrUnknownWant is returned by Follow for a Want that it does not know, and if nothing is wanted.
-	ErrUnknownWant = errors.New("unknown name of events; use log or catalog, or several of state, calls, sessions, actors, finished, log, lines, catalog, second")
+	ErrUnknownWant = errors.New("unknown kind of event; use one or more of state, calls, sessions, actors, finished, log, lines, catalog, second")
 )

@@ -12,12 +12,12 @@ const (
 	maxStreams   = 64
 	surveyTime   = 3 * time.Second        // timeout of a survey
 	surveyPause  = 250 * time.Millisecond // minimum time between the starts of two surveys
-	surveyCosts  = 50                     // the time is at least this many times as long as a survey takes, so that surveys use less than 2 % of the gateway's time …
-	surveySlowly = 3 * time.Second        // … but not longer than this
+	surveyCosts  = 50                     // that time is at least this many times the duration of a survey, so that surveys take at most 2 % of the time …
+	surveySlowly = 3 * time.Second        // … but at most this long
 )
 
-// Streams is what the streams of one gateway share: they are reported the same surveys of its actors, of which one runs at a time, and
-// none without a stream. It is safe for concurrent use.
+// Streams is the state that the streams of one gateway share. All of them report the results of the same surveys of its actors. At
+// most one survey runs at a time, and none begins without a stream. Streams is safe for concurrent use.
 type Streams struct {
 	hello Hello
 
@@ -25,7 +25,7 @@ type Streams struct {
 	open   int
 	newest *Snapshot // of the last survey that succeeded
 	err    error     // why the last survey failed, or nil
-	due    time.Time // the next survey may begin
+	due    time.Time // when the next survey may begin
 	busy   chan struct{}
 	stop   context.CancelFunc // with busy: ends the survey in progress
 
@@ -49,7 +49,7 @@ func (s *Streams) enter() error {
 	return nil
 }
 
-// leave ends the survey in progress if no stream is left that waits for it. It blocks until that has ended.
+// leave counts the end of a stream. If no stream is left, it cancels the survey in progress and blocks until that has ended.
 func (s *Streams) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Streams) hurry() {
 	s.due = time.Time{}
 }
 
-// look returns the newest Snapshot, or nil, and the error of the last survey. If the next survey is due, it starts it. busy is closed when the
+// look starts the next survey if it is due. It returns the newest Snapshot, or nil, and the error of the last survey. busy is closed when the
 // survey in progress has ended; nil = none.
 func (s *Streams) look(of func(context.Context) (*Snapshot, error)) (newest *Snapshot, busy <-chan struct{}, err error) {
 	s.mu.Lock()
@@ -98,7 +98,7 @@ func (s *Streams) survey(ctx context.Context, began time.Time, of func(context.C
 	defer s.mu.Unlock()
 	defer close(s.busy)
 	s.busy = nil
-	ended := ctx.Err() == context.Canceled // by leave: it says nothing about the gateway, and another stream may have opened
+	ended := ctx.Err() == context.Canceled // canceled by leave: err says nothing about the gateway, and another stream may have opened
 	s.stop()
 	if err != nil && ended {
 		s.due = time.Time{}

@@ -20,7 +20,8 @@ func (waiting) Status(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// A stream that opens while the last one closes starts with a picture. The survey that the other one ended says nothing about the gateway.
+// A stream that opens while the last one closes starts with a picture. The survey that
+// the closing stream canceled is not reported as a failure of the gateway.
 func TestStreamOpensWhileTheLastOneCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Local{Gateway: waiting{}, Counters: NewMetrics(), Streams: NewStreams("v1")}

@@ -17,7 +17,8 @@ const (
 	maxCountedName  = 512    // bytes of a name, URI or template text
 )
 
-// RestOfItems is the Original of calls of items that are not counted separately: too many, unlisted, or with a long name.
+// RestOfItems is the Original for all items that are not counted separately: those beyond maxCountedItems, unlisted ones, and those with
+// a long name.
 const RestOfItems = "_OTHER"
 
 // ItemUsage counts the finished calls of one item since the start of the gateway.
@@ -53,7 +54,7 @@ type itemKey struct {
 // itemKinds are the names of the kinds of items.
 var itemKinds = [protocol.ItemKinds]string{protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "template"}
 
-// KindOfItem returns the kind with a name of ItemUsage.Kind.
+// KindOfItem returns the kind of items for a value of ItemUsage.Kind, or false if there is no such kind.
 func KindOfItem(name string) (protocol.ItemKind, bool) {
 	i := slices.Index(itemKinds[:], name)
 	return protocol.ItemKind(max(i, 0)), i >= 0
@@ -83,8 +84,8 @@ func (s *ServerMetrics) Item(kind protocol.ItemKind, original, public string) *I
 	return c
 }
 
-// CountsItem returns the kind of the items that calls of a method are counted for, or false if there are none. Calls of templates are
-// those of protocol.Resources.
+// CountsItem returns the kind of items for which calls of a method are counted, or false if there is none. For resources/read it returns
+// protocol.Resources, even if the URI belongs to a template.
 func CountsItem(method protocol.Method) (protocol.ItemKind, bool) {
 	switch method {
 	case protocol.MethodToolsCall:

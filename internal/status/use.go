@@ -64,7 +64,7 @@ type UseResult struct {
 }
 
 // UseFunc performs a Use as an MCP client of the gateway would. It calls tell for each event, one at a time. If tell is nil, it
-// answers no server requests; otherwise, it answers elicitation as Answer is told. It blocks until the result is available or
+// answers no server requests; otherwise, it answers elicitation with what AnswerFunc receives. It blocks until the result is available or
 // ctx ends, which cancels the call. It is safe for concurrent use.
 type UseFunc func(ctx context.Context, u Use, tell func(UseEvent)) (UseResult, error)
 

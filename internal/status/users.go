@@ -16,10 +16,10 @@ const MaxUsers = 1000
 // Users are the principals that may use the gateway. Where clients are not authenticated, they are one user, local.
 type Users struct {
 	Total int    `json:"total"` // number of users that match, including those left out of Users
-	Users []User `json:"users"` // at most MaxUsers: those with a Reason first, then those used last
+	Users []User `json:"users"` // at most MaxUsers: those with a Reason first, then active ones, then the most recently used
 }
 
-// User is a principal and its use of the gateway. Counts begin with the gateway.
+// User is a principal and its use of the gateway, counted from the start of the gateway.
 type User struct {
 	Name     string   `json:"name"`            // of its key; LocalUser if Local is true
 	Local    bool     `json:"local,omitempty"` // stands for all clients that are not authenticated; a key may have the same name
@@ -87,7 +87,7 @@ func withLocal(all []User, counts identity.UsageCounts, s *Snapshot) []User {
 	return all
 }
 
-// addOpen sets the counts of what is open now.
+// addOpen counts the sessions and running calls of each user, and the streams of the user local.
 func addOpen(all []User, s *Snapshot) {
 	byName := make(map[string]*User, len(all)) // "" = local, as in Session.Who
 	for i := range all {
@@ -112,7 +112,7 @@ func addOpen(all []User, s *Snapshot) {
 	}
 }
 
-// compareUsers orders users by what a person has to look at first.
+// compareUsers orders users: those with a Reason first, then those with sessions or running calls, then by last use and by name.
 func compareUsers(a, b User) int {
 	active := func(u *User) int { return min(1, u.Sessions+u.Running) }
 	return cmp.Or(cmp.Compare(min(1, len(b.Reason)), min(1, len(a.Reason))), cmp.Compare(active(&b), active(&a)), b.Last.Compare(a.Last), cmp.Compare(a.Name, b.Name))

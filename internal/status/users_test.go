@@ -53,7 +53,7 @@ func TestLocalUser(t *testing.T) {
 	}
 }
 
-// Of ten thousand users, those that are refused come first, then active ones, then those used last. The rest is counted and can be found by name.
+// Of ten thousand users, those that are refused come first, then active ones, then the most recently used. The rest is counted and can be found by name.
 func TestTenThousandUsers(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	keys := func() []User {

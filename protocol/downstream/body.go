@@ -51,7 +51,7 @@ func (b *body) releaseLease() {
 	}
 }
 
-// readBody reads the body of a request of at most limit bytes. The read deadline is extended as bytes arrive.
+// readBody reads a request's body of at most limit bytes. The read deadline is extended as bytes arrive.
 func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, limit int) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
@@ -93,7 +93,7 @@ func (l *limits) bodyDeadline(began time.Time, received int) time.Time {
 type bodySource interface {
 	io.Reader
 	extend(received int)     // extends the read deadline
-	whole(received int) bool // reports whether the body is complete if Read has returned io.EOF
+	whole(received int) bool // reports, after io.EOF from Read, whether the body is complete
 }
 
 // read reads a whole body of at most limit bytes. length is the announced length, or -1 if it is unknown. Memory and

@@ -91,7 +91,7 @@ type serverConn struct {
 	request    *Request            // reused for each call of Admit; nil before the first
 	who        *identity.Principal // principal of the current request; nil means identity.Local
 	client     netip.Addr          // the client that a trusted proxy names; the zero value if there is no such proxy
-	clientText internedAddr        // client as Origin.Remote
+	clientText internedAddr        // the text of client, for Origin.Remote
 	lease      Lease               // lease of the current request, until an exchange or stream takes it; may be nil
 	admitted   bool                // a request on this connection was admitted
 
@@ -120,7 +120,7 @@ type serverConn struct {
 	linger atomic.Bool // Close reads the rest of the request for a while
 
 	mu       sync.Mutex
-	exchange *httpExchange // the current one; it ends with the connection
+	exchange *httpExchange // the current exchange, or nil; Close detaches it
 	closed   bool
 }
 

@@ -13,7 +13,7 @@
 //	}
 //
 // Invariants:
-//   - Exactly one of the answers to an Exchange takes effect.
+//   - At most one answer to an Exchange takes effect.
 //   - A slow client can lose its own stream or connection. It never delays other clients.
 //   - A request that two HTTP parsers could interpret differently is refused before it is routed.
 //   - Messages never use memory of fasthttp's pools. The bytes of a frame do not change.

@@ -48,7 +48,7 @@ func (x *Exchange) client() string {
 	return HostOf(x.Origin.Remote)
 }
 
-// noRoom returns the error that replaces an answer that does not fit in the budget. For a batch, its id is null.
+// noRoom returns the error that replaces an answer that does not fit in the budget. For a batch, the id is null.
 func (x *Exchange) noRoom() []byte {
 	if x.Batch != nil {
 		return noRoomFor([]byte("null"))
@@ -64,9 +64,9 @@ func (x *httpExchange) look() (found nextStep, watch bool) {
 	return x.Response.look()
 }
 
-// await blocks until there is something to write, and prepares the response. The answer is JSON unless a notification
-// precedes it or SSEAfter passes. If the Handler needs to know when the client leaves, the connection is watched from
-// watchAfter on. Watching every call would cost a seventh of the throughput (measured).
+// await blocks until there is something to write, and prepares the response. The response becomes an event stream if a
+// message precedes the answer or SSEAfter passes first. If the Handler needs to know when the client leaves, the
+// connection is watched from watchAfter on. Watching every call would cost a seventh of the throughput (measured).
 func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange) {
 	mayStream := !x.Origin.JSONOnly && !x.noEarlyStream && (x.Frame.Raw != nil || x.Batch != nil)
 	watched := false
@@ -121,8 +121,8 @@ func (x *httpExchange) leave() {
 	}
 }
 
-// writePlain passes the answer to fasthttp as a single body. It copies the answer only if the client accepts nothing
-// but an event stream.
+// writePlain passes the answer to fasthttp as a single body. It copies the answer only for a batch, or if the client
+// accepts nothing but an event stream.
 func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 	v, session := x.take()
 	if v.status == 0 { // the client has just left: send nothing more

@@ -17,8 +17,8 @@ import (
 type Handler interface {
 	// Post handles a message: an HTTP POST, or a line on stdio.
 	Post(x *Exchange)
-	// Open handles a request for a stream of messages outside of requests (GET with Accept: text/event-stream).
-	// The Handler calls stream.Accept or stream.Refuse.
+	// Open handles a stream for messages outside of requests: a GET with Accept: text/event-stream, or stdout on stdio. The
+	// Handler accepts, resumes or refuses the stream.
 	Open(stream *EventStream)
 	// Delete handles the end of a session. The Handler calls x.Accept or x.Refuse.
 	Delete(x *Exchange)
@@ -32,7 +32,7 @@ type Origin struct {
 	Version      string              // MCP-Protocol-Version; "" if absent
 	Project      string              // Goblin-Project; "" if absent or empty
 	EmptyProject bool                // Goblin-Project is present and empty
-	Remote       string              // host:port of the peer; "stdio" on stdio
+	Remote       string              // host:port of the client (port 0 if a trusted proxy names it); "stdio" on stdio
 	Principal    *identity.Principal // the principal that Options.Admission returned; nil means identity.Local
 	LastEvent    string              // Last-Event-ID (GET); "" if absent
 	JSONOnly     bool                // the client or the connection does not support event streams; never set for RouteMessages
@@ -69,7 +69,8 @@ func (o *Origin) Repeated() func(name string) string {
 //	x.Accept()            202 without a body, for notifications and responses
 //	x.Refuse(status, …)   an HTTP error
 //
-// Only the first call of Answer, Accept or Refuse takes effect. After the client has left, all calls are ignored.
+// Only the first call of Answer, Accept or Refuse takes effect. After the client has left, all calls are ignored,
+// unless the exchange is Resumable.
 type Exchange struct {
 	Frame    protocol.Frame
 	Params   protocol.Params // already scanned
@@ -88,7 +89,7 @@ type Weight uint8
 
 // The weights of messages.
 const (
-	WeightAnswer   Weight = iota // never dropped
+	WeightAnswer   Weight = iota // never dropped; beyond the budget, an error replaces an answer
 	WeightState                  // replaces a waiting message with the same key
 	WeightLog                    // if too many such messages wait, the oldest is dropped
 	WeightProgress               // like WeightState once 32 messages with the same key wait; a fast reader receives every message
@@ -225,7 +226,7 @@ type Options struct {
 	KeepAlive       time.Duration                  // interval of comments on idle streams; 0 means 15 s
 	WriteTimeout    time.Duration                  // a client that reads nothing for this long loses its stream; 0 means 30 s
 	Budget          *stream.Budget                 // limits the buffered bytes
-	Other           func(path string) http.Handler // handlers of paths outside MCP, such as /healthz; nil answers 404
+	Other           func(path string) http.Handler // returns the handler of a path outside MCP, such as /healthz; without a handler, the response is 404
 	Admission       Admission                      // authenticates requests; if nil, every client is identity.Local
 	TLS             *tls.Config                    // serves HTTPS on all listeners; if nil, plain HTTP
 	TraceHeaders    bool                           // an Observer wants Report.Traceparent and Tracestate

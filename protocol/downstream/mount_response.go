@@ -46,8 +46,8 @@ func flushes(w http.ResponseWriter) bool {
 	}
 }
 
-// await blocks until there is something to write, and writes the response. Like that of a Server, it is JSON unless a
-// notification precedes the answer or SSEAfter passes.
+// await waits for the answer and writes the response. As on a Server, the response becomes an event stream if a message
+// precedes the answer or SSEAfter passes first.
 func (q *mountRequest) await(x *Response) {
 	defer x.end(true) // no effect if the answer is written
 	mayStream := !x.Origin.JSONOnly && !x.noEarlyStream && (x.Frame.Raw != nil || x.Batch != nil)
@@ -139,7 +139,7 @@ func (q *mountRequest) refusalHeader(v *verdict) {
 	}
 }
 
-// write writes part of a body. A client must read each piece within WriteTimeout.
+// write writes part of a body. The client must read each chunk of serverChunk bytes within WriteTimeout.
 func (q *mountRequest) write(p []byte) error {
 	for len(p) > 0 {
 		_ = q.rc.SetWriteDeadline(time.Now().Add(q.writeTimeout))
@@ -152,7 +152,7 @@ func (q *mountRequest) write(p []byte) error {
 	return nil
 }
 
-// push writes part of an event stream at once.
+// push writes part of an event stream and flushes it.
 func (q *mountRequest) push(p []byte) error {
 	if err := q.write(p); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (a answerSource) stop() {
 
 func (st *StreamResponse) stop() { st.EventStream.Close() }
 
-// writeStream writes the answer and what precedes it as an event stream.
+// writeStream writes the answer and the messages before it as an event stream.
 func (q *mountRequest) writeStream(x *Response) {
 	q.startStream(x.openStream())
 	if q.stream(answerSource{x}) {
@@ -325,7 +325,7 @@ func (q *mountRequest) preflight() {
 	q.w.WriteHeader(http.StatusNoContent)
 }
 
-// refuse answers a request without calling the Handler.
+// refuse answers a request with a refusal of the transport, not of the Handler.
 func (q *mountRequest) refuse(why refused) {
 	status := refusals[why].status
 	if status == http.StatusServiceUnavailable {

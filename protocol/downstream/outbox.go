@@ -25,9 +25,10 @@ type outboxItem struct {
 	prev, next *outboxItem
 }
 
-// outboxQueue holds the messages that wait for a slow reader, oldest first. If the budget is used up, errors replace answers,
-// and progress and log messages are dropped. A state message takes the place of the waiting one with the same key, because
-// moving it to the end each time could delay it forever. If too many log messages wait, the oldest is dropped.
+// outboxQueue holds the messages that wait for a slow reader, oldest first. If the budget or the client's share of it is
+// used up, errors replace answers, and progress and log messages are dropped. A state message takes the place of the
+// waiting message with the same key, because moving it to the end each time could delay it forever. If too many log
+// messages wait, the oldest is dropped.
 //
 // The owner of a queue locks it. The zero value is an empty queue.
 type outboxQueue struct {

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A fast enough reader gets every progress message. If more than 32 would wait, the newest replaces the last one that waits.
+// A fast enough reader gets every progress message. If more than 32 would wait, the newest replaces the last waiting message.
 func TestProgressWaits(t *testing.T) {
 	var q outboxQueue
 	key := outboxKey{key: "progress"}

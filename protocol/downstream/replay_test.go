@@ -133,7 +133,7 @@ func (*resumeHandler) departed(t *testing.T, x *Exchange) {
 	})
 }
 
-// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a lost POST is not cancelled. A GET with
+// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a lost POST is not canceled. A GET with
 // Last-Event-ID gets the rest of that stream, which ends with the answer.
 func TestResumeCall(t *testing.T) {
 	for _, prime := range []bool{true, false} {

@@ -266,7 +266,7 @@ func (r *Replay) forget(t *track) {
 	delete(r.tracks, t.number)
 }
 
-// resume calls take to attach reader to the track of lastEvent. take returns late if the reader can no longer be
+// resume calls take to attach reader to the track of lastEvent. take sets late if the reader can no longer be
 // attached, for example because it has ended.
 func (r *Replay) resume(lastEvent string, reader trackReader, take func(t *track, after uint64) (ok, late bool)) Resumed {
 	for {

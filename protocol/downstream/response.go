@@ -196,8 +196,9 @@ func (x *Response) onGone(f func()) {
 	x.carrier.Watch()
 }
 
-// end detaches the response from its connection, once. left means that the client has not received the answer there; the
-// same holds if the response is still open. end reports whether this call detached the response.
+// end detaches the response from its connection. left means that the client has not received the answer on that
+// connection. If there is no answer yet, end acts as if left were true. end returns false if the response was already
+// detached.
 func (x *Response) end(left bool) bool {
 	x.mu.Lock()
 	if x.detached() {

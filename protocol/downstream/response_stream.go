@@ -220,7 +220,7 @@ func (st *StreamResponse) resume(r *Replay, lastEvent string) Resumed {
 	})
 }
 
-// appendWaiting appends waiting messages to dst as events until dst holds most bytes: first the messages that the client
+// appendWaiting appends waiting messages to dst as events until len(dst) >= most: first the messages that the client
 // has missed, then new ones. If the stream is closed before its track ends, a retry field follows, which tells the client
 // how long to wait before it reconnects. The caller must hold mu.
 func (st *StreamResponse) appendWaiting(dst []byte, most int) []byte {

@@ -53,7 +53,7 @@ type Server struct {
 // limits are not configurable; tests shorten them.
 type limits struct {
 	header     time.Duration // time for the header and the first 8 KiB of the body
-	bodyRate   int           // bytes per second at which a longer body must arrive, after header
+	bodyRate   int           // bytes per second at which a longer body must arrive, in addition to the time of header
 	idle       time.Duration // maximum time between requests of a connection
 	decide     time.Duration // time for the Handler to accept or refuse a stream
 	unadmitted int           // maximum number of connections without an admitted request; 0 means maxUnadmitted

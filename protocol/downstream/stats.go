@@ -19,8 +19,8 @@ const (
 	refusedOrigin             // the request comes from a page of another site
 	refusedPath               // unknown path
 	refusedVerb               // not GET, POST, DELETE or OPTIONS
-	refusedAccept             // the client accepts neither JSON nor an event stream
-	refusedMedia              // the body is not application/json
+	refusedAccept             // the client accepts neither JSON nor an event stream (GET: no event stream)
+	refusedMedia              // the body is not application/json, or it has a Content-Encoding
 	refusedSize               // the body is too large
 	refusedBudget             // too many bytes are buffered
 	refusedMessage            // the body is not a JSON-RPC message

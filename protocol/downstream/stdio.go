@@ -36,7 +36,7 @@ type stdioServer struct {
 	running map[*stdioExchange]struct{} // not answered yet
 	closing bool                        // the input has ended
 	over    bool                        // the server has ended
-	failure error                       // why the server ended, if because of an error
+	failure error                       // the error that ended the server, or nil
 	gone    []func()                    // callbacks of the stream's OnGone
 	dropped uint64                      // number of dropped log and progress messages
 

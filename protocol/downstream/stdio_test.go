@@ -57,7 +57,7 @@ func call(id string, size int) string {
 	return strings.Replace(text, `""`, `"`+strings.Repeat("x", size-len(text))+`"`, 1)
 }
 
-// protocol.md S1: each line is a message. An invalid line is answered with an error, and the next one read.
+// protocol.md S1: each line is a message. An invalid line is answered with an error, and the next line is read.
 func TestStdioLines(t *testing.T) {
 	const tooLarge = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message too large","data":{"code":"MESSAGE_TOO_LARGE","server":null,"retryable":false}}}`
 	tests := []struct {

@@ -81,7 +81,8 @@ func ParseTemplate(text string) (*Template, error) {
 // Text returns the template's text.
 func (t *Template) Text() string { return t.text }
 
-// Literals returns the number of characters outside expressions. If several templates match, the one with the most wins.
+// Literals returns the number of characters outside expressions. If several templates match, the template with the most
+// such characters wins.
 func (t *Template) Literals() int { return t.literals }
 
 // Prefix returns the prefix of every matching URI.
@@ -161,7 +162,8 @@ func matchPattern(pieces []piece) string {
 	return b.String()
 }
 
-// writeLiteral writes a literal. Percent-encoded characters may also be unencoded, with hexadecimal digits of either case.
+// writeLiteral writes a pattern for a literal. A non-ASCII character may also be percent-encoded in the URI. The
+// hexadecimal digits of an encoded character may have either case.
 func writeLiteral(b *strings.Builder, text string) {
 	for i, r := range text {
 		switch {

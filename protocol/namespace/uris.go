@@ -36,9 +36,10 @@ func SplitPrefixURI(public string) (server, original string, ok bool) {
 	return server, original, true
 }
 
-// UnderscoreID returns the id of a resource in underscore style: <server>_<scheme>___<rest>. ___ replaces the colon and the
-// slashes after it. In the rest, each run of characters outside [A-Za-z0-9.~-] becomes one _, except at its ends.
-// The id cannot be reversed, and two URIs may have the same id; UnderscoreSuffix distinguishes them.
+// UnderscoreID returns the id of a resource in underscore style: <server>_<scheme>___<rest>. ___ replaces the colon and
+// the slashes after it. In the rest, each run of characters outside [A-Za-z0-9.~-] becomes one _, or nothing at the
+// beginning and end of the rest. The id cannot be reversed, and two URIs may have the same id; UnderscoreSuffix
+// distinguishes them.
 //
 //	filesystem, file:///logs/app.log  →  filesystem_file___logs_app.log
 func UnderscoreID(server, original string) string {
@@ -76,7 +77,7 @@ func idByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '~' || c == '-'
 }
 
-// appendCollapsed appends s with each run of other bytes replaced by one _, except at its ends.
+// appendCollapsed appends s with each run of other bytes replaced by one _. It omits such runs at the ends of s.
 func appendCollapsed(dst []byte, s string) []byte {
 	start, gap := len(dst), false
 	for i := range len(s) {

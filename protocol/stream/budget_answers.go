@@ -12,6 +12,7 @@ const smallAnswer = 16 << 10
 const Slack = 8 << 20
 
 // share returns the part of the budget that one client's unread responses may use, so that a slow reader affects only itself.
+// A single response may be larger than the share.
 func (b *Budget) share() int64 { return b.limit / 4 }
 
 // bounded reports whether the budget has a limit.
@@ -49,8 +50,8 @@ type accounts struct {
 	used map[string]int
 }
 
-// TakeAnswer takes the bytes of a response for a client. It reports false if the client's share or the budget is used up. It
-// always admits a small response, with taken 0 if the budget is used up. Pass taken to GiveAnswer.
+// TakeAnswer takes the bytes of a response for a client. It reports false if the response does not fit in the client's
+// share or in the budget. It always admits a small response, with taken 0 if the budget is used up. Pass taken to GiveAnswer.
 func (b *Budget) TakeAnswer(client string, size int) (taken int, ok bool) {
 	if size <= smallAnswer || !b.bounded() {
 		if b.Take(size) {

@@ -180,7 +180,7 @@ func (s *sseSteps) Read(p []byte) (int, error) {
 }
 
 // A rope returns the bytes that were added or read, and counts them in the budget until Reset. If they exceed the
-// budget, it gives back what it has taken from it and reports ErrOverBudget.
+// budget, the rope gives back the bytes that it took and reports ErrOverBudget.
 func TestLinkRope(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 65_536, 65_537, 1 << 20, 5_000_000} {
 		budget := NewBudget(0)

@@ -9,7 +9,7 @@ import (
 
 const (
 	ropeSmall = 64 << 10 // bytes of a message collected in a reusable buffer that is not counted
-	ropeChunk = 1 << 20  // largest chunk for the rest
+	ropeChunk = 1 << 20  // largest chunk for the rest, unless the message's size is expected
 	ropeSpare = 64       // a message is expected to be at most 1/64 longer than the last one
 	ropeEnd   = 128      // bytes kept of the end of a message that is too large
 )

@@ -187,8 +187,7 @@ func unquoted(text []byte) []byte {
 	return text[1 : len(text)-1]
 }
 
-// clipText returns s. If s is longer than most bytes, it cuts s to that length, between characters, and adds an
-// ellipsis.
+// clipText returns s if len(s) <= most. Otherwise it cuts s to that length, between characters, and adds an ellipsis.
 func clipText(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -36,7 +36,7 @@ type Outgoing struct {
 	Frame     []byte                 // one JSON-RPC message; the link does not modify it
 	Newline   bool                   // it contains raw newlines between tokens
 	Request   bool                   // a response is expected (over HTTP, in the response body)
-	Method    string                 // method name; in the modern era, a header over HTTP
+	Method    string                 // method name; over HTTP in the modern era, also the header Mcp-Method
 	Name      string                 // for the header Mcp-Name (modern era): the name or URI that the server uses; "" = none
 	Headers   []protocol.HeaderField // Mcp-Param-* headers (modern era) and a trace context, encoded; the link does not modify them
 	RunInline func(job Job) bool     // runs job on the goroutine that waits for the response; returns false if there is none; may be nil

@@ -108,8 +108,8 @@ func childFamily(what string) {
 	}
 }
 
-// childWitness records in the directory it is given when it gets SIGTERM, and has a grandchild that does the same. how
-// says what happens before: "stay" ignores the end of input, "break" closes stdout, "exit" exits while the grandchild
+// childWitness writes a record to the given directory when it gets SIGTERM, and has a grandchild that does the same. how
+// says what happens before SIGTERM: "stay" ignores the end of input, "break" closes stdout, "exit" exits while the grandchild
 // runs. After SIGTERM, the child waits for the grandchild's record and exits.
 func childWitness(argument string) {
 	how, dir, _ := strings.Cut(argument, ",")

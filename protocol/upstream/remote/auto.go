@@ -55,15 +55,15 @@ type autoLink struct {
 
 	mu         sync.Mutex
 	http, sse  upstream.Link     // sse is nil until it is requested
-	link       upstream.Link     // the one that sends frames
+	link       upstream.Link     // http or sse: the link that sends frames
 	open       int               // links that have not reported Closed
 	probing    bool              // the event stream was requested, and the initialize waits for it
-	initialize upstream.Outgoing // the last one; Ticket 0 = none
-	refusal    error             // its refusal over Streamable HTTP; nil = it was not sent there, so Written was not reported
+	initialize upstream.Outgoing // the last initialize request; Ticket 0 = none
+	refusal    error             // why the initialize was refused over Streamable HTTP; nil = not refused there
 	version    string
 	canceled   bool // the initialize was canceled while probing
 	closing    bool
-	cause      error // why link closed, for Closed
+	cause      error // why link closed; reported in Closed
 }
 
 func (a *autoLink) Send(o upstream.Outgoing) {

@@ -129,7 +129,7 @@ func (c *cookies) at(path string) *url.URL {
 	return &at
 }
 
-// defaultPath returns the path that a cookie without one applies to: RFC 6265, section 5.1.4.
+// defaultPath returns the path that a cookie without a path applies to: RFC 6265, section 5.1.4.
 func defaultPath(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i > 0 {
 		return path[:i]

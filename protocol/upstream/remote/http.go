@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	idleWorkers   = 256                    // idle goroutines kept for the next exchange because their stacks have grown
+	idleWorkers   = 256                    // maximum number of idle goroutines, which are kept because their stacks have grown
 	sweepEvery    = 30 * time.Second       // interval for ending idle goroutines and connections
 	settleFor     = 250 * time.Millisecond // how long canceled exchanges may report their end after Close
 	deleteFor     = 5 * time.Second        // maximum time for the DELETE of Close
@@ -32,13 +32,13 @@ type Options struct {
 	jar *cookies // shared by both links of OpenAuto; nil = the link creates one
 }
 
-// OpenHTTP prepares the URL and returns at once. It reports Opened, or Closed if the URL or a header is invalid.
-// Plain HTTP uses the package's own connections and fasthttp's parser. HTTPS and proxies of the environment use net/http.
+// OpenHTTP prepares the URL and returns at once. It reports Opened, or Closed if the URL or a header is invalid. Plain
+// HTTP uses the package's own connections and fasthttp's parser. HTTPS, and proxies from the environment, use net/http.
 // MCP 2025-11-25, basic/transports#streamable-http.
 //
-// Each Send is a POST in its own goroutine, or on the one that waits for the response (Outgoing.RunInline). The POSTs
-// are not ordered. Only connecting, notifications and responses have timeouts. The caller limits the time of a request
-// with Cancel. The configured headers replace User-Agent and Host. They cannot replace headers that the protocol sets.
+// Each Send is a POST in its own goroutine, or on the goroutine that waits for the response (Outgoing.RunInline). The
+// POSTs are not ordered. Only connecting, notifications and responses have timeouts. The caller limits the time of a
+// request with Cancel. Options.Headers can replace User-Agent and Host, but not the headers that the protocol sets.
 func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	o.MaxMessageBytes = upstream.MaxMessage(o.MaxMessageBytes)
 	if o.ConnectTimeout <= 0 {
@@ -65,7 +65,7 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 }
 
 // httpLink is a session with a server. It has one goroutine for each running exchange that is not inline, one for the
-// GET stream, and a few idle ones.
+// GET stream, and up to idleWorkers idle ones.
 type httpLink struct {
 	o         Options
 	sink      upstream.Sink
@@ -85,7 +85,7 @@ type httpLink struct {
 	idle     []*worker            // most recently used last
 
 	inlineWorkers []*worker // workers without a goroutine of their own, for inline exchanges
-	inlinePause   int       // number of exchanges that are not run inline, because the last inline one was slow
+	inlinePause   int       // number of further exchanges that are not run inline, because an inline exchange was slow
 
 	fewest  int         // smallest number of idle workers since the last sweep
 	sweep   *time.Timer // nil while nothing is idle
@@ -283,7 +283,7 @@ func (l *httpLink) sweepLater() {
 	}
 }
 
-// sweepIdle ends workers that were idle since the last sweep, and closes idle connections.
+// sweepIdle ends workers that have been idle since the last sweep, and closes idle connections.
 func (l *httpLink) sweepIdle() {
 	busy := l.transport.sweep()
 	l.mu.Lock()

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	versionNamedSince = "2025-06-18" // requests name their version from this one on: MCP 2025-06-18, basic/transports#protocol-version-header
+	versionNamedSince = "2025-06-18" // requests name their version from this version on: MCP 2025-06-18, basic/transports#protocol-version-header
 	modernSince       = "2026-07-28" // requests name their method and target from this version on: MCP 2026-07-28, basic/transports/streamable-http
 	acceptHeader      = "application/json, text/event-stream"
 	userAgent         = "goblin-actor"
@@ -40,8 +40,8 @@ type site struct {
 
 type field struct{ name, value string }
 
-// parseSite checks a configured URL and its headers. Errors contain the name of a header, but never its value, and
-// only the host of the URL.
+// parseSite checks a configured URL and its headers. An error may contain the name of a header or the scheme of the URL,
+// but no header value and no other part of the URL.
 func parseSite(o Options) (*site, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
@@ -234,7 +234,7 @@ type httpRequest struct {
 	headers   []protocol.HeaderField
 	lastEvent string
 
-	authorization string // "" = none, or the configured one
+	authorization string // from the credentials; "" = none (a configured one is in head)
 }
 
 // each calls f for the header fields that depend on the message.

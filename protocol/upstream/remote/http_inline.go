@@ -11,7 +11,7 @@ import (
 
 const (
 	inlineWait       = 20 * time.Millisecond // an inline exchange waits between half of this and all of it for the response
-	inlinePauseAfter = 64                    // number of exchanges that are not run inline after one that took longer
+	inlinePauseAfter = 64                    // number of exchanges that are not run inline after an inline exchange that took longer
 )
 
 var (

@@ -17,8 +17,8 @@ const (
 	resumePause = time.Second // pause before an attempt, unless the server sets one
 )
 
-// stream reports the frames of an event stream. If the stream ends before the response message and its events have
-// ids, stream resumes it where it ended. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
+// stream reports the frames of an event stream. If the stream of a session ends before the response message and its
+// events have ids, stream resumes it where it ended. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
 func (w *worker) stream(c *exchange) (clean bool, err error) {
 	w.sse.LastID, w.sse.Retry = "", 0
 	tries := 0

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	bodyStart      = 64 << 10    // initial memory for a body, whatever Content-Length says
+	bodyStart      = 64 << 10    // maximum initial memory for a body, whatever Content-Length says
 	bodyGrowth     = 32          // factor by which it grows once it is full; growth is counted in the budget
 	lingerFor      = time.Second // how long an event stream may stay open after the response
 	maxRedirects   = 3

@@ -86,8 +86,8 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBy
 
 // plainTransport is HTTP/1.1 without TLS, with fasthttp's parser. A connection belongs to one exchange at a time, so
 // closing it cancels the exchange at any point. fasthttp's HostClient is not used, because it connects without a
-// context, so a call could not be canceled meanwhile, and because it reuses idle connections without checking whether
-// the server has closed them.
+// context, so a call could not be canceled while it connects, and because it reuses idle connections without checking
+// whether the server has closed them.
 type plainTransport struct{ pool connPool }
 
 func (t *plainTransport) sweep() bool { return t.pool.sweep() }

@@ -36,8 +36,7 @@ type poolConn struct {
 	until time.Time             // the read deadline; zero = none
 }
 
-// get returns a usable idle connection, or a new one. used means that it was used before.
-// Cancel of c aborts connecting.
+// get returns a usable idle connection, or a new one. used means that it was used before. Canceling c aborts connecting.
 func (p *connPool) get(c *exchange, reuse bool) (conn *poolConn, used bool, err error) {
 	for reuse {
 		if conn = p.pop(); conn == nil {

@@ -62,7 +62,7 @@ func rawAnswer(body []byte) string {
 }
 
 // A call sent at least hotFor after the previous one is not lost if the server closes idle connections without notice.
-// An earlier call may be lost, because checking every connection would cost all calls a twentieth of their time.
+// A call sent sooner may be lost, because checking every connection would cost all calls a twentieth of their time.
 func TestHTTPRoundTripStale(t *testing.T) {
 	var requests atomic.Int32
 	var closing sync.WaitGroup // counted before the last response of a connection
@@ -218,7 +218,7 @@ func TestHTTPRoundTripCanceledEarly(t *testing.T) {
 	}
 }
 
-// A proxy of the environment is used.
+// A proxy from the environment is used.
 func TestHTTPRoundTripProxy(t *testing.T) {
 	var asked atomic.Value
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

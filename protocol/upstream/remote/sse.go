@@ -16,7 +16,7 @@ import (
 
 const (
 	endpointWait  = 30 * time.Second // maximum wait for the endpoint event of a URL that is configured as HTTP+SSE; the server may start slowly
-	endpointProbe = 10 * time.Second // the same if HTTP+SSE is only a guess
+	endpointProbe = 10 * time.Second // maximum wait for the endpoint event if HTTP+SSE is only a guess
 )
 
 // OpenSSE opens the event stream of a server over HTTP+SSE and returns at once: MCP 2024-11-05,
@@ -25,9 +25,10 @@ const (
 // resumed.
 //
 // Each Send is a POST to the endpoint in its own goroutine. The POSTs are not ordered. The server's messages arrive on
-// the stream, with ticket 0. The link reports Ended{nil} for an accepted notification or response, and Ended with an error or
-// Received{Last} for a refused POST. It reports nothing more for an accepted request. Cancel closes a running POST.
-// The link itself refuses server/discover, with status 405.
+// the stream, with ticket 0. The link reports Ended{nil} for an accepted notification or response, and Ended with an
+// error or Received{Last} for a refused POST. It reports nothing more for an accepted request, unless the response to
+// the POST contains an error without an id. Cancel closes a running POST. The link itself refuses server/discover, with
+// status 405.
 func OpenSSE(o Options, sink upstream.Sink) upstream.Link { return openSSE(o, endpointWait, sink) }
 
 func openSSE(o Options, wait time.Duration, sink upstream.Sink) *sseLink {
@@ -69,7 +70,7 @@ type sseLink struct {
 	listens bool                // Listen was called
 	waiting []*sseCall          // sent before the endpoint was known, in order
 	calls   map[uint64]*sseCall // running POSTs by ticket
-	byID    map[string]*sseCall // those of requests, by the raw id of the request
+	byID    map[string]*sseCall // running POSTs of requests, by the raw id of the request
 	sweep   *time.Timer         // nil while no connection is idle
 	closing bool
 	over    bool  // Closed is about to be reported

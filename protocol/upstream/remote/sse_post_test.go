@@ -19,7 +19,7 @@ import (
 )
 
 // The response to a POST ends a notification, with an error unless the status is a success. It ends a request only if
-// it refuses it.
+// the server refuses the request.
 func TestSSELinkPost(t *testing.T) {
 	const ended, nothing = "Ended", ""
 	for _, test := range []struct {

@@ -114,7 +114,7 @@ func (l *sseLink) endpoint(sse *stream.EventReader) (path string, err error) {
 }
 
 // endpoint returns the path and query of the URL in an endpoint event. The URL must have the origin of the configured
-// one, since no other origin may get the configured headers, which may contain secrets. MCP 2024-11-05,
+// URL, since no other origin may get the configured headers, which may contain secrets. MCP 2024-11-05,
 // basic/transports#http-with-sse.
 func (s *site) endpoint(reference string) (path string, err error) {
 	if len(reference) > sseLinkURL {
