@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"goblin-actor/internal/form"
@@ -140,6 +141,8 @@ func (f *itemForm) current() (form.Use, error) {
 		return u, err
 	}
 	switch {
+	case f.template && f.inputs.Omitted > 0:
+		return u, errors.New("the template has more variables than a form can hold")
 	case f.template:
 		u.Name = f.inputs.Expand(f.item.Public, f.texts)
 		return u, nil

@@ -64,7 +64,7 @@ func (a *App) newQuestion(asked status.UseQuestion) *question {
 	q := &question{UseQuestion: asked, since: a.now()}
 	var in form.Inputs
 	if asked.URL != "" {
-		q.page, q.wrong = url.Parse(asked.URL)
+		q.page, q.wrong = (&form.Elicitation{URL: asked.URL}).Page()
 	} else {
 		in, q.wrong = form.QuestionInputs(asked.Schema)
 	}

@@ -100,6 +100,20 @@ func TestQuestionAboutAPage(t *testing.T) {
 	}
 }
 
+// An address that is not a web page cannot be agreed to.
+func TestQuestionAboutAnotherAddress(t *testing.T) {
+	for _, address := range []string{"javascript:alert(1)", "file:///etc/passwd", "https:///x", "https://a b/", "//example.com", "%"} {
+		s, u := asking(t, status.UseEvent{Question: &status.UseQuestion{ID: "q", Message: "Log in", URL: address}})
+		s.has("this question cannot be shown")
+		s.now = s.now.Add(questionGuard)
+		s.press("<ctrl-r>")
+		s.has("not sent: ")
+		if len(u.replies) > 0 {
+			t.Errorf("agreed to %s", address)
+		}
+	}
+}
+
 // The rest of long arguments can be read before the call is made.
 func TestAskingAboutLongArguments(t *testing.T) {
 	s, u := formConsole(t, readFile, false)

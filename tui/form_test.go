@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,31 @@ func TestFormOfATemplate(t *testing.T) {
 		t.Errorf("read %s", got.URI)
 	}
 	s.happen()
+}
+
+// A template with more variables than a form can hold is not read, because the URI would lack some.
+func TestFormOfALargeTemplate(t *testing.T) {
+	s, u := formConsole(t, readFile, true)
+	p := *samplePicture()
+	p.Items = &status.Items{Version: 100, Templates: []status.Item{{Server: "files", Public: "file:///x{?" + strings.Repeat("v0,", 100) + manyNames(131) + "}"}}}
+	s.press("<esc>")
+	s.app.take(&p)
+	s.press(":templates<enter>r")
+	s.has("31 more arguments cannot be set here")
+	s.press("<ctrl-r>")
+	s.has("not sent: the template has more variables")
+	if len(u.used) > 0 {
+		t.Error("the template was read")
+	}
+}
+
+// manyNames returns n names with commas between.
+func manyNames(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("v", i)
+	}
+	return strings.Join(names, ",")
 }
 
 // The key x lists the actions of a row with their command lines. The console asks before it performs a dangerous one.

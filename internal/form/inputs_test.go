@@ -73,6 +73,26 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// A form of a template has at most maxFields inputs, and says how many variables it leaves out. A variable is optional only if all
+// its expressions are.
+func TestLargeTemplate(t *testing.T) {
+	var template strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&template, "/{v%d}{?v%d}", i, i/2)
+	}
+	in := TemplateInputs(template.String())
+	if len(in.All) != maxFields || in.Omitted != 500-maxFields {
+		t.Errorf("%d inputs, %d omitted", len(in.All), in.Omitted)
+	}
+	if got := in.Expand(template.String(), make([]string, maxFields)); got != strings.Repeat("/", 500) {
+		t.Errorf("expanded to %q", got)
+	}
+	in = TemplateInputs("a://x{?q,r}/{q}")
+	if !in.All[0].Required || in.All[1].Required {
+		t.Errorf("q and r: %+v", in.All)
+	}
+}
+
 // The fields of a question become inputs. A field with an empty text gets its default or is left out. A missing required
 // value and an invalid value are errors.
 func TestQuestionInputs(t *testing.T) {

@@ -88,12 +88,17 @@ func deeper(raw []byte, most int) bool {
 	return false
 }
 
-// open reports whether arguments that the schema does not declare are accepted. They are if the schema declares none,
-// has patternProperties, or has additionalProperties other than false. If additionalProperties is absent, they are not,
-// although JSON Schema permits them.
+// open reports whether arguments that the schema does not declare are accepted. They are if it has patternProperties, or
+// additionalProperties other than false. If additionalProperties is absent, they are accepted only by a schema that declares no
+// arguments, although JSON Schema permits them everywhere.
 func (s *Schema) open() bool {
-	return len(s.Properties) == 0 || s.PatternProperties != nil ||
-		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"
+	if s.PatternProperties != nil {
+		return true
+	}
+	if s.AdditionalProperties == nil {
+		return len(s.Properties) == 0
+	}
+	return string(s.AdditionalProperties) != "false"
 }
 
 // Arguments converts the pairs to a JSON object. If an argument is unknown or invalid, or required ones are missing, it

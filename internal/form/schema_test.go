@@ -95,6 +95,9 @@ func TestArguments(t *testing.T) {
 		{"similar name for an unknown argument", forgeSchema, []string{"title=x", "titel=y"}, "hint: did you mean title?"},
 		{"no similar name for an unknown argument", forgeSchema, []string{"title=x", "whatever=y"}, "hint: use one of: any, count"},
 		{"undeclared argument is permitted", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":true}`, []string{"b=1"}, `{"b":1}`},
+		{"no argument is declared", `{"type":"object"}`, []string{"b=1"}, `{"b":1}`},
+		{"no argument is permitted", `{"type":"object","additionalProperties":false}`, []string{"b=1"}, `error: no argument "b"`},
+		{"hint if no argument is permitted", `{"type":"object","additionalProperties":false}`, []string{"b=1"}, "hint: omit all arguments"},
 		{"no schema", "", []string{"a=1", "b=x", `c="1"`}, `{"a":1,"b":"x","c":"\"1\""}`},
 		{"no arguments", `{"type":"object"}`, nil, `{}`},
 	} {

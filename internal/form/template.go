@@ -15,10 +15,10 @@ type expression struct {
 // operators are the operators that RFC 6570 defines. An operator precedes the names of an expression.
 const operators = "+#./;?&"
 
-// expressions returns the expressions of a template, at most maxFields.
+// expressions returns the expressions of a template.
 func expressions(template string) []expression {
 	var all []expression
-	for at := 0; len(all) < maxFields; {
+	for at := 0; ; {
 		open := strings.IndexByte(template[at:], '{')
 		if open < 0 {
 			break
@@ -45,20 +45,27 @@ func expressions(template string) []expression {
 	return all
 }
 
-// TemplateInputs returns the variables of a URI template as inputs. Only those of query expressions may be left out.
+// TemplateInputs returns the variables of a URI template as inputs. A variable may be left out if it occurs in query
+// expressions only.
 func TemplateInputs(template string) Inputs {
-	in := Inputs{Schema: Schema{Properties: map[string]Schema{}}}
+	required := map[string]bool{}
+	var names []string
 	for _, e := range expressions(template) {
 		for _, name := range e.names {
-			if _, known := in.Schema.Properties[name]; !known && len(in.All) < maxFields {
-				in.add(Input{Name: name, Kind: "string", Required: e.operator != '?' && e.operator != '&'})
+			if _, known := required[name]; !known {
+				names = append(names, name)
 			}
+			required[name] = required[name] || e.operator != '?' && e.operator != '&'
 		}
+	}
+	in := Inputs{Schema: Schema{Properties: map[string]Schema{}}, Omitted: max(0, len(names)-maxFields)}
+	for _, name := range names[:len(names)-in.Omitted] {
+		in.add(Input{Name: name, Kind: "string", Required: required[name]})
 	}
 	return in
 }
 
-// Expand fills the variables of a URI template. Variables with an empty text are left out.
+// Expand fills the variables of a URI template. Variables with an empty text, and those without an input, are left out.
 func (in *Inputs) Expand(template string, texts []string) string {
 	values := map[string]string{}
 	for i, text := range texts {
