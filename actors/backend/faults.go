@@ -27,20 +27,12 @@ func (s *state) noAnswer(err error) string {
 	return text + err.Error()
 }
 
-// fault returns a gateway error about a call that was written to the server. If it is unknown whether the server
-// executed the call, the message says whether it is safe to retry. It is safe for requests that only read, and for
-// tools that the configuration trusts to be idempotent.
+// fault returns a gateway error about a call that was written to the server.
 func (s *state) fault(p *pending, name protocol.FaultName, text string) *protocol.Fault {
-	f := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
-	if name != protocol.BackendDisconnected {
-		return f
+	if name == protocol.BackendDisconnected {
+		return message.OutcomeUnknown(p.request, text)
 	}
-	if f.Retryable = p.request.Frame.Method.Repeatable() || p.request.Repeatable(); f.Retryable {
-		f.Message += "; it is safe to retry"
-	} else {
-		f.Message += "; it is unknown whether the call was executed, so it was not sent again; check the server's log before you retry"
-	}
-	return f
+	return &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
 }
 
 // refusedFault returns the error for a call that the server refused with an HTTP status, without executing it. text

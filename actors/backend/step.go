@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	closeGrace  = 500 * time.Millisecond // between closing stdin, SIGTERM and SIGKILL
+	closeGrace  = 500 * time.Millisecond // from closing stdin to SIGTERM (Windows: CTRL_BREAK), and from there to SIGKILL
 	openingTime = time.Second            // limit for a server over HTTP to accept the end of the handshake and open its stream
 )
 

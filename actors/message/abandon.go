@@ -15,3 +15,15 @@ func abandon(call CallRef, request *Request, why kernel.Reason) {
 		Name: name, Server: request.Server, Message: "the gateway did not accept the call: " + string(why), Retryable: true,
 	}})
 }
+
+// OutcomeUnknown returns the fault of a call that its server may have executed. The message says whether it is safe to
+// retry. It is safe for requests that only read, and for tools that the configuration trusts to be idempotent.
+func OutcomeUnknown(request *Request, text string) *protocol.Fault {
+	f := &protocol.Fault{Name: protocol.BackendDisconnected, Server: request.Server, Message: text}
+	if f.Retryable = request.Frame.Method.Repeatable() || request.Repeatable(); f.Retryable {
+		f.Message += "; it is safe to retry"
+	} else {
+		f.Message += "; it is unknown whether the call was executed, so it was not sent again; check the server's log before you retry"
+	}
+	return f
+}

@@ -23,10 +23,10 @@ type Send struct {
 }
 
 // Abandon returns a Send that the backend never handled to the pool, which may try another backend. If the backend
-// panicked while handling it, the request may have been written, and the call fails.
+// panicked while handling it, the request may have been written, so it is not tried again and the call fails.
 func (s Send) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
-		abandon(s.Call, s.Request, why)
+		s.Call.Holder.Tell(Failed{Seq: s.Call.Seq, Fault: OutcomeUnknown(s.Request, "the gateway had an internal error while it sent the call")})
 		s.Pool.Tell(CallEnded{Backend: s.Backend, Call: s.Call})
 		return
 	}

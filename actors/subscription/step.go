@@ -127,12 +127,20 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
-			ID: "listen", Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+			ID: "listen", Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: s.transport(), Since: s.since, LastSeen: s.since, Streams: 1,
 		}, Subscriptions: clientsubs.ReportSubscriptions("listen", message.NameOf(s.listener.who), s.subs.active)})
 	case kernel.Stopping:
 		return s.stop(out)
 	}
 	return out
+}
+
+// transport returns the transport of the client's request, as the status names it.
+func (s *state) transport() string {
+	if s.x.Origin.Stdio {
+		return "stdio"
+	}
+	return "http"
 }
 
 // published adopts a new catalog. The first one begins the stream; later ones cause notifications of changes.

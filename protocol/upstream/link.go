@@ -25,8 +25,9 @@ type Link interface {
 	Listen()
 	// SetVersion sets the protocol version in the header of later HTTP requests.
 	SetVersion(version string)
-	// Close ends the connection and reports Closed when done. For a process, it closes stdin, sends SIGTERM to the
-	// process group after grace, and SIGKILL after the same time again. Over HTTP, it sends DELETE for the session.
+	// Close ends the connection and reports Closed when done. For a process, it closes stdin, asks the
+	// process group to exit after grace (SIGTERM; on Windows, CTRL_BREAK), and kills it after the same time again. Over
+	// HTTP, it sends DELETE for the session.
 	Close(grace time.Duration)
 }
 
