@@ -32,9 +32,9 @@ type bound struct {
 	below  []bound // at most MaxBindings
 }
 
-// CompileBindings compiles the annotations of a tool, which must be a valid JSON object. It returns nil if there are none.
-// An error names the property with the invalid annotation. The gateway does not list such a tool if its server is a modern
-// HTTP server.
+// CompileBindings compiles the annotations of a tool, which must be a valid JSON object. It returns nil if there are
+// none. An error names the property with the invalid annotation, unless it is the root. The gateway does not list such
+// a tool if its server is a modern HTTP server.
 func CompileBindings(rawTool []byte) (*Bindings, error) {
 	if !bytes.Contains(rawTool, []byte("x-mcp-header")) && !bytes.Contains(rawTool, []byte(`\u`)) {
 		return nil, nil

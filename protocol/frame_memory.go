@@ -15,8 +15,8 @@ const (
 	memoryClasses = 57 // one for MemoryMin, and 8 for each of the seven powers of two above it
 )
 
-// Memory is a reusable buffer for a large frame. Allocating, clearing and collecting a MiB costs as much as reading a frame
-// into it.
+// Memory is a reusable buffer for a large frame. Allocating, clearing and collecting a buffer of 1 MiB costs as much as
+// reading a frame into it.
 //
 // A Memory travels with its Frame and has one owner at a time. The last owner may call Free if nothing else can still read
 // the frame. Not calling Free is always safe: the garbage collector then collects the buffer. Only the transport's exchange

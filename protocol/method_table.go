@@ -5,7 +5,7 @@ type Owner uint8
 
 // The owners of requests.
 const (
-	OwnerNone    Owner = iota // a notification, which has no response
+	OwnerNone    Owner = iota // a notification, which has no response, or an unknown method
 	OwnerGateway              // the gateway itself
 	OwnerCatalog              // the gateway, from its servers' lists
 	OwnerServer               // the server that has the named item

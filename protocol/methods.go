@@ -117,8 +117,8 @@ func (m Method) In(era Era) bool {
 // MCP 2026-07-28, basic/patterns/mrtr, supported requests
 func (m Method) MayRequireInput() bool { return m.is(asks) }
 
-// Repeatable reports whether a request of the method may be sent again when it is unknown whether it was executed. That
-// holds for methods without side effects. It is false for MethodOther.
+// Repeatable reports whether a request of the method may be sent again when it is unknown whether it was executed. It
+// is false for tools/call, which may have side effects, and for MethodOther.
 func (m Method) Repeatable() bool { return m != MethodOther && !m.is(acts) }
 
 func (m Method) row() *methodRow {

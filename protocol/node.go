@@ -53,8 +53,8 @@ func Nodes(item *Item) (nodes []string) {
 	return nodes
 }
 
-// Through returns the item's JSON with node added in front of nodes. Every other byte stays. An item whose _meta is not an
-// object is returned unchanged.
+// Through returns the item's JSON with node added in front of nodes. Every other byte stays. An item whose _meta is
+// neither an object nor null is returned unchanged.
 func Through(item *Item, node string, nodes []string) []byte {
 	way, err := json.Marshal(slices.Insert(slices.Clone(nodes), 0, node))
 	if err != nil {

@@ -63,7 +63,7 @@ func (d *denials) hasRoom(principal bool) bool {
 	return true
 }
 
-// If the window has ended, or if must is true, closeWindow closes it and returns its counts. Otherwise it returns
+// closeWindow closes the window and returns its counts if the window has ended or must is true. Otherwise it returns
 // nil.
 func (d *denials) closeWindow(now time.Time, must bool) []Record {
 	if d.until.IsZero() || now.Before(d.until) && now.After(d.until.Add(-2*denialWindow)) && !must { // a clock set back also ends the window

@@ -110,9 +110,9 @@ func (d *decoder) record(path string, n *node, refs []reference) {
 	d.report.origins[path] = o
 }
 
-// complain reports a problem with the value at path. If the value comes from a reference, or is an unsupported transport (such as ws) in
-// another program's file, only the server is misconfigured. Otherwise the problem is an error. Only the first problem at a path is
-// reported, because it usually causes the others.
+// complain reports a problem with the value at path. If it belongs to a server and comes from a reference, or is an
+// unsupported transport (such as ws) in another program's file, only that server is misconfigured. Otherwise the
+// problem is an error. Only the first problem at a path is reported, because it usually causes the others.
 func (d *decoder) complain(path, message, hint string) {
 	if d.reported[path] {
 		return

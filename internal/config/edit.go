@@ -257,8 +257,8 @@ func (e Entry) node() *node {
 	return n
 }
 
-// Shown returns the lines of the entry in a configuration, with values hidden. Arguments, env and headers show only references, and an
-// address shows only its host.
+// Shown returns the lines of the entry in a configuration, with values hidden. Arguments, env and headers show only
+// references, and an address shows only its scheme and host.
 func (e Entry) Shown() []string {
 	hide := func(s string) string { return strings.ReplaceAll(secret.Value(s), secret.Hidden, "…") }
 	e.Args = slices.Clone(e.Args)

@@ -34,7 +34,7 @@ type Key struct {
 	Meaning string
 }
 
-// Reference returns the documentation of every key and of the sections that are accepted without effect.
+// Reference returns the documentation of every key, and the names of the sections that are accepted without effect.
 func Reference() (sections []Section, ignored []string) {
 	r := &referenceWriter{comments: keyComments()}
 	r.add(reflect.TypeFor[Config](), "The gateway", "")

@@ -17,8 +17,8 @@ import (
 
 // Show writes the effective values as YAML that Load accepts. A comment on the line of each value gives its origin:
 // default, or file:line and whether each variable is set. r is the Report that came with c, or the zero Report for
-// Default. Show writes references unexpanded and hides secrets: values of env and headers, passwords in URLs, and
-// arguments that look like secrets.
+// Default. Show writes references unexpanded and hides secrets: values of env, headers and clientSecret, passwords in
+// URLs, and arguments that look like secrets.
 //
 //	listen: 127.0.0.1:8730        # default
 //	mcpServers:

@@ -29,7 +29,7 @@ func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log
 	return downstream.ServeStdio(ctx, in, out, f, downstream.Options{MaxMessageBytes: maxMessageBytes}, log)
 }
 
-// ServeHTTP serves clients on l, at every path, until ctx ends. Then it closes l.
+// ServeHTTP serves clients on l, at all paths that end in /mcp, /sse or /messages, until ctx ends. Then it closes l.
 func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

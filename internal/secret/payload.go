@@ -37,12 +37,12 @@ func hasWord(name string, of []string) bool {
 	return slices.ContainsFunc(strings.Fields(b.String()), func(word string) bool { return slices.Contains(of, word) })
 }
 
-// Limits of payloads. What is nested deeper is hidden.
+// Limits of payloads. Values that are nested deeper, and texts with more forms, are hidden.
 const (
 	maxDepth  = 64  // of objects and arrays
 	maxNested = 4   // of JSON in strings of JSON
-	maxWord   = 256 // bytes
-	maxForms  = 32  // of a text whose escapes are resolved
+	maxWord   = 256 // bytes at the end of a truncated text in which its last word is looked for
+	maxForms  = 32  // of a text, with more and more of its escapes resolved
 )
 
 // Payload returns a JSON text of a peer without secrets, on one line: strings and numbers of members whose names suggest secrets are

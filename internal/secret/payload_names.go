@@ -11,7 +11,8 @@ import (
 // with these names that are not secret.
 var payloadWords = []string{"pass", "pw", "passcode", "sig", "otp", "totp", "pin", "auth", "pem", "mnemonic"}
 
-// wholeMembers are members of requests that are hidden with everything in them: what a user has answered, and sealed state. MCP 2026-07-28
+// wholeMembers are members of requests that are hidden with everything in them: what a user has answered, sealed state,
+// headers and variables. MCP 2026-07-28
 var wholeMembers = []string{"inputResponses", "requestState", "headers", "env"}
 
 // codeNames are members whose numbers are results, not one-time codes.
@@ -52,7 +53,7 @@ func isErrorCode(key string, value *payloadNode) bool {
 	}
 }
 
-// hidesNext reports whether the element of a command line after before is hidden.
+// hidesNext reports whether next, which follows before in a command line, is hidden.
 func hidesNext(before, next *payloadNode) bool {
 	if before.kind != '"' || next.kind != '"' || !strings.HasPrefix(before.text, "-") || strings.ContainsAny(before.text, "= \t\r\n") {
 		return false

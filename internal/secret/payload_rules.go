@@ -16,9 +16,9 @@ var (
 	headerLine = pattern.Lazy(`(?im)(\b(?:(?:proxy-)?authorization|(?:set-)?cookie)\s*:\s*)([^\r\n]+)`)
 	// passwordLine matches a password in prose or YAML, and the rest of its line. A password may contain spaces.
 	passwordLine = pattern.Lazy(`(?i)([\w.-]*(?:passw|passphrase|pwd)[\w.-]*(?:\s*:|\s+=)\s*)(` + quotedText + `|[^\s"'][^\r\n]*)`)
-	// longPair is pair, whose value does not end at a semicolon, and which may be code such as token := "x".
+	// longPair is like pair, but a semicolon does not end the value, and the text may be code such as token := "x".
 	longPair = pattern.Lazy(`(?i)(` + namedWord + `\\*["']?\s*(?:[:=]=|=>|[:=])\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s&"']+)`)
-	// shortPair matches a pair whose name ends in a short word. PASS: is how tests end.
+	// shortPair matches a pair whose name ends in a short word. It does not match PASS:, which test results contain.
 	shortPair = pattern.Lazy(`((?:(?:^|[^A-Za-z])(?i:pw|pat|sig|otp|totp|pin|passcode)\\*["']?\s*[:=]|[a-z](?:Pass|Pw|Pat|Sig|Otp|Pin)\\*["']?\s*[:=]|` +
 		`(?:^|[^A-Za-z])pass\\*["']?\s*:|[_-](?i:pass)\\*["']?\s*:|(?i:pass)\s*=)\s*)(` + quotedText + `|[^\s&"']+)`)
 	// secretFlag matches a flag and its value in a command line.

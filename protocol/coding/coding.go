@@ -50,7 +50,7 @@ func Parse(headers ...string) (Coding, error) {
 	return coding, nil
 }
 
-// parse returns the coding with the given name. Some servers send "none" or a character set for unencoded responses.
+// parse returns the coding with the given name. Some servers send "none" or "utf-8" for unencoded responses.
 func parse(name string) (coding Coding, known bool) {
 	switch strings.ToLower(name) {
 	case "", "identity", "none", "utf-8", "utf8":

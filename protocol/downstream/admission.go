@@ -12,11 +12,11 @@ import (
 )
 
 // Admission authenticates requests. It decides for each request, never for a connection, because proxies send the
-// requests of several users over one connection. It sees only the header of a request, before the request is routed and
-// before the body is read. Its methods are safe for concurrent use.
+// requests of several users over one connection. Over HTTP, it sees only the header of a request, before the request is
+// routed and its body is parsed. Its methods are safe for concurrent use.
 type Admission interface {
-	// ChecksAll reports whether every request must be passed to Admit. If false, only requests that came through a proxy or
-	// tunnel are.
+	// ChecksAll reports whether Admit must be called for every request, apart from CORS preflights and open paths. If
+	// false, it must be called only for requests that came through a proxy or tunnel.
 	ChecksAll() bool
 	// Anonymous returns the principal of clients without a credential, or nil if a credential is required.
 	Anonymous() *identity.Principal
@@ -32,15 +32,15 @@ type Request struct {
 	Method, Path, Query []byte
 	Authorization       []byte         // the first Authorization header; nil if absent
 	Authorizations      int            // number of Authorization headers
-	Peer                netip.AddrPort // the other end of the connection; the zero value on stdin
+	Peer                netip.AddrPort // the other end of the connection; the zero value on stdin, or if it is no TCP address
 	TLS                 bool
 	Proxied             bool // has a Forwarded, X-Forwarded-*, X-Real-IP or Via header
-	Stream              bool // opens a stream, which may be idle for a long time
+	Stream              bool // a GET or subscriptions/listen, which may open a stream that is idle for a long time
 
 	block []byte
 }
 
-// Values calls each with every value of the header that has the given lower-case name.
+// Values calls each with every value of the header with the given name, which must be in lower case.
 func (r *Request) Values(lower string, each func(value []byte)) {
 	for block := r.block; len(block) > 0; {
 		line, rest, _ := bytes.Cut(block, []byte("\r\n"))
@@ -175,9 +175,10 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 }
 
 // headerReceived is fasthttp's HeaderReceived. fasthttp next reads the first 8 KiB of the body, before it calls the
-// handler. To refuse a request without a credential before that, headerReceived adds Expect: 100-continue, so that
-// fasthttp calls expect first. A refusal there ends the connection. Requests from proxies are therefore exempt: a
-// proxy's connection also carries the requests of other clients, and a proxy mostly sends the body with the header.
+// handler. To refuse a request with an invalid header or without a credential before that, headerReceived adds Expect:
+// 100-continue, so that fasthttp calls expect first. A refusal there ends the connection. Requests from proxies are
+// therefore exempt: a proxy's connection also carries the requests of other clients, and a proxy mostly sends the body
+// with the header.
 func (s *Server) headerReceived(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
 	a := s.options.Admission
 	if !h.IsHTTP11() {
@@ -194,7 +195,7 @@ func (s *Server) headerReceived(h *fasthttp.RequestHeader) (standard fasthttp.Re
 	return standard
 }
 
-// hasCredential reports whether the request has a credential. An Authorization header of only spaces counts as none.
+// hasCredential reports whether the request has a credential. An empty Authorization header counts as none.
 func (h *knownHeader) hasCredential() bool { return len(h.authorization) > 0 }
 
 // mayContinue returns false if it has refused a request with an invalid header or without a required credential. It
@@ -245,9 +246,9 @@ func (s *Server) refuseAdmission(ctx *fasthttp.RequestCtx, c *serverConn, h *kno
 	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
 }
 
-// admit returns the error to answer to a message on stdin, or nil to admit it. There is no authentication on stdin, so only
-// a rate limit can refuse a message. Messages that expect no response are not counted, because a refusal could not be
-// reported.
+// admit returns the error to answer to a message on stdin, or nil to admit it. There is no authentication on stdin, so
+// only a rate limit can refuse a message. Notifications and responses outside a batch are not counted, because a
+// refusal could not be reported.
 func (s *stdioServer) admit(x *stdioExchange) []byte {
 	a := s.o.Admission
 	if a == nil || !a.ChecksAll() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {

@@ -47,9 +47,9 @@ func (c *hostChecks) listening(a net.Addr) {
 	c.listen = append(c.listen, a)
 }
 
-// host reports whether a Host header names this server: a loopback name or address, the local address of the connection,
-// the address of a listener, or a host that the configuration allows. The port only matters for an allowed host that
-// names one, because ports of loopback addresses are often forwarded.
+// host reports whether a Host header names this server: localhost, a loopback address, the local address of the
+// connection, the address of a listener, or a host that the configuration allows. The port only matters for an allowed
+// host that names one, because ports of loopback addresses are often forwarded.
 func (c *hostChecks) host(value string, local net.Addr) bool {
 	name, _, ok := splitHost(value)
 	if !ok {

@@ -80,7 +80,7 @@ func (l *serverListener) logError(err error) {
 // serverConn is a client's connection, as fasthttp uses it. It counts bytes, sets a write deadline for each chunk of an
 // answer, and knows whether a request is being handled. A stream can take it away from fasthttp.
 //
-// Fields belong to the connection's goroutine, except for atomic ones and those below mu.
+// Fields belong to the connection's goroutine, except for place, wake, atomic fields, and those below mu.
 type serverConn struct {
 	raw    net.Conn
 	server *Server

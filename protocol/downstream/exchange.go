@@ -65,8 +65,9 @@ func (x *httpExchange) look() (found nextStep, watch bool) {
 }
 
 // await blocks until there is something to write, and prepares the response. The response becomes an event stream if a
-// message precedes the answer or SSEAfter passes first. If the Handler needs to know when the client leaves, the
-// connection is watched from watchAfter on. Watching every call would cost a seventh of the throughput (measured).
+// message precedes the answer, or if it may become one early and SSEAfter passes first. If the Handler needs to know
+// when the client leaves, the connection is watched from watchAfter on. Watching every call would cost a seventh of the
+// throughput (measured).
 func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange) {
 	mayStream := !x.Origin.JSONOnly && !x.noEarlyStream && (x.Frame.Raw != nil || x.Batch != nil)
 	watched := false

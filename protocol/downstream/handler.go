@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Handler answers the messages of clients. Its methods are called from connection goroutines and must return quickly.
+// Handler answers the messages of clients. Its methods may be called from any goroutine and must return quickly.
 // Answers may be given from any goroutine, through the Exchange or EventStream.
 type Handler interface {
 	// Post handles a message: an HTTP POST, or a line on stdio.
@@ -91,8 +91,8 @@ type Weight uint8
 const (
 	WeightAnswer   Weight = iota // never dropped; beyond the budget, an error replaces an answer
 	WeightState                  // replaces a waiting message with the same key
-	WeightLog                    // if too many such messages wait, the oldest is dropped
-	WeightProgress               // like WeightState once 32 messages with the same key wait; a fast reader receives every message
+	WeightLog                    // dropped if the budget has no room; if too many such messages wait, the oldest is dropped
+	WeightProgress               // like WeightState once 32 messages with the same key wait; dropped if the budget has no room
 )
 
 // port is the destination of an exchange's messages.
@@ -152,8 +152,9 @@ func (x *Exchange) Refuse(status int, body []byte, retryAfter time.Duration) {
 // nothing on stdio.
 func (x *Exchange) SetSession(id string) { x.port.setSession(id) }
 
-// OnGone makes the transport call f once, from one of its goroutines, if the client leaves before the answer is written.
-// For a Resumable exchange it calls f only if the connection is lost before the event stream is opened.
+// OnGone makes the transport call f once, from one of its goroutines, if the client leaves before the answer is
+// written. It does not call f if a Resumable exchange loses its connection while its event stream is open and the
+// answer is not known.
 func (x *Exchange) OnGone(f func()) { x.port.onGone(f) }
 
 // Resumable makes the exchange outlive its connection once the response is an event stream. r then retains later messages
@@ -221,10 +222,10 @@ func (s *EventStream) OnGone(f func()) { s.out.onGone(f) }
 type Options struct {
 	AllowedOrigins  []string                       // accepted in addition to the server's own; scheme://host[:port]
 	AllowedHosts    []string                       // accepted in addition to loopback names and listener addresses; host or host:port
-	MaxMessageBytes int                            // largest body; larger ones are refused with 413
+	MaxMessageBytes int                            // largest body, or line on stdio; a larger body is refused with 413; 0 means 64 MiB
 	SSEAfter        time.Duration                  // a slower answer becomes an event stream; 0 means 5 s
 	KeepAlive       time.Duration                  // interval of comments on idle streams; 0 means 15 s
-	WriteTimeout    time.Duration                  // a client that reads nothing for this long loses its stream; 0 means 30 s
+	WriteTimeout    time.Duration                  // a client that reads too little for this long loses its connection; 0 means 30 s
 	Budget          *stream.Budget                 // limits the buffered bytes
 	Other           func(path string) http.Handler // returns the handler of a path outside MCP, such as /healthz; without a handler, the response is 404
 	Admission       Admission                      // authenticates requests; if nil, every client is identity.Local

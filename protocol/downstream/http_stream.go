@@ -14,9 +14,9 @@ import (
 // streamStray is how many bytes a client may send on a stream before the stream is closed. It should send none.
 const streamStray = 64 << 10
 
-// httpStream is a StreamResponse to a GET. It owns its connection. One poller for all streams detects lost connections;
-// systems without a poller use a goroutine that reads. A goroutine writes only while messages wait. A timer writes
-// comments on an idle stream.
+// httpStream is a StreamResponse to a GET. It owns its connection. One poller for all streams detects lost connections.
+// A goroutine that reads does so for a stream over TLS, and on systems without a poller. A goroutine writes only while
+// messages wait. A timer writes comments on an idle stream.
 type httpStream struct {
 	StreamResponse
 	server  *Server
@@ -153,8 +153,8 @@ func (st *httpStream) kick() {
 	}
 }
 
-// write writes the waiting messages and returns. It ends the stream if it is closing, or if the client reads nothing for
-// WriteTimeout.
+// write writes the waiting messages and returns. It ends the stream if it is closing or a write fails, for example
+// because the client reads too slowly.
 func (st *httpStream) write() {
 	scratch := streamScratch.Get().(*[]byte)
 	defer freeScratch(scratch)

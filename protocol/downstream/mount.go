@@ -97,7 +97,7 @@ func (m *Mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check checks everything that needs no principal.
+// check makes the checks that precede authentication.
 func (q *mountRequest) check() refused {
 	select {
 	case <-q.ended:

@@ -54,9 +54,10 @@ const (
 //	if stream.Resume(replay, lastEventID) == ResumedCall  // instead of both, for a GET with Last-Event-ID
 //	replay.Close()                                        // when the session ends
 //
-// Event ids are unique in the session and name their stream: "<session>-p<stream>-<number>" for POST, -g for GET. At a
-// limit, the oldest state, progress and log messages are dropped first, then the oldest answers. A client whose answer
-// was dropped is informed (ResumeGone). Methods may be called from any goroutine and never block.
+// Event ids are unique in the session and name their stream: "<session>-p<stream>-<number>" for POST, -g for GET. At
+// the limit of events or bytes, the oldest state, progress and log messages are dropped first, then the oldest answers.
+// If the Budget has no room, new messages are not retained. A client whose answer was dropped is informed (ResumeGone).
+// Methods may be called from any goroutine and never block.
 type Replay struct {
 	o   ReplayOptions
 	tag string // prefix of the ids of this session
@@ -99,7 +100,8 @@ func (r *Replay) Stats() ReplayStats {
 	return ReplayStats{Streams: len(r.tracks), Events: r.count, Bytes: r.bytes, Dropped: r.dropped}
 }
 
-// Close discards all messages and ends the resumed streams. Later messages are not retained.
+// Close discards all messages and ends the streams that carry the rest of a POST's stream. Later messages are not
+// retained.
 func (r *Replay) Close() {
 	r.mu.Lock()
 	r.closed = true

@@ -265,8 +265,8 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	return bodies
 }()
 
-// expect answers Expect: 100-continue. It refuses a request before its body is sent if the body is too large or the
-// request lacks a credential.
+// expect answers Expect: 100-continue. It refuses a request before its body is sent if the header is invalid, a
+// required credential is missing, or the body is too large.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	if !s.mayContinue(ctx) {
 		ctx.Conn().(*serverConn).linger.Store(true) // the client may send the body anyway

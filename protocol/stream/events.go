@@ -22,7 +22,7 @@ type EventReader struct {
 	Rope   Rope
 	LastID string        // the last event id; kept by Reset
 	Retry  time.Duration // the server's retry field; 0 if none; kept by Reset
-	Events int           // number of complete events on this stream, with or without data
+	Events int           // number of complete events on this stream that have data or an id
 	Also   string        // another name of events to return; "" for none
 	Name   string        // name of the event that Next returned; "" means message
 

@@ -9,7 +9,7 @@
 // Package linktest contains helpers for tests of links.
 //
 // Invariants:
-//   - A link reports exactly one of Written and NotSent for each Outgoing, and nothing after Closed.
-//   - The last receiver of a frame owns its bytes. They are never modified again.
+//   - A link reports exactly one of Written and NotSent for each Outgoing that is sent before Closed, and nothing after Closed.
+//   - The last receiver of a frame owns its bytes. They are not modified again, unless the frame's Memory is freed.
 //   - Connections, processes and their goroutines belong to the link. They end with Close, or when the peer ends.
 package upstream

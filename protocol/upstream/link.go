@@ -25,9 +25,9 @@ type Link interface {
 	Listen()
 	// SetVersion sets the protocol version in the header of later HTTP requests.
 	SetVersion(version string)
-	// Close ends the connection and reports Closed when done. For a process, it closes stdin, asks the
-	// process group to exit after grace (SIGTERM; on Windows, CTRL_BREAK), and kills it after the same time again. Over
-	// HTTP, it sends DELETE for the session.
+	// Close ends the connection and reports Closed when done. For a process, it closes stdin, asks the process group to
+	// exit after grace (SIGTERM; on Windows, CTRL_BREAK), and kills it after the same time again. Over Streamable HTTP, it
+	// ends a legacy session with DELETE, unless grace is 0.
 	Close(grace time.Duration)
 }
 
@@ -67,8 +67,9 @@ type (
 
 		Session bool // that HTTP response contained a session id
 	}
-	// Written means that write(2) accepted the frame of Ticket, or that the HTTP connection accepted its first byte.
-	// The response of a process may be reported before Written, because different goroutines report them.
+	// Written means that stdin of the process or the HTTP connection accepted at least the first byte of the frame of
+	// Ticket, or that a server in this process gets it. The response of a process may be reported before Written,
+	// because different goroutines report them.
 	Written struct{ Ticket uint64 }
 	// NotSent means that no byte of the frame of Ticket reached the server.
 	NotSent struct {
@@ -83,7 +84,7 @@ type (
 	}
 	// SessionLost means that the server no longer knows the session: it sent 404, or another error that says so. The
 	// request of Ticket was not executed; Ended{ErrSessionLost} follows. The link drops the session, and the next
-	// initialize starts another. Ticket 0 means the GET stream.
+	// initialize starts another. Ticket 0 means the GET stream; no Ended follows then.
 	SessionLost struct{ Ticket uint64 }
 	// Listening means that the server has opened the GET stream. It is reported each time the stream is opened.
 	Listening struct{}
