@@ -35,6 +35,10 @@ type Options struct {
 
 	// Edit lets the user change a file in an editor, which has the terminal until Edit returns. nil = there is no editor.
 	Edit func(path string) error
+
+	// Reread returns the skin if its file was saved since the last call, or what is wrong with it. It returns nil and no error
+	// if nothing has changed. It may block; one goroutine calls it once a second. nil = the skin cannot change.
+	Reread func() (map[string]Paint, error)
 }
 
 // mode selects how key presses are interpreted.
@@ -96,9 +100,10 @@ type machinery struct {
 	shows     chan wants   // capacity 1: the latest value of shown, which the pump reads
 	shown     wants        // what the visible view needs
 	clipboard func(text string) error
-	edit      func(path string) error // Options.Edit
-	suspend   func(do func()) bool    // calls do while the console has left the terminal; false = do was not called
-	terminal  tcell.Screen            // the screen of the last Draw
+	edit      func(path string) error          // Options.Edit
+	reread    func() (map[string]Paint, error) // Options.Reread
+	suspend   func(do func()) bool             // calls do while the console has left the terminal; false = do was not called
+	terminal  tcell.Screen                     // the screen of the last Draw
 }
 
 // prompting is the state of the last line while it asks for something.
@@ -162,6 +167,9 @@ func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive
 	a.onFirstDraw = func() { // not earlier: a screen that has not started cannot be stopped, and shows no Pictures
 		a.pumping.Go(func() { a.pump.run(a.ctx) })
 		a.unhook = context.AfterFunc(ctx, a.quit)
+		if a.reread != nil && !a.noColor {
+			go a.followSkin(a.reread) // quit does not wait for it, because it may block
+		}
 	}
 	err := a.screen.SetRoot(root, true).EnablePaste(true).EnableMouse(a.mouse).Run()
 	a.stop()
@@ -175,7 +183,7 @@ func (a *App) run(ctx context.Context, screen tcell.Screen, root tview.Primitive
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
 		machinery: machinery{screen: tview.NewApplication(), source: source, shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
-	a.clipboard, a.edit, a.suspend = a.toClipboard, o.Edit, a.screen.Suspend
+	a.clipboard, a.edit, a.reread, a.suspend = a.toClipboard, o.Edit, o.Reread, a.screen.Suspend
 	a.later, a.readOnly, a.logins, a.explain = make(chan func(), 16), o.ReadOnly, o.Logins, o.Explain
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {

@@ -130,8 +130,7 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	p, hint := a.colors(), a.modeHint()
 	switch {
 	case a.mode == modeCommand || a.mode == modeFilter:
-		a.input.SetRect(0, y, w, 1)
-		a.input.Draw(screen)
+		drawInput(screen, a.input.SetLabelStyle(p.Key), p.Health[Plain], rect{0, y, w, 1})
 	case a.mode == modeConfirm:
 		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
 		a.yesOrNo(y, w, a.confirm)

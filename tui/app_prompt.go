@@ -9,10 +9,7 @@ import (
 
 // newInput creates the input line for commands and filters.
 func (a *App) newInput() {
-	a.input = tview.NewInputField().SetFieldStyle(a.palette.Health[Plain]).SetLabelStyle(a.palette.Key).
-		SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxPlain })
-	_, ground, _ := a.palette.Health[Plain].Decompose()
-	a.input.SetBackgroundColor(ground)
+	a.input = tview.NewInputField().SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxPlain })
 	a.input.SetChangedFunc(func(text string) {
 		if a.mode == modeFilter {
 			a.view().setFilter(text)

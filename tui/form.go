@@ -86,15 +86,15 @@ func (a *App) openFormOf(i formItem) {
 	switch {
 	case i.template:
 		a.form.defined = true
-		a.form.begin(&a.palette, form.TemplateInputs(i.item.Public))
+		a.form.begin(form.TemplateInputs(i.item.Public))
 	case i.verb == form.Read:
 		a.form.defined = true
-		a.form.begin(&a.palette, form.Inputs{})
+		a.form.begin(form.Inputs{})
 		a.send(a.form)
 	case json.Valid([]byte(i.item.Raw)):
 		a.form.define(a, []byte(i.item.Raw))
 	default:
-		a.form.begin(&a.palette, form.Inputs{})
+		a.form.begin(form.Inputs{})
 		a.form.note = "waiting for the definition"
 		a.fetchDefinition(a.form)
 	}
@@ -131,7 +131,7 @@ func (f *itemForm) define(a *App, raw []byte) {
 	if f.defined = err == nil; err != nil {
 		f.note = err.Error() + "; use a shell and --json"
 	}
-	f.begin(&a.palette, in)
+	f.begin(in)
 }
 
 // current returns what the form would send, or an error that says why the form cannot be sent.

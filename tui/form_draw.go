@@ -118,8 +118,7 @@ func (a *App) drawFields(screen tcell.Screen, r rect, f *fieldset) int {
 		}
 		x := r.x + label + 5
 		if i == f.at {
-			f.input.SetRect(x, y, min(field, max(1, r.w-x)), 1)
-			f.input.Draw(screen)
+			drawInput(screen, f.input, p.Health[Plain].Underline(true), rect{x, y, min(field, max(1, r.w-x)), 1})
 		} else {
 			put(screen, x, y, min(field, max(0, r.w-x)), plain(f.texts[i]), p.Health[Plain], nil, p.Match)
 		}

@@ -22,10 +22,9 @@ type fieldset struct {
 }
 
 // begin shows empty fields.
-func (f *fieldset) begin(p *Palette, in form.Inputs) {
+func (f *fieldset) begin(in form.Inputs) {
 	f.inputs, f.texts = in, make([]string, len(in.All))
-	f.input = tview.NewInputField().SetFieldStyle(p.Health[Plain].Underline(true)).
-		SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxFormText })
+	f.input = tview.NewInputField().SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxFormText })
 	f.input.SetChangedFunc(func(text string) {
 		if f.at < len(f.texts) {
 			f.texts[f.at] = text

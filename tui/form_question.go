@@ -68,7 +68,7 @@ func (a *App) newQuestion(asked status.UseQuestion) *question {
 	} else {
 		in, q.wrong = form.QuestionInputs(asked.Schema)
 	}
-	q.begin(&a.palette, in)
+	q.begin(in)
 	return q
 }
 

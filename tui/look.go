@@ -4,7 +4,14 @@ import (
 	"cmp"
 	"os"
 	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/tview"
 )
+
+// skinPause is the time between two looks at the skin's file.
+const skinPause = time.Second
 
 // look is how the console looks.
 type look struct {
@@ -37,7 +44,39 @@ func (a *App) choosePalette(words []string) {
 		a.notify("NO_COLOR is set, so the palette stays mono", Warn)
 	default:
 		a.palette = paletteOf(name, nil)
-		a.newInput()
 		a.notify("palette "+name, Plain)
 	}
+}
+
+// followSkin applies the skin each time that reread returns a new one, until the console ends.
+func (a *App) followSkin(reread func() (map[string]Paint, error)) {
+	tick := time.NewTicker(skinPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-a.ctx.Done():
+			return
+		}
+		if skin, err := reread(); skin != nil || err != nil {
+			a.afterwards(func() { a.reskin(skin, err) })
+		}
+	}
+}
+
+// reskin applies a skin that was saved. If it is invalid, the palette stays.
+func (a *App) reskin(skin map[string]Paint, err error) {
+	if err != nil {
+		a.notify("skin not changed: "+err.Error(), Bad)
+		return
+	}
+	a.palette = paletteOf("colour", skin)
+	a.notify("skin reread", Plain)
+}
+
+// drawInput draws an input field of one line.
+func drawInput(screen tcell.Screen, input *tview.InputField, style tcell.Style, r rect) {
+	_, ground, _ := style.Decompose()
+	input.SetFieldStyle(style).SetBackgroundColor(ground).SetRect(r.x, r.y, r.w, r.h)
+	input.Draw(screen)
 }

@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gdamore/tcell/v2"
 )
@@ -47,6 +50,64 @@ func TestNoColorOverridesSkin(t *testing.T) {
 	if s.app.palette != palettes["mono"] {
 		t.Error("the skin is applied despite NO_COLOR")
 	}
+}
+
+// A skin that is saved while the console runs is applied within a second, also to a form that is open and to text that is being
+// typed. An invalid skin changes nothing, and the console says what is wrong.
+func TestSkinIsReread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestConsole(t, 80, 24, Options{Skin: map[string]Paint{"plain": {Foreground: "white", Background: "navy"}}})
+		s.now = time.Now()
+		saved := make(chan error, 1) // an error, or nil for a new skin
+		go s.app.followSkin(func() (map[string]Paint, error) {
+			select {
+			case err := <-saved:
+				return map[string]Paint{"plain": {Foreground: "white", Background: "#102030"}}, err
+			default:
+				return nil, nil
+			}
+		})
+		defer s.app.stop()
+		grounds := func() map[tcell.Color]bool {
+			s.draw()
+			found := map[tcell.Color]bool{}
+			for y := range 24 {
+				for x := range 80 {
+					_, style, _ := s.screen.Get(x, y)
+					_, bg, _ := style.Decompose()
+					found[bg] = true
+				}
+			}
+			return found
+		}
+		next := func() {
+			time.Sleep(skinPause)
+			synctest.Wait()
+			s.app.take(samplePicture())
+		}
+		s.press("2r")
+		next()
+		if got := grounds(); !got[tcell.ColorNavy] {
+			t.Errorf("backgrounds %v", got)
+		}
+		saved <- errors.New(`dark.yaml:1:7: plain: got "rde", want a color`)
+		next()
+		s.has(`skin not changed: dark.yaml:1:7: plain: got "rde", want a color`)
+		if got := grounds(); !got[tcell.ColorNavy] {
+			t.Errorf("after an error: backgrounds %v", got)
+		}
+		saved <- nil
+		next()
+		s.has("skin reread")
+		if got := grounds(); !got[tcell.NewHexColor(0x102030)] || got[tcell.ColorNavy] || got[tcell.ColorBlack] {
+			t.Errorf("after a new skin: backgrounds %v", got)
+		}
+		s.press("<esc>/read")
+		saved <- errors.New("broken")
+		next()
+		s.press("_file<enter>")
+		s.has("</read_file>")
+	})
 }
 
 func TestCheckSkin(t *testing.T) {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,6 +38,29 @@ func TestConsoleColors(t *testing.T) {
 		}
 		p.mu.Unlock()
 	}
+}
+
+// A skin is applied when its file is saved. An invalid one is explained, and the colors stay.
+func TestConsoleRereadsSkin(t *testing.T) {
+	at := consoleGateway(t)
+	path := filepath.Join(t.TempDir(), "dark.yaml")
+	save := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("title: lime\n")
+	p := newPTY(t)
+	p.size(100, 30)
+	cmd := p.startIn(p.term, []string{"NO_COLOR="}, "tui", "--connect", at, "--skin", path)
+	p.screen(100, 30, "servers[2] worst first", "broken", "notes")
+	save("title: fuchia\n")
+	p.screen(100, 30, `skin not changed: dark.yaml:1:8: title: got "fuchia", want a color; did you mean fuchsia?`)
+	save("title: fuchsia\n")
+	p.await("\x1b[95m") // the terminal's color 13
+	p.screen(100, 30, "skin reread")
+	p.leave(cmd)
 }
 
 // A console whose terminal changes its size again and again, while keys are typed, ends with the right screen.

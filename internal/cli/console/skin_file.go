@@ -1,0 +1,63 @@
+package console
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/visible"
+	"goblin-actor/tui"
+)
+
+// skinFile is the file of a skin. It is not safe for concurrent use.
+type skinFile struct {
+	path string
+	read fileState // when the skin was read
+	last fileState // at the last call of reread
+}
+
+// fileState tells a saved file from the one before. It is zero if there is no regular file.
+type fileState struct {
+	modified int64 // nanoseconds since 1970
+	size     int64
+}
+
+func stateOf(path string) fileState {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return fileState{}
+	}
+	return fileState{info.ModTime().UnixNano(), info.Size()}
+}
+
+// reread returns the skin if the file was saved since the skin was read, or what is wrong with it. It reads the file only if it is
+// there and has not changed since the last call, because a program that saves the file may not have finished.
+func (f *skinFile) reread() (map[string]tui.Paint, error) {
+	now := stateOf(f.path)
+	before := f.last
+	if f.last = now; now != before || now == f.read || now == (fileState{}) {
+		return nil, nil
+	}
+	f.read = now
+	skin, report := config.LoadSkin(f.path, tui.Parts(), tui.Colors())
+	if skin == nil {
+		return nil, skinError(report)
+	}
+	paint := paints(skin)
+	if err := tui.CheckSkin(paint); err != nil {
+		return nil, err
+	}
+	return paint, nil
+}
+
+// skinError returns the first error in a skin, for one line.
+func skinError(report config.Report) error {
+	first := *report.Faults[0]
+	first.File = filepath.Base(first.File)
+	text := first.Error()
+	if first.Hint != "" {
+		text += "; " + first.Hint
+	}
+	return errors.New(visible.Text(text))
+}
