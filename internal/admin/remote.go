@@ -89,7 +89,10 @@ func (r *remote) Act(ctx context.Context, a status.Action) error {
 }
 
 // Refused is an error response of the gateway: it is running but refused the request.
-type Refused struct{ Text string }
+type Refused struct {
+	Text string
+	Code int // HTTP status; 0 = the error ended a stream
+}
 
 // Error returns the gateway's text.
 func (e *Refused) Error() string { return e.Text }
@@ -128,7 +131,7 @@ func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, errNotModified
 	case resp.StatusCode >= 300:
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusedBytes))
-		return nil, r.fault("query", &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)})
+		return nil, r.fault("query", &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status), resp.StatusCode})
 	}
 	page, err := io.ReadAll(io.LimitReader(resp.Body, maxStatusBytes))
 	if err != nil {

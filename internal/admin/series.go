@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"goblin-actor/internal/status"
@@ -103,7 +102,7 @@ func (r *remote) Usage(ctx context.Context) ([]status.ItemUsage, error) {
 // Item implements status.Source.
 func (r *remote) Item(ctx context.Context, kind, public string) ([]byte, error) {
 	item, err := r.do(ctx, http.MethodGet, "/itemz?kind="+url.QueryEscape(kind)+"&public="+url.QueryEscape(public), nil)
-	if no, ok := errors.AsType[*Refused](err); ok && strings.Contains(no.Text, status.ErrNotThere.Error()) {
+	if no, ok := errors.AsType[*Refused](err); ok && no.Code == http.StatusNotFound {
 		return nil, fmt.Errorf("item %q: %w", public, status.ErrNotThere)
 	}
 	return item, err

@@ -5,18 +5,15 @@ import (
 	"strings"
 )
 
-// shown removes known secrets from every response if src can do so. Responses to actions are protocol traffic and pass
-// unchanged.
+// shown removes known secrets from every response if src can do so. The bodies of successful actions (status 200) pass
+// unchanged: they are results of uses and pages of logins, which must work.
 func shown(src any, next http.Handler) http.Handler {
 	of, ok := src.(interface{ Shown(page []byte) []byte })
 	if !ok {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/actions/") {
-			w = &shownWriter{w, of.Shown}
-		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(&shownWriter{w, of.Shown, strings.HasPrefix(r.URL.Path, "/actions/")}, r)
 	})
 }
 
@@ -24,10 +21,14 @@ func shown(src any, next http.Handler) http.Handler {
 type shownWriter struct {
 	http.ResponseWriter
 	shown func([]byte) []byte
+	whole bool // what is written passes unchanged
 }
 
 // Write writes p without secrets.
 func (w *shownWriter) Write(p []byte) (int, error) {
+	if w.whole {
+		return w.ResponseWriter.Write(p)
+	}
 	if _, err := w.ResponseWriter.Write(w.shown(p)); err != nil {
 		return 0, err
 	}
@@ -36,6 +37,7 @@ func (w *shownWriter) Write(p []byte) (int, error) {
 
 // WriteHeader drops Content-Length, because removing secrets changes the length.
 func (w *shownWriter) WriteHeader(code int) {
+	w.whole = w.whole && code == http.StatusOK
 	w.Header().Del("Content-Length")
 	w.ResponseWriter.WriteHeader(code)
 }

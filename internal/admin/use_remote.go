@@ -47,7 +47,7 @@ func (r *remote) Use(ctx context.Context, u status.Use, tell func(status.UseEven
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusedBytes))
-		return status.UseResult{}, &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)}
+		return status.UseResult{}, &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status), resp.StatusCode}
 	}
 	return readUse(resp.Body, tell)
 }
@@ -83,7 +83,7 @@ func readUse(body io.Reader, tell func(status.UseEvent)) (answer status.UseResul
 			if err := decode.JSON([]byte(value), "the error", &text); err != nil {
 				return answer, err
 			}
-			return answer, &Refused{text}
+			return answer, &Refused{Text: text}
 		default:
 			e, err := useEvent(event, []byte(value))
 			if err != nil {

@@ -205,6 +205,10 @@ func (l Local) Shown(page []byte) []byte {
 // Act implements Source.
 func (l Local) Act(ctx context.Context, a Action) error {
 	defer l.Streams.hurry()
+	return l.shownError(l.act(ctx, a))
+}
+
+func (l Local) act(ctx context.Context, a Action) error {
 	if a.Verb == Drain || a.Verb == Reload {
 		if err := l.refusal(ctx, a); err != nil {
 			_ = l.Gateway.Act(ctx, a) // refuses the action too, and records that

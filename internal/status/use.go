@@ -81,12 +81,7 @@ func (l Local) Use(ctx context.Context, u Use, tell func(UseEvent)) (UseResult, 
 		told = func(e UseEvent) { tell(l.shownEvent(e)) }
 	}
 	a, err := l.Perform(ctx, u, told)
-	if err != nil && l.Known != nil {
-		if known := l.Known(err.Error()); known != err.Error() {
-			err = errors.New(known)
-		}
-	}
-	return UseResult{Result: l.shownRaw(a.Result), Error: l.shownRaw(a.Error)}, err
+	return UseResult{Result: l.shownRaw(a.Result), Error: l.shownRaw(a.Error)}, l.shownError(err)
 }
 
 // Answer implements Source.
@@ -96,6 +91,26 @@ func (l Local) Answer(ctx context.Context, a UseAnswer) error {
 	}
 	return l.Reply(ctx, a)
 }
+
+// shownError returns an error whose text has no known secrets, and that wraps err.
+func (l Local) shownError(err error) error {
+	if err == nil || l.Known == nil {
+		return err
+	}
+	if text := l.Known(err.Error()); text != err.Error() {
+		return redacted{err, text}
+	}
+	return err
+}
+
+// redacted is an error with a text without secrets.
+type redacted struct {
+	err  error
+	text string
+}
+
+func (r redacted) Error() string { return r.text }
+func (r redacted) Unwrap() error { return r.err }
 
 // shownEvent returns an event without known secrets.
 func (l Local) shownEvent(e UseEvent) UseEvent {
