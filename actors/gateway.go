@@ -189,9 +189,9 @@ func (g *Gateway) ReloadFailed(err error) {
 	g.audit.Record(audit.Record{Event: audit.EventReload, Outcome: "failed", Detail: err.Error()})
 }
 
-// Listening records the addresses that the gateway listens on, for the status.
-func (g *Gateway) Listening(addresses []string) {
-	g.self.Tell(message.Listening{Addresses: addresses})
+// Listening records the addresses that the gateway listens on, and whether it does so with TLS, for the status.
+func (g *Gateway) Listening(addresses []string, tls bool) {
+	g.self.Tell(message.Listening{Addresses: addresses, TLS: tls})
 }
 
 // Status returns the status of the whole gateway, or an error if ctx ends first or the gateway has stopped.

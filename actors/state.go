@@ -15,6 +15,7 @@ type state struct {
 	version  string            // of the program
 	config   *config.Config    // in force
 	listen   []string          // addresses the gateway listens on
+	tls      bool              // the listeners use TLS
 	snapshot *catalog.Snapshot // newest published catalog; nil until the registry has published one
 
 	store    kernel.Reference

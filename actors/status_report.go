@@ -19,7 +19,7 @@ func (s *state) stepStatus(msg any, out []kernel.Effect) []kernel.Effect {
 			return append(out, kernel.Act(admitTo{projects}))
 		}
 	case message.Listening:
-		s.listen = m.Addresses
+		s.listen, s.tls = m.Addresses, m.TLS
 	case message.GetCatalog:
 		m.Reply <- s.snapshot
 	case message.Inspect:
@@ -31,7 +31,7 @@ func (s *state) stepStatus(msg any, out []kernel.Effect) []kernel.Effect {
 // report returns the gateway's own part of the status; its children report theirs.
 func (s *state) report() message.CatalogReport {
 	r := message.CatalogReport{
-		Listen: s.listen, Config: s.config.Path, Fault: s.reloads.fault, Draining: s.drain.started,
+		Listen: s.listen, TLS: s.tls, Config: s.config.Path, Fault: s.reloads.fault, Draining: s.drain.started,
 		Counts: map[string]status.Catalog{}, Invalid: map[string][]status.Invalid{}, Settled: map[string]bool{},
 	}
 	for _, server := range s.config.Servers {

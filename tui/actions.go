@@ -34,7 +34,7 @@ var actions []action
 
 func init() {
 	actions = []action{
-		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server only; tab completes, `:palette contrast` changes the colors, `:mouse` turns the mouse off and on, `:quit` quits", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
+		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server only; tab completes, `:palette contrast` changes the colors, `:mouse off` and `:mouse on` turn the mouse off and on, `:quit` quits", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
 		{key: "/", label: "filter", help: "show only rows that contain this text, with matches highlighted; `/mime:text/` searches one column, `/outcome:!ok` shows the rows without it, `/total>100ms` compares, several conditions are separated by spaces, `/!text` shows the other rows. Enter keeps the filter, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
 		{key: "0–9", label: "views", help: "go to a view: " + digitViews(), is: isDigit, do: (*App).digit},
 		{key: "enter", label: "open", help: "go deeper: from a server to its page, from a session to its calls, from a call or an actor to its page; fold or unfold a group; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},

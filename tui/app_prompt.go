@@ -88,7 +88,7 @@ func (a *App) command(line string) {
 		a.choosePalette(words[1:])
 		return
 	case "mouse":
-		a.setMouse(!a.mouse)
+		a.chooseMouse(words[1:])
 		return
 	}
 	name, ok := oneOf(words[0], Views())
@@ -112,8 +112,11 @@ func (a *App) complete(line string) string {
 	head, word := "", line
 	if at := strings.LastIndexByte(line, ' '); at >= 0 {
 		head, word, names = line[:at+1], line[at+1:], a.serverNames()
-		if strings.HasPrefix(head, "palette ") {
+		switch {
+		case strings.HasPrefix(head, "palette "):
 			names = Palettes()
+		case strings.HasPrefix(head, "mouse "):
+			names = []string{"on", "off"}
 		}
 	}
 	if name, ok := oneOf(word, names); ok {

@@ -31,6 +31,10 @@ func (a *App) export(key rune, u form.Use, answer []byte) (text string, err erro
 
 // gatewayURL returns the URL of the first TCP address at which the gateway listens, or the default URL if there is none.
 func gatewayURL(p *Picture) string {
+	scheme := "http://"
+	if p.TLS {
+		scheme = "https://"
+	}
 	for _, address := range p.Listen {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || plain(address) != address {
@@ -42,9 +46,9 @@ func gatewayURL(p *Picture) string {
 		case "::":
 			host = "::1"
 		}
-		return "http://" + net.JoinHostPort(host, port) + "/mcp"
+		return scheme + net.JoinHostPort(host, port) + "/mcp"
 	}
-	return "http://127.0.0.1:8730/mcp"
+	return scheme + "127.0.0.1:8730/mcp"
 }
 
 // exported returns the use that the selected row describes. Arguments are not kept, so those that the item requires are

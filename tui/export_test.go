@@ -33,6 +33,12 @@ func TestExportOfRows(t *testing.T) {
 		}
 	}
 	p := *samplePicture()
+	snapshot := *p.Snapshot
+	p.Snapshot, snapshot.TLS = &snapshot, true
+	s.app.take(&p)
+	if s.press(":tools<enter>cu"); !strings.HasPrefix(*copied, "curl -s https://127.0.0.1:8730/mcp -H") {
+		t.Errorf("copied %q with TLS", *copied)
+	}
 	p.Finished = []status.FinishedCall{{Number: 1, Method: "resources/read", Public: "file:///a b", Server: "files", Outcome: "ok"},
 		{Number: 2, Method: "ping", Began: noon, Server: "files", Outcome: "ok"}, {Number: 3, Method: "tools/call", Public: "gone", Server: "files", Outcome: "ok", Began: noon.Add(-time.Second)}}
 	p.Calls, p.ended = nil, nil

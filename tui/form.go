@@ -129,7 +129,11 @@ func (f *itemForm) define(a *App, raw []byte) {
 	}
 	in, err := parse(raw)
 	if f.defined = err == nil; err != nil {
-		f.note = err.Error() + "; use a shell and --json"
+		how := "; use a shell and --json"
+		if f.verb == form.Prompt {
+			how = "; run goblin-actor prompt in a shell" // it has no --json
+		}
+		f.note = err.Error() + how
 	}
 	f.begin(in)
 }

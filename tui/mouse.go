@@ -162,7 +162,19 @@ func keyEvent(name string) *tcell.EventKey {
 	return tcell.NewEventKey(tcell.KeyRune, r, tcell.ModNone)
 }
 
-// setMouse is the command :mouse. Without the mouse, the terminal selects text itself.
+// chooseMouse is the command :mouse, with on or off, or without an argument to switch.
+func (a *App) chooseMouse(words []string) {
+	switch {
+	case len(words) == 0:
+		a.setMouse(!a.mouse)
+	case len(words) == 1 && (words[0] == "on" || words[0] == "off"):
+		a.setMouse(words[0] == "on")
+	default:
+		a.notify("unknown argument of :mouse: "+plain(strings.Join(words, " "))+"; use on or off", Bad)
+	}
+}
+
+// setMouse turns the mouse on or off. Without the mouse, the terminal selects text itself.
 func (a *App) setMouse(on bool) {
 	a.mouse = on
 	a.screen.EnableMouse(on)

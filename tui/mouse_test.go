@@ -242,6 +242,23 @@ func TestMouseCommand(t *testing.T) {
 	s.has("the mouse clicks and scrolls")
 	s.press(":mouse<enter>")
 	s.has("the mouse selects text")
+	for _, c := range []struct {
+		argument, want string
+		on             bool
+	}{
+		{"off", "the mouse selects text", false},
+		{"on", "the mouse clicks and scrolls", true},
+		{"on", "the mouse clicks and scrolls", true},
+		{"maybe", "unknown argument of :mouse: maybe; use on or off", true},
+		{"off", "the mouse selects text", false},
+		{"o<tab>", "the mouse clicks and scrolls", true}, // completed to on
+	} {
+		s.press(":mouse " + c.argument + "<enter>")
+		s.has(c.want)
+		if s.app.mouse != c.on {
+			t.Errorf(":mouse %s: on is %t", c.argument, s.app.mouse)
+		}
+	}
 }
 
 // Clicks and scrolls anywhere, in every mode, cause no panic.

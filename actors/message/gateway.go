@@ -41,7 +41,10 @@ func (ReloadFailed) Class() kernel.Class { return kernel.State }
 func (ReloadFailed) Key() any { return ReloadFailed{} }
 
 // Listening reports the addresses the gateway listens on, for the status.
-type Listening struct{ Addresses []string }
+type Listening struct {
+	Addresses []string
+	TLS       bool // the listeners use TLS
+}
 
 func (Listening) Class() kernel.Class { return kernel.Outcome }
 

@@ -101,6 +101,7 @@ type CatalogReport struct {
 	Invalid  map[string][]status.Invalid // tools with invalid definitions, by server
 	Settled  map[string]bool             // by server: catalog.Server.Listed in the published catalog
 	Listen   []string
+	TLS      bool // the listeners use TLS
 	Config   string
 	Fault    *status.ConfigFault
 	Draining bool

@@ -128,7 +128,7 @@ func collect(overview *status.Snapshot, report *message.CatalogReport, part any)
 func finish(overview *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	overview.Now = time.Now()
 	overview.Listen, overview.Config, overview.Draining, overview.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
-	overview.ConfigFault, overview.Projects = report.Fault, report.Projects
+	overview.ConfigFault, overview.Projects, overview.TLS = report.Fault, report.Projects, report.TLS
 	missing := slices.Clone(report.Enabled) // enabled servers whose pool has not started or did not answer
 	for i := range overview.Servers {
 		s := &overview.Servers[i]

@@ -9,6 +9,7 @@ type Snapshot struct {
 	Started  time.Time `json:"started"`
 	Now      time.Time `json:"now"`
 	Listen   []string  `json:"listen"`
+	TLS      bool      `json:"tls,omitempty"`    // the listeners use TLS
 	Config   string    `json:"config,omitempty"` // configuration file in force
 	Ready    bool      `json:"ready"`
 	Draining bool      `json:"draining"`

@@ -119,7 +119,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.OnNewKeys(server.HangUp)
 	server.SetForwarded(cfg.Forwarded())
-	failed := answer(server, listeners, g)
+	failed := answer(server, listeners, e.Secure, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
@@ -182,15 +182,16 @@ func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveL
 	return l
 }
 
-// answer serves clients on the listeners. When a listener ends, the returned channel receives its error, or nil.
-func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gateway) (failed <-chan error) {
+// answer serves clients on the listeners. secure says for the status whether they use TLS. When a listener ends, the
+// returned channel receives its error, or nil.
+func answer(server *downstream.Server, listeners []net.Listener, secure bool, g *actors.Gateway) (failed <-chan error) {
 	ended := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
 	for i, l := range listeners {
 		addresses[i] = l.Addr().String()
 		go func() { ended <- server.Serve(l) }()
 	}
-	g.Listening(addresses)
+	g.Listening(addresses, secure)
 	return ended
 }
 
