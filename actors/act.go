@@ -16,9 +16,10 @@ import (
 // sessionLetters is the length of a status.Session.ID.
 const sessionLetters = 8
 
-// Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server, session
-// or call, status.ErrRestarted if the action was aimed at another one, and status.ErrUnknownVerb for an unknown verb. The audit log
-// records the action and its result, except for an unknown verb.
+// Act starts an operator's action and does not wait for its completion. Its errors wrap status.ErrNotThere for an unknown server,
+// session, call or actor, status.ErrRestarted if the action was aimed at an earlier one, status.ErrBadAction for an invalid action,
+// status.ErrForbidden for one that the configuration forbids, and status.ErrUnknownVerb for an unknown verb. The audit log records
+// the action and its result, except for an unknown verb.
 func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 	err := g.act(ctx, a)
 	if !errors.Is(err, status.ErrUnknownVerb) {
@@ -91,7 +92,7 @@ func (g *Gateway) restart(ctx context.Context, a status.Action) error {
 	return fmt.Errorf("restart server %q: %w", a.Server, status.ErrNotThere)
 }
 
-// told sends a request with tell and returns the answer, with the name of what the request is about.
+// told sends a request with tell and returns the answer. An error names the verb and what the request is about.
 func told(ctx context.Context, verb, name string, tell func(reply chan<- error)) error {
 	reply := make(chan error, 1)
 	tell(reply)

@@ -8,8 +8,10 @@
 //	        ├─ desk/<n>            the stateless sessions: a few actors for all clients without a session
 //	        ├─ listen/<n>          one per subscription stream of such a client
 //	        └─ store               the state file
-//	monitor                        collects the status of all other actors
+//	monitor                        assembles the status from the reports of other actors
 //	seconds                        records what happens in each second
+//	recorder                       starts and ends recordings of other actors' messages
+//	payloads                       keeps payloads of calls, if an operator asks
 //
 //	g, err := actors.Start(cfg, actors.Options{Version: "1.0", Log: log})
 //	server := downstream.NewServer(g.Front(), …)

@@ -10,7 +10,7 @@ import (
 // passes on to its client.
 type logLevels struct {
 	wanted  map[kernel.Reference]protocol.Level // by session
-	current protocol.Level                      // the servers' level; "" until a session has set one
+	current protocol.Level                      // the servers' level; "" = no session wants one
 }
 
 func newLogLevels() logLevels { return logLevels{wanted: map[kernel.Reference]protocol.Level{}} }

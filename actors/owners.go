@@ -11,7 +11,7 @@ import (
 
 // owner is the client for which a session is counted.
 type owner struct {
-	name          string // the principal; without authentication the client's address, with the name it reports if the address is local
+	name          string // the principal; without authentication the client's address (on loopback with its clientInfo), or "stdio"
 	authenticated bool   // name is a principal
 }
 

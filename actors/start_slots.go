@@ -119,7 +119,7 @@ func (t *startSlots) next() backendID {
 	return next
 }
 
-// startsBefore reports whether a is served before b, which arrived earlier. The order is: backends that a call waits
+// startsBefore reports whether a is served before b, which arrived earlier. The order is: backends that a client waits
 // for, backends that lost their connection, first starts in the order of the configuration, backends that have failed
 // before. Except for first starts, backends of one kind are served in order of arrival, so that each of them gets a
 // slot eventually.

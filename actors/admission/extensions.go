@@ -15,8 +15,8 @@ import (
 // Other extensions are announced only if there is a single server in view, which gets all methods that the gateway does not know.
 var routedExtensions = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
 
-// extensionsOf returns the extensions that a server announces, with their settings. Tasks are included only for clients
-// of the server's era, because legacy tasks have a different format.
+// extensionsOf returns the extensions that a server announces, with their settings. Tasks are included only if server and
+// client are modern, because legacy tasks have a different format.
 func extensionsOf(server *catalog.Server, era protocol.Era) map[string]json.RawMessage {
 	var has struct{ Extensions map[string]json.RawMessage }
 	if len(server.Capabilities) == 0 || json.Unmarshal(server.Capabilities, &has) != nil {

@@ -18,7 +18,7 @@ type Target struct {
 	Server   *catalog.Server
 	Original string              // name or URI as the server defines it
 	Span     rawjson.Span        // position of the name or URI in the client's request
-	Entry    *catalog.Entry      // nil for a URI that is not listed
+	Entry    *catalog.Entry      // nil for a URI that is not listed, and for a request that names no item
 	Unlisted bool                // it exists only if its server has mentioned it
 	replica  int                 // number of the replica to call, from 1; 0 = any
 	Rate     config.Rate         // limit of each principal's calls; zero = none

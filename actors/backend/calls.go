@@ -211,8 +211,8 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 }
 
 // abandonPending fails every pending call and every query of the pool, even if it is not marked as written: over HTTP,
-// bytes are sent before the link reports it. Only the link's report that nothing was sent (NotSent) allows another
-// attempt. Calls that the server has certainly not executed return to the pool.
+// bytes are sent before the link reports it. Pending calls that may be sent again must be removed first (returnUnsent,
+// takeRepeatable). Calls that the server has refused without executing them return to the pool.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	probeTime = 5 * time.Second // a process that has not answered initialize within this time also gets server/discover
+	probeTime = 5 * time.Second // a process of unknown era that has not answered initialize within this time also gets server/discover
 	legacyAge = 24 * time.Hour  // after this time, a legacy server is probed again, since it may have been updated
 )
 

@@ -57,9 +57,9 @@ func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out [
 	return s.fail(now, id, name, "server "+s.server.Name+" sent an invalid response: "+e.Err.Error(), out)
 }
 
-// strayAnswer logs a response that no pending request matches. If given is true, the gateway has issued the id, so the
-// response is late: its call was canceled or timed out. Otherwise the first such response on a connection is logged as
-// a warning, because the request that it was meant for will time out.
+// strayAnswer logs a response that no pending request matches. If given is true, the gateway has issued the id: its
+// request was answered before, canceled, or timed out. Otherwise the first such response on a connection is logged as a
+// warning, because the request that it was meant for will time out.
 func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kernel.Effect {
 	level, text := slog.LevelDebug, "server answered a request that is no longer pending"
 	if !given {

@@ -13,7 +13,7 @@ type Links struct {
 	none chan struct{} // closed when open is 0; nil if no goroutine waits
 }
 
-// opened counts a connection. The returned function ends the count and may be called any number of times.
+// opened counts a connection. The returned function stops counting it and may be called any number of times.
 func (l *Links) opened() func() {
 	l.mu.Lock()
 	l.open++

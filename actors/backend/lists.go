@@ -74,9 +74,10 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 	return append(b, '}')
 }
 
-// advanceOpening continues the opening over HTTP, where messages can overtake each other. The server must have received
-// notifications/initialized before any request. The stream for messages that belong to no request must be open before a
-// call is sent, since some servers send their questions on it and lose them otherwise.
+// advanceOpening continues the opening. Over HTTP messages can overtake each other, so a legacy server must have accepted
+// notifications/initialized before any request is sent. The stream for messages that belong to no request must be open
+// before a call is sent, since some servers send their questions on it and lose them otherwise. A modern server's stream of
+// changes must be open before its lists are fetched.
 func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.conn.opening.unaccepted != 0:

@@ -154,7 +154,8 @@ func (s *state) hasOthers(p *pending) bool {
 }
 
 // speaker returns the call that a message without a call probably belongs to: the only running one that does not wait
-// for an answer or a task, else the one that asked last, else the only one. It returns nil if the call cannot be guessed.
+// for an answer or a task, else the one that asked last, within burst, else the only one. It returns nil if the call cannot
+// be guessed.
 func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	last := s.conn.pending[s.conn.asks.last.id]
 	switch {

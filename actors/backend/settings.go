@@ -56,7 +56,7 @@ func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
 	return s.notify(protocol.NotificationRootsListChanged, nil, out)
 }
 
-// sendLevel sets the log level of a server that supports it, if a client has set one. After the last such client has
+// sendLevel sets the log level of a legacy server that supports it, if a client has set one. After the last such client has
 // left, the level is defaultLevel. The response does not matter.
 func (s *state) sendLevel(out []kernel.Effect) []kernel.Effect {
 	level := s.level

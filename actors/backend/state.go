@@ -147,11 +147,11 @@ type questions struct {
 	elicited []elicitation        // URL elicitations that may be reported complete later; newest last
 }
 
-// opening is the state at the end of a handshake over HTTP, where messages can overtake each other.
+// opening is the state between the handshake and the first fetch of the lists.
 type opening struct {
-	unaccepted  uint32 // ticket of notifications/initialized until the server has accepted it; then 0
+	unaccepted  uint32 // over HTTP: ticket of notifications/initialized until the server has accepted it; then 0
 	unconfirmed uint32 // the same ticket while it may turn out that it was not sent
-	stream      bool   // the stream for messages that belong to no request is being opened, and nothing else is sent yet
+	stream      bool   // the stream for messages that belong to no request, or a modern server's stream of changes, is being opened; nothing else is sent yet
 }
 
 // accepted records that the server has accepted a notification, and reports whether it is the notifications/initialized
@@ -166,8 +166,8 @@ func (o *opening) accepted(ticket uint32) bool {
 	return o.unaccepted == ticket
 }
 
-// incarnation is the number of a backend's connection, from 1. A message about one connection must not affect
-// another.
+// incarnation is the number of a backend's connection. The first one follows Options.Before. A message about one connection
+// must not affect another.
 type incarnation uint64
 
 // of returns the incarnation that a message belongs to.

@@ -10,7 +10,7 @@ import (
 
 const (
 	closeGrace  = 500 * time.Millisecond // from closing stdin to SIGTERM (Windows: CTRL_BREAK), and from there to SIGKILL
-	openingTime = time.Second            // limit for a server over HTTP to accept the end of the handshake and open its stream
+	openingTime = time.Second            // limit for a server to accept the end of the handshake (over HTTP) and to open its stream
 )
 
 // transitions are the legal transitions between phases. A test checks them and writes them to docs/actors.md.

@@ -11,7 +11,7 @@ import (
 // View is the part of a Snapshot that a client sees, under the names it sees. It is immutable and safe for concurrent
 // use.
 type View struct {
-	Generation [protocol.ItemKinds]uint64 // Snapshot.Version in which this kind last changed in the view
+	Generation [protocol.ItemKinds]uint64 // changes when this kind changes in the view; for the whole catalog and for projects it is the Snapshot.Version of that change
 
 	snapshot     *Snapshot
 	pass         bool // names, URIs and order are the server's own, and so are the bytes for clients of the server's era

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxWarnings bounds the warnings about one list of a server.
+// maxWarnings bounds the warnings about one list of a server, and about the names of one kind of items.
 const maxWarnings = 20
 
 // warn appends a warning, or at the limit a final one.
@@ -20,7 +20,7 @@ func warn(to []string, format string, args ...any) []string {
 	}
 }
 
-// clip returns s cut to at most limit bytes at a character boundary, with a mark.
+// clip returns s, or if s is longer than limit bytes, its beginning up to a character boundary and "…".
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -49,7 +49,7 @@ func countFailed(now time.Time, c *Held, fault *protocol.Fault) kernel.Effect {
 	return kernel.Act(o)
 }
 
-// countCanceled counts a call that its client has canceled.
+// countCanceled counts a call that its client has canceled, or whose client has left.
 func countCanceled(now time.Time, c *Held) kernel.Effect {
 	return kernel.Act(endedAs(now, c, status.OutcomeCancelled))
 }

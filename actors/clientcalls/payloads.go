@@ -11,7 +11,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// codeURLRequired is the code of a server's error that asks the user to open a page, often to log in. MCP 2025-11-25, client/elicitation
+// codeURLRequired is the code of a server's error that asks the user to open a page, often to log in. MCP 2025-11-25,
+// client/elicitation.
 const codeURLRequired = -32042
 
 // maxPayloadItem is the maximum length of the name or URI of an item in bytes.

@@ -24,7 +24,7 @@
 //
 //   - Every message is handled once or, if it has Abandon, abandoned once, whatever fails. If TellWait returns an error, the
 //     message was not sent. A message whose handler panicked is abandoned.
-//   - Each incarnation receives Started first and Stopping last, and after a panic only Stopping. Timers and results of Self.Go
+//   - Each incarnation with a Logic receives Started first and Stopping last, and after a panic only Stopping. Timers and results of Self.Go
 //     reach only the incarnation that requested them.
 //   - Messages of one sender arrive in the order they were sent, in a fair mailbox within each lane. Exceptions: Urgent
 //     messages overtake, and a State or Step message may replace a queued one with the same key.

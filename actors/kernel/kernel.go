@@ -14,10 +14,10 @@ type Class uint8
 
 // The message classes. docs/actors.md describes their use.
 const (
-	Work    Class = iota // the default: abandoned with Overloaded when the mailbox is full
+	Work    Class = iota // the default: abandoned with Overloaded when the mailbox or its lane is full
 	Outcome              // always accepted; the number of operations in progress bounds it
 	State                // always accepted; replaces a queued message with the same key, at its position
-	LogLine              // at most logLimit are queued in a lane; beyond that the oldest is dropped and counted
+	LogLine              // at most logLimit, and a limited number of bytes, are queued in a lane; beyond that the oldest are dropped and counted
 	Urgent               // always accepted; overtakes all other classes
 	Step                 // replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued; may be dropped if too many bytes are queued
 )
@@ -32,8 +32,8 @@ type Reason string
 
 // The reasons for abandoning a message. They appear in error texts.
 const (
-	Overloaded      Reason = "overloaded"     // the mailbox is full
-	ReceiverStopped Reason = "stopped"        // the actor stopped while the message was queued, or is stopping
+	Overloaded      Reason = "overloaded"     // the mailbox or its lane is full, or too many bytes are queued
+	ReceiverStopped Reason = "stopped"        // the actor, or the only incarnation that may handle the message, stopped while it was queued or is stopping
 	NotRunning      Reason = "gone"           // the actor has stopped or never existed
 	Panicked        Reason = "internal error" // the actor panicked while it handled the message
 	Superseded      Reason = "superseded"     // a newer State or Step message with the same key replaced it
@@ -50,8 +50,8 @@ type Observation interface{ Observation() }
 // goroutine, if the message will not be handled or its handler panicked. It must not block.
 type Abandoner interface{ Abandon(Reason) }
 
-// Keyed is implemented by State and Step messages. Key returns a comparable value. The default key is the message's
-// type.
+// Keyed may be implemented by State and Step messages. Key returns a comparable value. Without it, the key is the
+// message's type.
 type Keyed interface{ Key() any }
 
 // Logic is the behavior of an actor. Its methods are called by one goroutine at a time, in the order of the messages.

@@ -7,8 +7,8 @@ const (
 	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in a mailbox, likewise of its log lines and its messages from TellWait
 )
 
-// Sized is implemented by large messages of the classes State, Step and LogLine, and by those sent with TellWait. Size
-// returns the message's size in bytes, which must not change.
+// Sized is implemented by messages that may be large, if they have class State, Step or LogLine or are sent with TellWait.
+// Size returns the message's size in bytes, which must not change.
 type Sized interface{ Size() int }
 
 // Summarized is implemented by State messages whose keys a peer can choose. Sum returns the State message, with a key of

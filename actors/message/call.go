@@ -1,5 +1,5 @@
-// Package message holds the messages that actors send each other, by receiver, and the types that the clients' side and
-// the servers' side of the gateway share. Messages are values, or pointers to values that are not modified after
+// Package message holds the messages that actors receive, by receiver, and the types that the clients' side and the
+// servers' side of the gateway share. Messages are values, or pointers to values that are not modified after
 // sending.
 package message
 

@@ -65,7 +65,7 @@ func (m Failed) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
 // Describe implements kernel.Described.
 func (m TaskMade) Describe() (kernel.CallID, int) { return ofReceiver(m.Seq, 0) }
 
-// The requests of clients below become calls when their receivers handle them.
+// Inbound and StatelessRequest are not about a call: they become one only when their receivers handle them.
 
 // Describe implements kernel.Described.
 func (i Inbound) Describe() (kernel.CallID, int) {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// LoggedIn tells backends that the login they wait for is now present. They connect at once.
+// LoggedIn tells backends that the login they wait for is now present. They request a connection at once.
 type LoggedIn struct{}
 
 func (LoggedIn) Class() kernel.Class { return kernel.Outcome }

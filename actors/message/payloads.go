@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// ErrPayloadsGone is the reply to KeepPayloads if the actor that keeps payloads has stopped or is overloaded.
+// ErrPayloadsGone is the reply to KeepPayloads and DiscardPayloads if the actor that keeps payloads cannot handle them.
 var ErrPayloadsGone = errors.New("payloads cannot be kept now; try again")
 
 // KeepPayloads tells the actor that keeps payloads to keep those of a server's next calls.
@@ -45,7 +45,7 @@ func (PermitPayloads) Class() kernel.Class { return kernel.Outcome }
 
 // GetPayloads requests the kept payloads, ordered by server.
 type GetPayloads struct {
-	Reply chan<- []KeptPayloads // capacity 1; nil = the actor has stopped
+	Reply chan<- []KeptPayloads // capacity 1; nil = the actor could not handle the request
 }
 
 // Class is Urgent, as for every other request of the status.
@@ -54,7 +54,7 @@ func (GetPayloads) Class() kernel.Class { return kernel.Urgent }
 // Observation implements kernel.Observation.
 func (GetPayloads) Observation() {}
 
-// Abandon answers nil, because the gateway is stopping.
+// Abandon answers nil if the actor cannot handle the request.
 func (g GetPayloads) Abandon(kernel.Reason) { g.Reply <- nil }
 
 // KeptPayloads are the payloads of a server's calls. They are as the peers sent them, with their secrets.

@@ -81,13 +81,13 @@ func (r Restart) Abandon(why kernel.Reason) { r.Answer(notHandled(why)) }
 // Answer sends the answer to the operator.
 func (r Restart) Answer(err error) { answer(r.Reply, err) }
 
-// BackendChanged reports a backend's state to the pool. It is sent on every change of phase, and when the reason changes
-// while the backend is ready.
+// BackendChanged reports a backend's state to the pool. It is sent when the actor starts, on every change of phase, when
+// the next attempt is brought forward, and when the reason changes while the backend is ready.
 type BackendChanged struct {
 	Backend     kernel.Reference
 	Replica     int
 	Phase       Phase
-	Incarnation uint64 // counts the connections of this backend, from 1
+	Incarnation uint64 // number of the connection; a backend that replaces another continues its numbers
 	Reason      string // why the backend is not ready, or what it lacks although it is ready; clients may see it
 	LastLine    string // the most telling line of the ended process's stderr: for operators, never for clients
 	NextAttempt time.Time
@@ -108,7 +108,7 @@ func Explain(reason, lastLine string) string {
 	return reason + "; stderr: " + lastLine
 }
 
-// slowStart is how long a start may take before operators see what it is waiting for.
+// slowStart is how long a start may take before operators see what it is waiting for, unless a failure preceded it.
 const slowStart = 3 * time.Second
 
 // Awaited says what a starting backend is waiting for, or "" in any other phase.
@@ -211,8 +211,8 @@ type CallParked struct {
 
 func (CallParked) Class() kernel.Class { return kernel.Outcome }
 
-// UnattributedRequest tells the pool that a server's request did not name its call. If several calls may have caused it, the
-// backend refused it; otherwise the backend assigned it to the most likely call.
+// UnattributedRequest tells the pool that a server's request other than roots/list did not name its call. If several calls
+// may have caused it, the backend refused it; otherwise the backend assigned it to the most likely call.
 type UnattributedRequest struct{ Backend kernel.Reference }
 
 func (UnattributedRequest) Class() kernel.Class { return kernel.State }
@@ -281,15 +281,15 @@ type SetLevel struct{ Level protocol.Level }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }
 
-// RootsChanged says that a client's roots have changed. It is sent only if a server has requested them.
+// RootsChanged says that a client's roots have changed. It is sent only to pools whose servers have requested them.
 type RootsChanged struct {
 	Client string // the client's Caller.ClientKey; other clients' connections are not affected
 }
 
 func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
 
-// NotExecuted says that the server has not executed this request. Usually nothing of it reached the server. The
-// pool may try another backend.
+// NotExecuted says that the server has not executed this request. Usually nothing of it reached the server. Otherwise the
+// server refused it. The pool may try another backend.
 type NotExecuted struct {
 	Backend kernel.Reference
 	Call    CallRef
@@ -298,7 +298,7 @@ type NotExecuted struct {
 	Full    bool // the backend's mailbox was full
 	Lost    bool // the backend's connection has ended; BackendChanged follows
 
-	Login *LoginRefused // set if the server received the request and refused its credentials; nil = nothing reached the server
+	Login *LoginRefused // set if the server refused the request because of its credentials; nil = there is another reason
 }
 
 func (NotExecuted) Class() kernel.Class { return kernel.Outcome }

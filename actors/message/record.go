@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// ErrRecorderGone is the reply to StartRecording if the recorder has stopped or is overloaded.
+// ErrRecorderGone is the reply to StartRecording if the recorder cannot handle it.
 var ErrRecorderGone = errors.New("the recorder does not accept requests now; try again")
 
 // StartRecording tells the recorder to record the messages of actors for a time. Actors that are being recorded already

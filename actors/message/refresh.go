@@ -14,7 +14,7 @@ func (ListServed) Class() kernel.Class { return kernel.State }
 func (g ListServed) Key() any { return g }
 
 // Refresh tells a pool to fetch a list again, because a client requests an item that the list does not contain. The answer is one
-// RefreshResult, after clients see the new list.
+// RefreshResult. It comes after clients see the new list, or at once if the list is not fetched.
 type Refresh struct {
 	From kernel.Reference
 	Seq  uint64

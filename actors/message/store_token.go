@@ -23,8 +23,9 @@ func (Token) GoString() string { return "[redacted]" }
 func (Token) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
 // RememberToken stores a login under a key; a nil Value removes it. The newest value counts. If From is set, it receives
-// TokenStored when the value is on disk. Until then a rotated refresh token is not used, and no login or logout is reported
-// as complete. If two values of one key are pending, the earlier one is answered with an error.
+// TokenStored when the value is on disk or cannot be written. Token actors wait for that, at most 10 s, before they use a
+// token that came with a new refresh token, or report a login or logout as complete. If two values of one key are pending,
+// the earlier one is answered with an error.
 type RememberToken struct {
 	Key    string
 	Value  Token

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Logins queries the token actors of a system and returns the logins that servers need or have. It blocks on the caller's goroutine until all have
+// Logins queries the token actors of a system and returns the logins, except those that no request has needed. It blocks on the caller's goroutine until all have
 // answered, for at most surveyTime, or until ctx ends. It leaves out actors that have not answered.
 func Logins(ctx context.Context, system *kernel.System) []status.Login {
 	infos := system.Actors()
@@ -46,7 +46,7 @@ func Logins(ctx context.Context, system *kernel.System) []status.Login {
 	return loginsOf(all)
 }
 
-// loginsOf returns the logins that are needed or present. Logins that a person has to renew come first.
+// loginsOf returns the reported logins, except those that no request has needed. Logins that a person has to renew come first.
 func loginsOf(reports []message.LoginReport) []status.Login {
 	all := []status.Login{} // an empty list in JSON is [], not null
 	for _, r := range reports {

@@ -1,6 +1,10 @@
-// Package monitor implements the actor that assembles the status. It queries every actor that reports a part of the
-// status, and combines the answers. Its only state is the requests that wait for a status, and whether a survey is in
-// progress. A survey keeps the reports of clients' actors, so that the next one queries only those that have worked since.
+// Package monitor implements the actors that observe the gateway for its operators. The monitor assembles the status: it
+// queries every actor that reports a part of the status, and combines the answers. Its only state is the requests that wait
+// for a status, and whether a survey is in progress. A survey keeps the reports of clients' actors, so that the next one
+// queries only those that have worked since.
+//
+// The other actors are named seconds (what happens in each second), recorder (recordings of actors' messages) and payloads
+// (payloads of calls).
 package monitor
 
 import (

@@ -17,7 +17,7 @@ const keepRecording = 10 * time.Minute
 
 // recorderState is the actor's entire state. Only stepRecorder modifies it.
 type recorderState struct {
-	last     uint64       // number of the newest session
+	last     uint64       // number of the newest recording
 	sessions []*recording // by number
 }
 

@@ -24,7 +24,7 @@ type autoLease struct {
 // autoLeaseDue reports that the limit may have to be lifted.
 type autoLeaseDue struct{ timer uint64 }
 
-// isLeased reports whether each connection takes only one running call at a time.
+// isLeased reports whether each connection takes only one running call at a time, apart from calls about tasks.
 func (s *state) isLeased() bool {
 	return !s.calls.autoLease.until.IsZero() || s.server.Isolation == isolationLeased
 }

@@ -62,7 +62,8 @@ func (s *state) warnTimeouts(now time.Time, out []kernel.Effect) []kernel.Effect
 	return append(out, kernel.Log(slog.LevelWarn, "server did not answer in time", "calls", count))
 }
 
-// recentTimeouts returns the number of calls that timed out in the last ten minutes, and when the last one did.
+// recentTimeouts returns the number of calls that timed out in the last ten minutes, at most maxTimeouts, and when the last
+// one did.
 func (s *state) recentTimeouts(now time.Time) (count int, last time.Time) {
 	for _, at := range s.calls.timeouts.recent {
 		if now.Sub(at) < timeoutsShown {

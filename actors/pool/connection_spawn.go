@@ -43,7 +43,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	conn.phase, conn.since, conn.attempts.downSince = message.Idle, now, now
 	s.replicas.add(conn)
 	before := uint64(0)
-	if conn.main { // other connections replace none, so their incarnations count from 0
+	if conn.main { // other connections replace none
 		before = s.replicas.opened[conn.replica]
 	}
 	key, _ := s.loginOf(conn)

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //   - Every Dispatch is at one backend, waits in the queue or for a login, has been answered, or was canceled.
-//   - A call that a server may have received is not sent to another backend, unless the configuration allows it, and
+//   - A call that a server may have executed is not sent again, unless the configuration allows it (retry.inFlight), and
 //     then only once.
 //   - At most maxConcurrent calls run at once, not counting those that wait for a client's answer or only for the end of a task.
 //

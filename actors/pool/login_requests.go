@@ -12,8 +12,8 @@ import (
 	who "goblin-actor/internal/identity"
 )
 
-// maxLogins is the maximum number of logins at one server that the pool holds. The pool drops logins that have not been
-// used for loginIdle.
+// maxLogins is the maximum number of logins at one server that the pool holds. The pool drops principals' logins that have
+// not been used for loginIdle.
 const maxLogins = 4096
 
 var errTooManyLogins = fmt.Errorf("%d principals, the maximum, are logged in or logging in to this server; try again later", maxLogins)

@@ -16,8 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// inheritedVariables are the only environment variables that a process inherits from the gateway if inheritEnv is not
-// set.
+// inheritedVariables are the environment variables that a process inherits from the gateway if inheritEnv is not set.
 var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 
 // inheritedOnWindows are further variables, without which many programs do not start on Windows.
@@ -62,8 +61,8 @@ func (p *pool) openEmbedded(server config.Server, _ int) (func(upstream.Sink) up
 	return func(sink upstream.Sink) upstream.Link { return embedded.Open(o, sink) }, "embedded"
 }
 
-// environment returns the whole environment of a process: a few of the gateway's variables or all of them, the
-// configured ones, and config.NestingVariable, which counts the gateways above the process.
+// environment returns the whole environment of a process: a few of the gateway's variables, or all of them except
+// supervisionVariables; the configured ones; and config.NestingVariable, which counts the gateways above the process.
 func environment(server config.Server) []string {
 	env := map[string]string{}
 	if server.InheritEnv {

@@ -11,10 +11,10 @@ import (
 
 const (
 	logDelay = time.Second     // delay before changes are logged: a server's lists arrive one by one and are logged together
-	logPause = 5 * time.Second // shortest interval between two log messages
-	logLines = 20              // lines per log message
+	logPause = 5 * time.Second // shortest interval between two summaries
+	logLines = 20              // log lines of one summary; each is about one server
 	logNames = 5               // names of one kind in a line
-	logBytes = 400             // bytes of a line
+	logBytes = 400             // bytes of a line's text
 )
 
 // remember is an effect: the shell records the changes in status.CatalogChanges.
@@ -44,7 +44,7 @@ func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effec
 	return append(out, kernel.Act(remember{changes}))
 }
 
-// scheduleLog schedules a log message if the catalog differs from the logged one.
+// scheduleLog schedules a summary for the log if the catalog differs from the logged one.
 func (s *state) scheduleLog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.changeLog
 	if t.of == s.snapshot || t.waiting {
@@ -67,7 +67,8 @@ func (s *state) logChanges(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, lines(changes)...)
 }
 
-// lines returns the log messages about changes, one per server. The changes must be sorted by server.
+// lines returns the log lines about changes, one per server, at most logLines and a last one about the rest. The changes
+// must be sorted by server.
 func lines(changes []status.CatalogChange) (out []kernel.Effect) {
 	for len(changes) > 0 {
 		server, text, kinds := changes[0].Server, "", 0

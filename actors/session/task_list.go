@@ -16,7 +16,7 @@ import (
 
 const (
 	taskPage    = 16              // tasks in one answer to tasks/list; the server is queried about each
-	listingTime = 5 * time.Second // timeout of each query
+	listingTime = 5 * time.Second // time for a query to reach its server; the answer may take half of it in addition
 )
 
 // taskListing is a tasks/list that waits for the servers' answers about each task on its page. Servers are not sent

@@ -15,7 +15,7 @@ import (
 
 // Tasks of modern servers are passed through to modern clients (extension io.modelcontextprotocol/tasks). Clients know a task as
 // <server>/<the server's own id>. With authentication, each principal has ids that only it can use (admission.TaskIDs). The
-// gateway stores nothing about a task, so a task outlives it.
+// gateway stores nothing about a task, so the task outlives the gateway.
 
 // taskTarget returns the server of the task that a request names. If the client has not declared the extension, no server is
 // queried. If no server in view has the extension, the method does not exist.

@@ -28,7 +28,7 @@ const (
 
 // Names inside the file.
 var (
-	bucketMeta     = []byte("goblin-actor") // format → "2", master → ID of the master key, seal → the sealing key, sealed
+	bucketMeta     = []byte("goblin-actor") // format → "2", master → ID of the master key, seal → the sealing key, sealed; audit → the newest signed audit line
 	bucketEras     = []byte("eras")         // replica identity → {"era":"modern","at":"2026-…"}
 	bucketCatalogs = []byte("catalogs")     // server identity → its catalog (encoding.go)
 	bucketTokens   = []byte("tokens")       // key of message.RememberToken → its value, sealed
@@ -40,7 +40,7 @@ var (
 var (
 	// errLocked is returned if another process has locked the file.
 	errLocked = errors.New("another process has locked it")
-	// errDamaged is returned if the file cannot be read.
+	// errDamaged is returned if the file's content is invalid.
 	errDamaged = errors.New("damaged")
 	// errForeign is returned if the file belongs to another program.
 	errForeign = errors.New("not a state file of goblin-actor")

@@ -35,7 +35,7 @@ const (
 	backoffMin        = time.Second
 	backoffMax        = 5 * time.Minute
 	storeTimeout      = 10 * time.Second // limit for the store to write a token
-	minRenewInterval  = 10 * time.Second // shortest time between two scheduled renewals
+	minRenewInterval  = 10 * time.Second // shortest time between two scheduled renewals, except for tokens with a shorter life
 	maxAdopted        = 3                // consecutive logins of other processes that are adopted
 	discoveryInterval = 10 * time.Second // shortest time from a failed discovery to the next one
 )
