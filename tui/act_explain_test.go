@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"goblin-actor/internal/status"
@@ -20,6 +21,8 @@ func TestExplainDenial(t *testing.T) {
 	p.Denials = []status.Denial{
 		{Number: 7, Who: "ci", What: "tools/call notes_delete_note", Why: "no role permits it", Times: 3},
 		{Number: 8, Who: status.Unknown, What: "POST /mcp", Why: "unknown or revoked key", Times: 1},
+		{Number: 9, Who: "ada's laptop", What: `tools/call it's a "tool" \ here`, Why: "no role permits it", Times: 1},
+		{Number: 10, Who: "ci", What: "tools/call " + strings.Repeat("x", 180) + "…", Why: "no role permits it", Times: 1},
 	}
 	s.app.take(&p)
 	s.press(":denials<enter>x")
@@ -41,6 +44,19 @@ func TestExplainDenial(t *testing.T) {
 	answer <- errors.New("the gateway is gone; start it")
 	s.happen()
 	s.has("the gateway is gone; start it")
+
+	s.press("<esc><down>x")
+	s.choose("explain it")
+	s.has("explain it: no command explains this denial")
+
+	s.press("<esc><down>x")
+	s.has(`= goblin-actor policy explain --as 'ada'\''s laptop' 'it'\''s a "tool" \ here'`)
+	s.choose("explain it")
+	if got := <-asked; got != `ada's laptop it's a "tool" \ here` {
+		t.Errorf("asked for %q", got)
+	}
+	answer <- nil
+	s.happen()
 
 	s.press("<esc><down>x")
 	s.choose("explain it")

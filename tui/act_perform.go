@@ -75,7 +75,7 @@ func (a *App) noEnd(r *Row) string {
 	switch s := a.sessionOf(r); {
 	case s == nil:
 		return "this session has ended"
-	case s.ID == "desk", s.ID == "listen":
+	case strings.HasPrefix(s.ID, "listen/"):
 		return "clients of this protocol version have no session"
 	case s.Transport == "stdio":
 		return "the client on stdin has only this session; end the client instead"

@@ -169,7 +169,7 @@ func (a *App) modeHint() string {
 	return ""
 }
 
-// hints returns keys that are enabled in the view, as many as fit.
+// hints returns keys that are enabled in the view. It leaves out each one that does not fit behind those before it.
 func (a *App) hints(which hint, room int) line {
 	var l line
 	used := 0
@@ -190,7 +190,7 @@ func (a *App) hints(which hint, room int) line {
 		}
 		n := space + width(act.key) + 1 + width(label)
 		if used+n > room {
-			break
+			continue
 		}
 		used += n
 		l = append(l, styled{strings.Repeat(" ", space) + act.key, func(p *Palette) tcell.Style { return p.Key }})

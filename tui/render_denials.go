@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"goblin-actor/internal/form"
 	"goblin-actor/internal/status"
 )
 
@@ -51,17 +52,11 @@ func who(d *status.Denial) string {
 }
 
 // explains returns the command that explains a denial by the policy. It returns "" if the policy did not decide, or if the
-// item contains a space, a quote or a backslash.
+// item's name was cut.
 func explains(d *status.Denial) string {
 	method, item, _ := strings.Cut(d.What, " ")
-	if !strings.Contains(method, "/") || item == "" || strings.HasPrefix(item, "/") || d.Who == status.Unknown || strings.ContainsAny(item, " '\\") {
+	if !strings.Contains(method, "/") || item == "" || strings.HasPrefix(item, "/") || strings.HasSuffix(item, "…") || d.Who == status.Unknown {
 		return ""
 	}
-	if strings.Trim(item, wordLetters) != "" {
-		item = "'" + item + "'"
-	}
-	return "goblin-actor policy explain --as " + d.Who + " " + item
+	return "goblin-actor policy explain --as " + form.Quote(d.Who) + " " + form.Quote(item)
 }
-
-// wordLetters are the characters that need no quotes in a shell.
-const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:"

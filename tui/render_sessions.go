@@ -22,7 +22,7 @@ var sessionsKind = &Kind{
 		uses := usesOf(p)
 		for i, s := range p.Sessions {
 			id := s.ID
-			if seen[s.ID]++; seen[s.ID] > 1 { // subscription streams have no id of their own
+			if seen[s.ID]++; seen[s.ID] > 1 { // the ids of two sessions may begin with the same characters
 				id += "." + strconv.Itoa(seen[s.ID])
 			}
 			rows[i] = sessionRow(p, s, id, uses[s.ID])

@@ -33,7 +33,7 @@ func samplePicture() *Picture {
 		Sessions: []status.Session{
 			{ID: "1ak3v7qd", Client: "editor 1.98.2", Protocol: "2025-11-25", Transport: "http", Since: ago(2 * time.Hour), LastSeen: ago(2 * time.Second), InFlight: 2, Streams: 1},
 			{ID: "1azz07pb", Client: "desktop 0.12", Protocol: "2025-06-18", Transport: "stdio", Since: ago(40 * time.Minute), LastSeen: ago(4 * time.Minute)},
-			{ID: "listen", Client: "agent 2.1", Protocol: "2026-07-28", Transport: "http", Since: ago(70 * time.Second), LastSeen: ago(70 * time.Second), Streams: 1},
+			{ID: "listen/7", Client: "agent 2.1", Protocol: "2026-07-28", Transport: "http", Since: ago(70 * time.Second), LastSeen: ago(70 * time.Second), Streams: 1},
 		},
 		Calls: []status.Call{
 			{ID: "session/1ak3v7qd/17", Session: "1ak3v7qd", Server: "github", Method: "tools/call", Item: "create_issue", State: "parked", In: 84, Taken: ago(48 * time.Second), Written: ago(48 * time.Second), Asked: ago(47 * time.Second), WaitsFor: "its user has not answered a form of 3 fields", Began: ago(48 * time.Second), Deadline: noon.Add(252 * time.Second)},
@@ -43,7 +43,7 @@ func samplePicture() *Picture {
 		},
 		Subscriptions: []status.Subscription{
 			{Session: "1ak3v7qd", Server: "files", URI: "resource://files/file:///home/ada/notes/milk.md", OwnURI: "file:///home/ada/notes/milk.md"},
-			{Session: "listen", Server: "memory", URI: "resource://memory/memory://graph", OwnURI: "memory://graph"},
+			{Session: "listen/7", Server: "memory", URI: "resource://memory/memory://graph", OwnURI: "memory://graph"},
 		},
 		Actors: []status.Actor{
 			{Name: "gateway", Kind: "gateway", Handled: 512, Last: "message.Inspect"},

@@ -19,6 +19,7 @@ import (
 
 // state is the subscription stream's entire state. Only step modifies it.
 type state struct {
+	id       string // for the status
 	x        *downstream.Exchange
 	sealer   *seal.Sealer
 	self     kernel.Reference
@@ -62,7 +63,7 @@ func newState(o Options, self kernel.Reference) *state {
 	frame := &o.Exchange.Frame
 	params := &o.Exchange.Params
 	return &state{
-		x: o.Exchange, sealer: o.Sealer, self: self, registry: o.Registry, awaitedServers: o.Expect,
+		id: o.sessionID(), x: o.Exchange, sealer: o.Sealer, self: self, registry: o.Registry, awaitedServers: o.Expect,
 		listener: listener{
 			who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, name: admission.ClientName(params.MetaClientInfo.Of(frame.Raw)),
 			caller: message.Caller{
@@ -127,8 +128,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
-			ID: "listen", Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: s.transport(), Since: s.since, LastSeen: s.since, Streams: 1,
-		}, Subscriptions: clientsubs.ReportSubscriptions("listen", message.NameOf(s.listener.who), s.subs.active)})
+			ID: s.id, Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: s.transport(), Since: s.since, LastSeen: s.since, Streams: 1,
+		}, Subscriptions: clientsubs.ReportSubscriptions(s.id, message.NameOf(s.listener.who), s.subs.active)})
 	case kernel.Stopping:
 		return s.stop(out)
 	}

@@ -22,12 +22,15 @@ type Options struct {
 	Log      *slog.Logger
 }
 
+// sessionID returns what identifies the stream in the status, and the actor among the children of the gateway.
+func (o *Options) sessionID() string { return "listen/" + o.Name }
+
 // mailbox is the capacity of a stream's mailbox, in messages.
 const mailbox = 512
 
 // Spawn starts a subscription stream under the gateway. It is not restarted after a panic: its client opens another stream.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
-	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
+	options := kernel.SpawnOptions{Name: o.sessionID(), Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		return &subscription{Options: o, state: newState(o, self.Reference())}
 	})

@@ -3,6 +3,7 @@ package status
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"goblin-actor/internal/pattern"
 )
@@ -37,7 +38,7 @@ var uninformative = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|
 func FailureLine(lines []string) string {
 	var said []string
 	for _, line := range lines {
-		if line = strings.TrimSpace(line[:min(len(line), maxOutputLine)]); line != "" && !uninformative().MatchString(line) {
+		if line = beginOf(line); line != "" && !uninformative().MatchString(line) {
 			said = append(said, line)
 		}
 	}
@@ -56,7 +57,7 @@ func FailureLine(lines []string) string {
 		}
 	}
 	for i := len(lines) - 1; i >= 0 && len(said) == 0; i-- {
-		if line := strings.TrimSpace(lines[i][:min(len(lines[i]), maxOutputLine)]); line != "" {
+		if line := beginOf(lines[i]); line != "" {
 			return line
 		}
 	}
@@ -64,4 +65,14 @@ func FailureLine(lines []string) string {
 		return said[len(said)-1]
 	}
 	return ""
+}
+
+// beginOf returns the part of a line that is examined, without the spaces around it. It cuts between characters.
+func beginOf(line string) string {
+	n := len(line)
+	if n > maxOutputLine {
+		for n = maxOutputLine; n > maxOutputLine-utf8.UTFMax && !utf8.RuneStart(line[n]); n-- {
+		}
+	}
+	return strings.TrimSpace(line[:n])
 }

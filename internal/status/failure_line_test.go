@@ -32,6 +32,9 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-
 		{"words", "starting\nGITHUB_TOKEN is not set\nbye", "GITHUB_TOKEN is not set"},
 		{"options", "ls: unrecognized option '--nonsense'\nTry 'ls --help' for more information.", "ls: unrecognized option '--nonsense'"},
 		{"last", "one\ntwo", "two"},
+		{"cut between characters", strings.Repeat("é", 600), strings.Repeat("é", 512)},
+		{"cut inside a character", "x" + strings.Repeat("é", 600), "x" + strings.Repeat("é", 511)},
+		{"not UTF-8", strings.Repeat("\x80", 1100), strings.Repeat("\x80", 1020)},
 		{"only uninformative lines", "npm warn deprecated x\n", "npm warn deprecated x"},
 	} {
 		if got := FailureLine(strings.Split(c.stderr, "\n")); got != c.want {

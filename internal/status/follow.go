@@ -72,11 +72,11 @@ func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, 
 		case WantState, WantCalls, WantSessions, WantActors, WantFinished, WantLog, WantLines, WantCatalog, WantSecond:
 			f.want[want] = true
 		default:
-			return nil, fmt.Errorf("%w: %q", ErrUnknownWant, want)
+			return nil, fmt.Errorf("unknown kind of event %q; %w", want, ErrUnknownWant)
 		}
 	}
 	if len(f.want) == 0 {
-		return nil, ErrUnknownWant
+		return nil, fmt.Errorf("no kind of event is given; %w", ErrUnknownWant)
 	}
 	if f.streams == nil {
 		f.streams = NewStreams("")

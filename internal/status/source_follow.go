@@ -66,6 +66,6 @@ const RoleOperator = "operator"
 var (
 	// ErrTooManyStreams is returned by Follow if too many streams are open.
 	ErrTooManyStreams = errors.New("too many streams of events are open; close another console or command that follows this gateway")
-	// ErrUnknownWant is returned by Follow for a Want that it does not know, and if nothing is wanted.
-	ErrUnknownWant = errors.New("unknown kind of event; use one or more of state, calls, sessions, actors, finished, log, lines, catalog, second")
+	// ErrUnknownWant is wrapped by the error of Follow for a Want that it does not know, and if nothing is wanted.
+	ErrUnknownWant = errors.New("use one or more of state, calls, sessions, actors, finished, log, lines, catalog, second")
 )

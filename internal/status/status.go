@@ -137,7 +137,7 @@ type Backend struct {
 
 // Session is the state of one client session.
 type Session struct {
-	ID        string    `json:"id"` // first 8 characters only: the full id is a secret
+	ID        string    `json:"id"` // first 8 characters only: the full id is a secret; "listen/<n>" = a subscription stream
 	Client    string    `json:"client,omitempty"`
 	Who       string    `json:"who,omitempty"`     // name of the principal; empty = no authentication
 	Project   string    `json:"project,omitempty"` // the session is restricted to it
