@@ -4,8 +4,8 @@
 // Each line holds the SHA-256 of the previous line, across all files of a rotated log, so that a changed or removed
 // line is detected. At least every 1000 lines, and every minute with new lines, a signed checkpoint (Ed25519) is
 // written, so that the log cannot be forged without the key. Its number and hash are also stored elsewhere, so that a
-// truncated log is detected. The log does not contain arguments, only their size and an HMAC, which lets a holder of
-// the key check whether two calls had equal arguments.
+// truncated log is detected. The log does not contain arguments, only their size and an HMAC, which is equal for
+// equal arguments. Only a holder of the key can check whether a call had certain arguments.
 //
 // Log owns the file, and one goroutine writes it. Record never waits for that goroutine: a record that does not fit
 // into the queue is dropped and counted, and the log says so. While a required log cannot be written, new calls are

@@ -36,8 +36,8 @@ type Config struct {
 	// header is accepted. Wildcards are not supported.
 	AllowedOrigins []string `key:"allowedOrigins" single:"ok"`
 
-	// AllowedHosts are values of the `Host` header to accept besides loopback names and addresses, the listen
-	// addresses and the host of `publicUrl`. A request with another `Host` header gets 403. Wildcards are not
+	// AllowedHosts are values of the `Host` header to accept besides loopback names and addresses, the address that the
+	// client connected to, the listen addresses and the host of `publicUrl`. A request with another `Host` header gets 403. Wildcards are not
 	// supported.
 	AllowedHosts []string `key:"allowedHosts" single:"ok"`
 
@@ -107,7 +107,7 @@ type Config struct {
 	// Egress controls connections to the URLs that servers name for OAuth logins.
 	Egress Egress `key:"egress"`
 
-	// Drain is how long running calls may continue after SIGTERM or SIGINT. 0 ends them at once.
+	// Drain is how long running calls may continue after SIGTERM, SIGINT or `goblin-actor drain`. 0 ends them at once.
 	Drain time.Duration `key:"drain" in:"shutdown" min:"0s" max:"24h" default:"10s"`
 
 	// Telemetry exports traces, metrics and logs with OpenTelemetry. A change takes effect at the next start.

@@ -91,7 +91,8 @@ type Binding struct {
 	// Keys are globs for the names of API keys.
 	Keys []string `key:"keys" single:"ok"`
 
-	// Local matches clients that are not authenticated: on stdin, and on loopback without `auth`.
+	// Local matches clients that are not authenticated: on stdin, in a Go program that embeds the gateway, and on loopback
+	// without `auth`.
 	Local bool `key:"local"`
 }
 
@@ -122,10 +123,10 @@ type Audit struct {
 
 // Rotate controls when a new audit log file is started, and how many old files are kept.
 type Rotate struct {
-	// Size is the maximum size of a file.
+	// Size is the size from which a file is rotated, after a write.
 	Size int64 `key:"size" form:"bytes" min:"64KiB" max:"1TiB" default:"100MiB"`
 
-	// Age is the age from which a file is rotated, at the next write. 0 means no limit.
+	// Age is the age from which a file is rotated, after the next write. 0 means no limit.
 	Age time.Duration `key:"age" min:"0s" max:"87600h" default:"0s"`
 
 	// Keep is the number of old files to keep. 0 keeps all.

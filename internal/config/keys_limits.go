@@ -8,10 +8,10 @@ type Limits struct {
 	MaxMessageBytes int64 `key:"maxMessageBytes" form:"bytes" min:"1KiB" max:"1GiB" default:"64MiB"`
 
 	// MaxSessions is the maximum number of client sessions and listen streams. At the limit, the gateway closes the
-	// least recently used session without calls and streams of the owner with the most sessions. The owner is the
-	// principal; without `auth` it is the address, or for clients on this machine the client name. If there is no
-	// such session and another principal has more than half of all sessions, one of its sessions that has only a
-	// stream is closed. Otherwise the new client gets 503.
+	// least recently used session without calls and streams of the owner with the most sessions, unless that owner has
+	// fewer sessions than the owner of the new one. The owner is the principal; without `auth` it is the address, or for
+	// clients on this machine the client name. If there is no such session and another principal has more than half of
+	// all sessions, one of its sessions that has only a stream is closed. Otherwise the new client gets 503.
 	MaxSessions int `key:"maxSessions" min:"1" max:"10000000" default:"10000"`
 
 	// MaxInFlightPerClient is the maximum number of running calls of one client. More are refused with OVERLOADED.

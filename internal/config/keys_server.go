@@ -25,11 +25,12 @@ type Server struct {
 	// stands for the home directory.
 	Command string `key:"command" change:"connection"`
 
-	// Args are the arguments of `command`, passed exactly as written: `1.10` stays `1.10` and `yes` stays `yes`.
+	// Args are the arguments of `command`. Except for references, they are passed exactly as written: `1.10` stays `1.10` and
+	// `yes` stays `yes`.
 	Args []string `key:"args" change:"connection"`
 
-	// Env are environment variables for `command`, passed exactly as written. PATH, HOME, USER, LANG, TERM and TMPDIR are
-	// always passed on, and on Windows a few more, such as USERPROFILE.
+	// Env are environment variables for `command`. Except for references, values are passed exactly as written. The gateway's
+	// PATH, HOME, USER, LANG, TERM and TMPDIR are passed on unless they are set here, and on Windows a few more, such as USERPROFILE.
 	Env map[string]string `key:"env" secret:"yes" change:"connection"`
 
 	// EnvFiles names files with `NAME=value` lines, relative to this file, whose variables are added to the
@@ -54,7 +55,7 @@ type Server struct {
 	// 2024-11-05) or `stdio`. `auto` uses stdio for a command. For a URL it tries `http`, then `sse`.
 	Type string `key:"type" oneof:"auto|http|sse|stdio" default:"auto" change:"connection"`
 
-	// Headers are sent with every HTTP request. By default, only servers on other machines are asked for
+	// Headers are sent with every HTTP request, except those that the protocol sets itself, such as Accept. By default, only servers on other machines are asked for
 	// gzip-compressed responses. `Accept-Encoding: identity` turns this off, and `Accept-Encoding: gzip` turns it on
 	// for a server on this machine.
 	Headers map[string]string `key:"headers" secret:"yes" change:"connection"`
@@ -64,15 +65,16 @@ type Server struct {
 	Protocol string `key:"protocol" oneof:"auto|legacy|modern|2024-11-05|2025-03-26|2025-06-18|2025-11-25|2026-07-28" default:"auto" change:"connection"`
 
 	// Isolation selects which clients share a connection: `shared` (all), `class` (clients with the same
-	// capabilities), `principal` (clients of the same principal; without `auth` all clients), `session` (none) or
-	// `leased` (none while a call runs). Under `principal` and `session`, the catalog is read over a separate
+	// capabilities), `principal` (clients of the same principal with the same capabilities; without `auth`, all clients count
+	// as one principal), `session` (none) or `leased` (none while a call runs). Under `principal` and `session`, the catalog is read over a separate
 	// connection. A session's connection is closed with the session. Other clients' connections are closed after
 	// `limits.sessionIdle` without calls and subscriptions, or after 10 minutes if that is less and the clients have
 	// separate logins or forwarded headers. Default: shared for commands, class for URLs.
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" default:"shared" change:"connection"`
 
 	// MaxBackends is the maximum number of connections with isolation `leased`, `principal` or `session`, or with `forwardHeaders`. At the
-	// limit, another client's idle connection without subscriptions is closed. If there is none, the call is refused.
+	// limit, calls of `leased` servers wait in the queue. For the others, another client's idle connection without subscriptions is
+	// closed. If there is none, the call is refused.
 	// Default: 1 for leased, 64 for the others.
 	MaxBackends int `key:"maxBackends" min:"1" max:"100000" default:"1"`
 
@@ -227,7 +229,7 @@ type ForwardHeader struct {
 
 // ServerAuth controls how the gateway logs in to a server with a URL.
 type ServerAuth struct {
-	// Type is `auto` (`oauth` if the server names an authorization server), `none`, `oauth` (a user logs in with `goblin-actor login`) or
+	// Type is `auto` (`oauth` if the server names an authorization server and is sent no Authorization header), `none`, `oauth` (a user logs in with `goblin-actor login`) or
 	// `client` (client credentials).
 	Type string `key:"type" oneof:"auto|none|oauth|client" default:"auto" change:"connection"`
 
