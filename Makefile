@@ -77,7 +77,7 @@ bench-compare: build ## run BENCH alternately with the gateway of REF (the last 
 	./bin/goblin-actor bench compare bench/results/compare/old bench/results/compare/new
 
 REPORT ?= docs/bench
-bench-report: build ## run every kind of benchmark and write the reports to REPORT (docs/bench); takes a quarter of an hour, during which the machine should be idle
+bench-report: build ## run every kind of benchmark except telemetry and write the reports to REPORT (docs/bench); takes a quarter of an hour, during which the machine should be idle
 	bench/full.sh $(REPORT)
 
 fmt: ## fail if a file is not formatted with gofmt
