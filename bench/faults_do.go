@@ -13,7 +13,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// readyFor is slightly longer than the time after which the gateway reconnects to a lost server immediately.
+// readyFor is slightly longer than a server must have been ready for the gateway to reconnect to it immediately.
 const readyFor = 5500 * time.Millisecond
 
 // do injects the fault and waits until the calls succeed again.

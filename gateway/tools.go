@@ -26,7 +26,8 @@ type Tool struct {
 	Definition json.RawMessage
 }
 
-// ListTools returns the tools of all servers, sorted by name. A compact list has only names, descriptions and servers.
+// ListTools returns the tools of all servers, sorted by name, or in the server's order if the gateway passes its only
+// server's items on unchanged (namespace.mode: never). A compact list has only names, descriptions and servers.
 func (g *Gateway) ListTools(ctx context.Context, compact bool) ([]Tool, error) {
 	items, err := g.client.List(ctx, protocol.Tools)
 	if err != nil {

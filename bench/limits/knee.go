@@ -16,7 +16,7 @@ const (
 // knee is the result of a climb: the step with the fewest clients that reach about the best throughput within the limits.
 type knee struct {
 	at    int    // index of the step; -1 = not even the first step was good
-	ended string // plateau: throughput stopped growing; p99, errors: a limit was exceeded; falls: throughput fell; max: none of these
+	ended string // plateau: throughput stopped growing; p99, errors: a limit was exceeded; falls: throughput fell, or was below the offered rate; max: none of these
 }
 
 // good reports whether a step is within the limits. limit is the maximum p99 latency; 0 = none.

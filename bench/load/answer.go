@@ -16,8 +16,8 @@ const (
 	Lost    = "lost"
 )
 
-// judge returns "" if body is a result of the request with that id, else the name of the outcome. The frame is nil
-// unless it is a result or an error.
+// judge returns "" if body is a result of the request with that id, else the name of the outcome. The frame is that
+// result or an error response; it is nil for all other outcomes.
 func (c *Caller) judge(body []byte, id uint64) (string, *protocol.Frame) {
 	var f protocol.Frame
 	found := false

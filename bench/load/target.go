@@ -31,7 +31,7 @@ type Target struct {
 	Rounds  []Round
 }
 
-// Connect connects n clients, each with its own session.
+// Connect connects n clients. Each has its own session, unless Static or ModernTool is set.
 func (t *Target) Connect(n int) error {
 	for i := range n {
 		w, err := wire.Dial("tcp", t.At.URL.Host)

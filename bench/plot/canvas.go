@@ -68,7 +68,7 @@ func (c *canvas) mark(shape int, x, y float64, color string) {
 // px formats a coordinate with at most one decimal.
 func px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// clean removes characters that XML does not allow.
+// clean removes control characters and other characters that XML does not allow.
 func clean(text string) string {
 	out := []rune(text)
 	n := 0

@@ -81,7 +81,8 @@ func start(ctx context.Context, env []string, program string, args ...string) (*
 	return p, nil
 }
 
-// Stop closes the stdin of the process and sends SIGTERM, and kills it after 15 s. It blocks until the process has ended.
+// Stop closes the stdin of the process and sends SIGTERM, and kills it after 15 s, on Windows at once. It blocks until
+// the process has ended.
 func (p *Process) Stop() {
 	_ = p.stdin.Close()
 	if runtime.GOOS == "windows" || p.cmd.Process.Signal(syscall.SIGTERM) != nil {

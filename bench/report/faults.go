@@ -19,7 +19,7 @@ type FaultRow struct {
 	During  float64 `json:"othersP99Millis"` // p99 of calls to another server, from the fault until everything has recovered
 	Held    float64 `json:"heldMiB"`         // peak resident memory above the value before
 	Left    float64 `json:"leftMiB"`         // resident memory above the value before, after recovery and a garbage collection
-	Errors  int     `json:"errors"`          // error responses from the gateway: each of these requests was answered
+	Errors  int     `json:"errors"`          // calls that failed after the fault began, including those of Lost and Wrong
 	Lost    int     `json:"lost"`            // requests without any response
 	Wrong   int     `json:"wrong"`           // responses to another request, or with other bytes
 	Note    string  `json:"note,omitempty"`

@@ -25,7 +25,8 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s  %s: %s", word, v.Assertion, v.Measured)
 }
 
-// Fits returns an error if no report of a run of this kind can decide the assertion. Calling it first avoids a useless run.
+// Fits returns an error if the assertion is about another kind of run, or about a number of clients that the run does
+// not measure. Calling it first avoids a useless run.
 func (a Assertion) Fits(kind string, concurrency []int) error {
 	for _, word := range a.words {
 		if word != kind && slices.Contains(kinds, word) {

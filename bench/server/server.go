@@ -172,7 +172,8 @@ func ServeStdio(in io.Reader, out io.Writer, o Options) error {
 	}
 }
 
-// ServeHTTP serves streamable HTTP at every path of o.Listen and prints its URL on out. It ends at the end of in.
+// ServeHTTP serves streamable HTTP, or with o.SSE HTTP+SSE, at every path of o.Listen and prints its URL on out. It
+// ends at the end of in.
 func ServeHTTP(in io.Reader, out io.Writer, o Options) error {
 	s := newRawServer(o)
 	if s.live != nil && o.Control != "" {

@@ -163,7 +163,7 @@ type explanation struct {
 	Project   string        `json:"project,omitempty"`
 	Permitted bool          `json:"permitted"`
 	Reported  bool          `json:"reported,omitempty"` // only the policy denies the use, and its mode is report, so the use is not refused
-	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides, or if the principal has no role
+	Reason    string        `json:"reason,omitempty"`   // set if something other than a role's rule decides, or if the principal has no role
 	Roles     []roleVerdict `json:"roles"`
 	Rate      string        `json:"rate,omitempty"`
 }

@@ -109,8 +109,8 @@ func (k *inspection) shows(project string, m *policyTarget) bool {
 	return rules == nil || catalog.ShowsURI(*rules, server, m.template, m.uris)
 }
 
-// whyUnlisted returns why an unlisted URI is refused even if the roles permit the URI, or "" if it is not refused. byPolicy means that
-// the policy refuses it.
+// whyUnlisted returns why an unlisted URI is refused even if the roles permit the URI, or "" if there is no such
+// reason. byPolicy means that the policy refuses it.
 func (k *inspection) whyUnlisted(m *policyTarget, rights, project string) (reason string, byPolicy bool) {
 	switch unlisted := k.cfg.Resources.Unlisted; {
 	case m.uris == nil:

@@ -36,7 +36,7 @@ the last list), the p99 of calls to the other server meanwhile, and the memory o
 	flags.StringSliceVar(&o.Behind, "behind", nil, "kinds of the faulty server: "+strings.Join(process.ServerKinds, ", ")+" (default http,stdio)")
 	flags.StringVar(&o.Clients, "clients", "legacy", "era of the clients: "+strings.Join(process.Eras, ", "))
 	flags.DurationVar(&o.Calm, "calm", 2*time.Second, "undisturbed time before each fault, for comparison")
-	flags.DurationVar(&o.Lasts, "lasts", 2*time.Second, "how long the server hangs or floods")
+	flags.DurationVar(&o.Lasts, "lasts", 2*time.Second, "how long a fault other than kill lasts")
 	flags.IntVar(&o.Readers, "readers", 64, "slow: number of clients that do not read")
 	return newMeasure(cmd, func() error { return o.Default().Validate() },
 		func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error) {

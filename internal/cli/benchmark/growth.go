@@ -20,7 +20,7 @@ func newBenchGrowth() *cobra.Command {
 		Short: "Measure the cost of a call as sessions, servers, tools and calls grow",
 		Long: `growth measures a gateway with 1 to 10 000 sessions with an open stream, 1 to 100 servers, 10 to 100 000 tools, and 1 to 1 000
 calls in flight. For each size it reports the CPU time per call, the memory per additional unit, and the CPU time per listed tool. It
-also measures how much the checks of tool definitions delay publishing 10 000 tools, initially and after a change. A cost is
+also measures how much the checks of tool definitions delay publishing 1 000 and 10 000 tools, initially and after a change. A cost is
 reported as a fault if it grows faster than linearly: if the cost per unit more than doubles at ten times the size.`,
 		Example: "  goblin-actor bench growth --of sessions,flight --most 1000",
 	}

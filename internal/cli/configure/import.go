@@ -252,7 +252,7 @@ func (in *importer) server(one desktop.Found) (result string, serves bool, err e
 func (in *importer) finish(dryRun bool) error {
 	out, errOut := in.cmd.OutOrStdout(), in.cmd.ErrOrStderr()
 	switch {
-	case in.looked == 0 && len(in.absent) == 0: // the named client has no file; the error has been printed
+	case in.looked == 0 && len(in.absent) == 0: // no file of a named client could be read; the errors have been printed
 		return nil
 	case in.looked == 0:
 		fmt.Fprintln(out, "no client files were found; these do not exist:")

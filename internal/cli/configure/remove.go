@@ -20,7 +20,7 @@ func NewRemove() *cobra.Command {
 		Long: `Remove a server from the configuration, together with the comments inside its entry and directly above it. All other
 comments are kept, including one above the first server, which may be about all of them.
 
-A gateway that runs with this file stops the server when its running calls have finished; the command waits for that.`,
+A gateway that runs with this file stops the server at once, and running calls of the server fail; the command waits for that.`,
 		Example:           "  goblin-actor remove files",
 		Args:              command.Args(1, 1, "the name of a server"),
 		ValidArgsFunction: target.CompleteServers(new(string)),

@@ -145,7 +145,7 @@ func (f *rolloutFlags) apply(ctx context.Context, g *target.Gateway, prefix stri
 	case c.Runs:
 		return f.reportStart(ctx, g, prefix, server, c)
 	case server != nil:
-		_, err = fmt.Fprintf(f.out, "%s%s: will stop when its running calls have finished\n", prefix, terminal.Clean(c.Server))
+		_, err = fmt.Fprintf(f.out, "%s%s: still stopping\n", prefix, terminal.Clean(c.Server))
 	default:
 		_, err = fmt.Fprintf(f.out, "%s%s: stopped\n", prefix, terminal.Clean(c.Server))
 	}

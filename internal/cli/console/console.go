@@ -14,8 +14,8 @@ import (
 	"goblin-actor/tui"
 )
 
-// Prepare sets in o how the console looks, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error if there is
-// no terminal.
+// Prepare sets in o how the console looks, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error
+// if the skin is invalid or there is no terminal.
 func Prepare(cmd *cobra.Command, o *tui.Options, look *Look) error {
 	o.Edit = edit
 	if err := look.set(o, cmd); err != nil {

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Explain explains whether a principal of a gateway may use an item: who is the principal's name, or local. It is the
+// Explain explains whether a principal of a gateway may use an item: who is the principal's name or ID. It is the
 // function of the command policy explain, which this package may not import.
 type Explain func(ctx context.Context, source status.Source, who, item string) (string, error)
 

@@ -24,7 +24,7 @@ type Look struct {
 func (l *Look) Flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&l.skin, "skin", "", "color scheme: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or the name of one in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
-	flags.BoolVar(&l.ascii, "ascii", false, "draw the terminal UI with ASCII characters only; the default if LC_ALL, LC_CTYPE or LANG does not name UTF-8")
+	flags.BoolVar(&l.ascii, "ascii", false, "draw the terminal UI with ASCII characters only; the default, except on Windows, if the first of LC_ALL, LC_CTYPE and LANG that is set does not name UTF-8")
 	flags.BoolVar(&l.calm, "calm", false, "update the terminal UI once a second, without arrows at changed numbers")
 	flags.BoolVar(&l.noMouse, "no-mouse", false, "leave the mouse to the terminal, which selects text with it")
 }
@@ -39,7 +39,7 @@ func Used(cmd *cobra.Command) string {
 	return ""
 }
 
-// set sets in o what the flags say. If there is no flag ascii, the locale decides.
+// set sets in o what the flags say. Without the flag ascii, the locale decides, except on Windows.
 func (l *Look) set(o *tui.Options, cmd *cobra.Command) error {
 	o.ASCII, o.Calm, o.NoMouse = l.ascii, l.calm, l.noMouse
 	if !cmd.Flags().Changed("ascii") {

@@ -63,8 +63,9 @@ func (l *latest) take(n status.Notice) {
 	}
 }
 
-// followStatus passes each new status to changed until ctx ends or changed returns an error. It also retries if the first connection
-// fails, unless the gateway answers that it has no such stream.
+// followStatus calls changed with each new status, and when the gateway does not respond, until ctx ends or changed
+// returns an error. It also retries if the first connection fails, unless the gateway answers that it has no such
+// stream.
 func followStatus(ctx context.Context, source status.Source, o status.FollowOptions, changed func(latest) error) error {
 	var l latest
 	for {

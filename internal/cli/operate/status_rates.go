@@ -73,7 +73,7 @@ func printRates(b *strings.Builder, all []serverRates, p terminal.Palette) {
 	output.RenderTable(b, p, []string{"LAST MINUTE", "CALLS/S", "ERRORS", "P50", "P95", "P99"}, rows)
 }
 
-// perSecond formats a rate with three digits, or as a whole number from 100 on.
+// perSecond formats a rate with at most three significant digits, or as a whole number from 100 on.
 func perSecond(rate float64) string {
 	if rate >= 100 {
 		return strconv.FormatFloat(rate, 'f', 0, 64)

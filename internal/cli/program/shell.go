@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// shellPlain contains the characters that have no special meaning in any shell.
+// shellPlain contains the characters that words may contain without being quoted.
 const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
 // ShellWords quotes words of a configuration for the shell of a system, so that the shell reads them as the gateway

@@ -33,8 +33,8 @@ func loginPath(ctx context.Context) (path, remark string) {
 	return os.Getenv("PATH"), "the service gets the PATH of this shell, because the login shell did not report its own: " + terminal.OneLine(err.Error(), 200)
 }
 
-// shellPath starts a shell as at a login in a terminal, and returns its PATH. The shell gets neither this process's
-// variables nor its terminal.
+// shellPath starts a shell as at a login in a terminal, and returns its PATH. The shell gets only the few variables of
+// this process that are listed below, and not its terminal.
 func shellPath(ctx context.Context, shell string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, shellTime)
 	defer stop()

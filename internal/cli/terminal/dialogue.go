@@ -11,7 +11,8 @@ import (
 )
 
 // Dialogue asks the user one question at a time at the terminal. Begin waits until no other question is open, and End
-// allows the next one. The other methods may be called only between Begin and End.
+// allows the next one. If several goroutines use a Dialogue, each may call the other methods only between Begin and
+// End.
 type Dialogue struct {
 	Out  io.Writer
 	turn chan struct{} // capacity 1

@@ -28,8 +28,8 @@ func (p Palette) Warn(s string) string { return p.paint("33", s) }
 // Bold returns s in bold.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// PaletteFor returns colors if w is a terminal, unless NO_COLOR (https://no-color.org) is set or TERM is dumb.
-// Otherwise it returns none.
+// PaletteFor returns colors if w is a terminal, unless NO_COLOR (https://no-color.org) is set, TERM is dumb, or the
+// terminal is an old console of Windows. Otherwise it returns none.
 func PaletteFor(w io.Writer) Palette {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		return Palette{}
