@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+)
+
+// Limits of a list of secrets.
+const (
+	MinSecret  = 32 // bytes of a secret
+	MaxSecrets = 8
+)
+
+// NewSecret returns a new random secret of 256 bits as text.
+func NewSecret() string {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(secret[:])
+}
+
+// Secrets are the secrets of a cluster. They are immutable and safe for concurrent use.
+type Secrets struct {
+	list []secret // the first one seals and signs
+}
+
+// secret is one secret and its public name.
+type secret struct {
+	value []byte
+	id    secretID
+}
+
+// secretID names a secret in sealed texts. It is derived from the secret and does not reveal it.
+type secretID [4]byte
+
+// Errors of NewSecrets.
+var (
+	errNoSecret = errors.New("a cluster needs a secret; create one with `goblin-actor cluster secret`, and give it to every node")
+	errTooMany  = fmt.Errorf("more than %d secrets; remove those that no node seals with any more", MaxSecrets)
+)
+
+// NewSecrets returns the secrets with these values. The error says what is wrong with which of them, and contains no
+// secret.
+func NewSecrets(values []string) (*Secrets, error) {
+	switch {
+	case len(values) == 0:
+		return nil, errNoSecret
+	case len(values) > MaxSecrets:
+		return nil, errTooMany
+	}
+	s := &Secrets{}
+	for i, value := range values {
+		if len(value) < MinSecret {
+			return nil, fmt.Errorf("secret %d has %d bytes; at least %d are needed; create one with `goblin-actor cluster secret`", i+1, len(value), MinSecret)
+		}
+		k := secret{value: []byte(value)}
+		copy(k.id[:], k.key("secret id", ""))
+		for j := range s.list {
+			if s.list[j].id == k.id {
+				return nil, fmt.Errorf("secret %d is the same as secret %d", i+1, j+1)
+			}
+		}
+		s.list = append(s.list, k)
+	}
+	return s, nil
+}
+
+// key derives the key of 32 bytes for a purpose. Each incarnation of a node seals with keys of its own, so two processes
+// never use one key with the same nonce. Keys that all nodes share have the incarnation "".
+func (k *secret) key(purpose, incarnation string) []byte {
+	key, err := hkdf.Key(sha256.New, k.value, []byte("goblin-actor cluster"), purpose+"\x00"+incarnation, 32)
+	if err != nil {
+		panic("cluster: " + err.Error()) // only for invalid lengths, which are constants here
+	}
+	return key
+}
+
+// of returns the secret with that id, or nil.
+func (s *Secrets) of(id secretID) *secret {
+	for i := range s.list {
+		if s.list[i].id == id {
+			return &s.list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// A list of secrets that cannot be used is refused, and the error contains no secret.
+func TestBadSecrets(t *testing.T) {
+	long := strings.Repeat("s", MinSecret)
+	for name, c := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"none":  {nil, "needs a secret"},
+		"short": {[]string{long, long[1:]}, "secret 2 has 31 bytes; at least 32 are needed"},
+		"twice": {[]string{"a" + long, long, "a" + long}, "secret 3 is the same as secret 1"},
+		"many":  {make([]string, MaxSecrets+1), "more than 8 secrets"},
+	} {
+		_, err := NewSecrets(c.values)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "sss") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	created := NewSecret()
+	if _, err := NewSecrets([]string{created, NewSecret()}); err != nil || len(created) != 43 {
+		t.Errorf("%d characters, %v", len(created), err)
+	}
+}
+
+// Each purpose and each incarnation has its own key, and every node derives the same one.
+func TestDerivedKeys(t *testing.T) {
+	a, b := &secretsOf(t, "ab").list[0], &secretsOf(t, "ab").list[1]
+	seen := map[string]string{}
+	for _, k := range []*secret{a, b} {
+		for _, purpose := range []string{"session", "authority"} {
+			for _, incarnation := range []string{"", home, NewIncarnation()} {
+				name := string(k.id[:]) + purpose + incarnation
+				key := string(k.key(purpose, incarnation))
+				if of, ok := seen[key]; ok {
+					t.Errorf("%q and %q have the same key", of, name)
+				}
+				seen[key] = name
+			}
+		}
+	}
+	if again := &secretsOf(t, "a").list[0]; !bytes.Equal(again.key("session", home), a.key("session", home)) || again.id != a.id {
+		t.Error("another node derives other keys")
+	}
+}
+
+func TestIncarnations(t *testing.T) {
+	a, b := NewIncarnation(), NewIncarnation()
+	if a == b || !ValidIncarnation(a) || !ValidIncarnation(b) {
+		t.Errorf("%q, %q", a, b)
+	}
+	for _, bad := range []string{"", "abcdefg", "abcdefg23", "Abcdefg2", "abcdefg1", "abcdefg-", "äbcdefg"} {
+		if ValidIncarnation(bad) {
+			t.Errorf("%q is valid", bad)
+		}
+	}
+}
