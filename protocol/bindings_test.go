@@ -22,7 +22,7 @@ func TestCompileBindings(t *testing.T) {
 		{"nested", property(`{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"A"}}}`), ""},
 		{"escaped key", property(`{"type":"string","x-mcp-h\u0065ader":"A"}`), ""},
 		{"in data", property(`{"type":"string","default":{"x-mcp-header":1},"enum":[{"x-mcp-header":1}]}`), "none"},
-		{"a property called so", `{"type":"object","properties":{"x-mcp-header":{"type":"string"}}}`, "none"},
+		{"a property named x-mcp-header", `{"type":"object","properties":{"x-mcp-header":{"type":"string"}}}`, "none"},
 		{"number", property(`{"type":"number","x-mcp-header":"A"}`), "only the types"},
 		{"object", property(`{"type":"object","x-mcp-header":"A"}`), "only the types"},
 		{"array", property(`{"type":"array","x-mcp-header":"A"}`), "only the types"},

@@ -55,7 +55,7 @@ func TestBrokenRequestID(t *testing.T) {
 		{"a notification", `{"jsonrpc":"2.0","method":"x","params":{"text":"` + long, `","id":7}}`, ""},
 		{"an answer", `{"jsonrpc":"2.0","id":7,"result":{"text":"` + long, `"}}`, ""},
 		{"cut off before it shows what it is", `{"jsonrpc":"2.0","id":7,"params":{"text":"` + long, `"}}`, ""},
-		{"an id of no kind", `{"jsonrpc":"2.0","id":{},"method":"x","params":"` + long, `"}}`, ""},
+		{"an id of an invalid type", `{"jsonrpc":"2.0","id":{},"method":"x","params":"` + long, `"}}`, ""},
 		{"no object", `[` + deep, `]`, ""},
 		{"nothing", ``, ``, ""},
 	} {

@@ -138,7 +138,8 @@ func climbForeign(t *testing.T, f *foreign, o Options) (*report.Report, error) {
 	return Run(t.Context(), o, &bytes.Buffer{})
 }
 
-// At an endpoint, only the read-only and local tool without arguments is called. The key is sent with every request.
+// At an endpoint, only the tool that is read-only, not open-world and needs no arguments is called. The key is sent
+// with every request.
 func TestLimitsOfATarget(t *testing.T) {
 	f := &foreign{tools: readingTools, answer: rightly}
 	result, err := climbForeign(t, f, Options{})

@@ -36,7 +36,7 @@ func TestFailuresAreCounted(t *testing.T) {
 			t.Errorf("%d denials reported, want 3", len(d.denied)-told)
 		}
 		if got := try("2001:db8::1", "Bearer "+key); got != "key" {
-			t.Errorf("good key from a network over the limit: got %s, want key:a", got)
+			t.Errorf("good key from a network over the limit: got %s, want key", got)
 		}
 		time.Sleep(failureWindow)
 		if got := try("2001:db8::1", "Bearer x"); got != "401" {

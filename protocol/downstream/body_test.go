@@ -72,11 +72,11 @@ func TestServerTooLarge(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: echo}, Options{MaxMessageBytes: 100 << 10, Budget: budget}, testLimits)
 	large := strings.Repeat(" ", 20<<20)
 	tests := map[string]string{
-		"length":           postText(large),
-		"one byte more":    postText(strings.Repeat(" ", 100<<10+1)),
-		"chunks":           postHead + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(large), large),
-		"many small chunk": postHead + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("5\r\n     \r\n", 40<<10) + "0\r\n\r\n",
-		"expect":           strings.Replace(postText("", "Expect: 100-continue"), "Content-Length: 0", "Content-Length: 200000", 1),
+		"length":            postText(large),
+		"one byte more":     postText(strings.Repeat(" ", 100<<10+1)),
+		"chunks":            postHead + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(large), large),
+		"many small chunks": postHead + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("5\r\n     \r\n", 40<<10) + "0\r\n\r\n",
+		"expect":            strings.Replace(postText("", "Expect: 100-continue"), "Content-Length: 0", "Content-Length: 200000", 1),
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {

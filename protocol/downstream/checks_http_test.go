@@ -42,7 +42,7 @@ func TestServerRefuses(t *testing.T) {
 		{"foreign origin, preflight", "OPTIONS /mcp HTTP/1.1\r\n" + host + "Origin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n\r\n", 403, false},
 		{"foreign host elsewhere", "GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403, false},
 		{"no such path", "GET /nothing HTTP/1.1\r\n" + host + "\r\n", 404, false},
-		{"path that only looks alike", "POST /mcp/ HTTP/1.1\r\n" + host + media + "Content-Length: 2\r\n\r\n{}", 404, false},
+		{"path with a slash at the end", "POST /mcp/ HTTP/1.1\r\n" + host + media + "Content-Length: 2\r\n\r\n{}", 404, false},
 		{"verb", "PUT /mcp HTTP/1.1\r\n" + host + "Content-Length: 2\r\n\r\n{}", 405, false},
 		{"form", "POST /mcp HTTP/1.1\r\n" + host + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}", 415, false},
 		{"multipart", "POST /mcp HTTP/1.1\r\n" + host + "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 2\r\n\r\n{}", 415, false},

@@ -33,7 +33,7 @@ func TestExchangeTurnsIntoStream(t *testing.T) {
 		{"a comment every KeepAlive", postHead, "m", 36 * time.Second, ":\n\n:\n\n:\n\nE", true},
 		{"JSON only", jsonOnlyHead, "m", time.Minute, "R", false},
 		{"initialize keeps its header", postHead, "initialize", time.Minute, "R", false},
-		{"HTTP/1.0 knows no chunks", strings.Replace(postHead, "1.1\r\n", "1.0\r\nConnection: keep-alive\r\n", 1), "m", time.Minute, "R", false},
+		{"HTTP/1.0 has no chunks", strings.Replace(postHead, "1.1\r\n", "1.0\r\nConnection: keep-alive\r\n", 1), "m", time.Minute, "R", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestExchangeNotify(t *testing.T) {
 			x.Notify(protocol.Message{Frame: note("progress2")}, WeightState, "p")
 			echo(x)
 		}, ":\n\n" + event(string(note("progress2"))) + event(string(note("message"))) + event(pong)},
-		{"JSON only hears nothing", jsonOnlyHead, func(x *Exchange) {
+		{"JSON only gets no messages", jsonOnlyHead, func(x *Exchange) {
 			x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
 			echo(x)
 		}, pong},
