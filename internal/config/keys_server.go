@@ -145,8 +145,8 @@ type Server struct {
 	Labels map[string]string `key:"labels"`
 
 	// Group makes all servers of a group replicas of one server with the group's name. Each member keeps its
-	// connection settings (`command`, `env`, `url`, `headers`, `protocol` and so on), `replicas`, `startTimeout`,
-	// `reconnect`, `roots` and `labels`. The first member's value applies to all other keys. A call never goes to a
+	// connection settings (`command`, `env`, `url`, `headers`, `protocol` and so on), `disabled`, `replicas`,
+	// `startTimeout`, `reconnect`, `roots` and `labels`. The first member's value applies to all other keys. A call never goes to a
 	// member whose definition of the tool differs from the listed one.
 	Group string `key:"group" change:"connection"`
 
