@@ -123,7 +123,7 @@ func TestLiveListReplacesCachedList(t *testing.T) {
 }
 
 // A request for an item that a starting server may have is answered with SERVER_UNAVAILABLE, however the item is named and whether
-// or not the server's catalog is cached. An item that no running server has is unknown.
+// or not the server's catalog is cached. A name that refers to a running server without such an item is unknown.
 func TestItemsOfStartingServersAreNotUnknown(t *testing.T) {
 	tool := func(name string) string { return `"tools/call","params":{"name":"` + name + `"` }
 	read := func(uri string) string { return `"resources/read","params":{"uri":"` + uri + `"` }
@@ -225,8 +225,8 @@ func TestCachedServerFailsToStart(t *testing.T) {
 	})
 }
 
-// The current filters apply to cached catalogs. A server that is disabled, or whose command or environment has changed, is
-// not listed from the cache. A renamed server is.
+// The current filters apply to cached catalogs. A server that is disabled or misconfigured, or whose arguments or environment
+// have changed, is not listed from the cache. A renamed server is, and so is one with more replicas.
 func TestCacheFollowsConfiguration(t *testing.T) {
 	life := gatewayRuns(t)
 	life(func(_ *testing.T, open func(func(*config.Config), ...*actortest.Server) *stdioHarness) {

@@ -17,8 +17,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// silentServer is a server whose connections report late or never that a message was written, as HTTP connections may. Calls can be
-// held back before they are sent, which keeps the connection's actor busy.
+// silentServer is a server whose connections, while silent is set, do not report that a message was written. HTTP connections may
+// report this late or never. Calls can be held back before they are sent, which keeps the connection's actor busy.
 type silentServer struct {
 	*actortest.Server
 	mu     sync.Mutex
@@ -66,8 +66,8 @@ func (s *silentServer) openers() map[string]func(upstream.Sink) upstream.Link {
 
 const oneSlow = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_slow"}}`
 
-// A server has two replicas by URL. A call has reached one of them but is not reported as written when another call gets no
-// connection. The first call is executed once and answered by its server.
+// A server on HTTP has two replicas. Calls have reached both but are not reported as written when another call gets no connection.
+// Only that call is sent again, to the other replica. The calls that have arrived are neither repeated nor refused.
 func TestCallNextToUnsentCall(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		peers := map[string]*pipe.Peer{}

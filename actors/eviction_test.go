@@ -28,7 +28,8 @@ func (idleActor) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect {
 func (idleActor) Act(kernel.Self, any)                                         {}
 
 // The session that is closed for a new one is an idle session of the owner with the most sessions, but not of an owner with fewer
-// sessions than the client. If there is none, it is a session with a stream of a principal that has more than half of all sessions.
+// sessions than the client. If there is none, it is a session with a stream of another principal that has more than half of all
+// sessions.
 func TestSessionToEvict(t *testing.T) {
 	a, b, c := owner{"a", true}, owner{"b", true}, owner{name: "127.0.0.1"}
 	const idle, streams, calls = 0, 1, 2
@@ -157,7 +158,7 @@ func TestWaitingClientsAreBounded(t *testing.T) {
 	}
 }
 
-// Sessions are counted from the request to open them until their end, including those whose spawn fails.
+// Sessions are counted from the request to open them until they end or their spawn fails.
 func TestOwnersAreForgotten(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 	refs := childReferences(t, 3)

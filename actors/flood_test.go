@@ -52,7 +52,7 @@ func (f *flood) server(line func(token string, n int) string) *actortest.Server 
 	return server
 }
 
-// maxDepth polls the mailboxes until n notifications have been sent, and returns the longest queue seen.
+// maxDepth polls the mailboxes until n notifications have been sent, stops the flood, and returns the longest queue seen and its actor.
 func (f *flood) maxDepth(t *testing.T, g *Gateway, n int64) (name string, depth int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); f.sent.Load() < n; time.Sleep(time.Millisecond) {

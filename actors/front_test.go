@@ -250,7 +250,8 @@ func TestOneServerAlone(t *testing.T) {
 	}
 }
 
-// At limits.maxSessions, the least recently used session is closed for a new one. Sessions with open streams are not closed.
+// At limits.maxSessions, the least recently used session is closed for a new one. Sessions of unauthenticated clients with open
+// streams are not closed.
 func TestLeastRecentlyUsedSessionIsClosed(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 3 })
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`

@@ -39,8 +39,8 @@ func prefer(region string, required bool) string {
 	return fmt.Sprintf(`"goblin-actor/prefer":{"labels":{"region":%q},"required":%v}`, region, required)
 }
 
-// S4.2.2: the servers of a group are replicas in one namespace. A call goes to each in turn, to the replica that it names, or to the
-// one that the client prefers.
+// S4.2.2: the servers of a group are replicas in one namespace. Calls go to them in turn, unless a call names a replica or its client
+// prefers one.
 func TestGroupIsOneNamespace(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		h := startStdio(t, map[string]*actortest.Server{"one": namedServer("one", "add"), "two": namedServer("two", "add")}, inGroup)
@@ -81,8 +81,8 @@ func TestGroupIsOneNamespace(t *testing.T) {
 	})(t)
 }
 
-// A tool is called only at members whose definition equals the listed one, unless the call names its replica. Differences cause a
-// warning.
+// A tool is called only at members that define it with the same schemas as the listed definition, unless the call names its
+// replica. Missing tools and different schemas cause a warning.
 func TestGroupMembersDefineToolDifferently(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one := namedServer("one", `{"name":"add","description":"adds","inputSchema":{"type":"object","required":["a"],"properties":{"a":{"type":"number"}}}}`, "same", "only")

@@ -136,8 +136,7 @@ func TestForwardedHeaders(t *testing.T) {
 	}
 }
 
-// With isolation by session, each session has its own process, which ends with the session. The catalog comes from a separate
-// process.
+// With isolation by session, all calls of a session go to the session's own process. The catalog comes from a separate process.
 func TestIsolationBySession(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"id"}, Resources: []string{"file:///x"}}

@@ -254,7 +254,8 @@ func TestOwnLoginWithoutSharedLogin(t *testing.T) {
 	}
 }
 
-// A login at a server that the principal's roles hide is refused like one at a server that does not exist.
+// A login at a server that the principal's roles hide is refused like one at a server that does not exist, unless the principal is
+// an operator.
 func TestAttack44LoginAtAHiddenServer(t *testing.T) {
 	s := newState(&config.Config{
 		Servers: []config.Server{{Name: "files"}, {Name: "vault"}},

@@ -149,7 +149,8 @@ func TestMetaToolsOfResources(t *testing.T) {
 	})(t)
 }
 
-// call_tool and read_resource behave like the calls they forward: names, progress, errors and results are the same.
+// call_tool and read_resource behave like the requests they forward: names, progress and errors are the same. Results are, too, but
+// read_resource returns the contents as embedded resources.
 func TestMetaToolsForwardCalls(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a", "file:///b"}}

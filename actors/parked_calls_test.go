@@ -50,7 +50,7 @@ func TestTenThousandParkedCalls(t *testing.T) {
 		if n := runtime.NumGoroutine() - goroutines; n > 100 {
 			t.Errorf("%d additional goroutines", n)
 		}
-		time.Sleep(time.Hour) // limits.parkedCall
+		time.Sleep(time.Hour) // longer than limits.parkedCall
 		h.received()
 		if s, err = h.gateway.Status(t.Context()); err != nil || len(s.Calls) != 0 {
 			t.Errorf("%d calls remain (%v)", len(s.Calls), err)

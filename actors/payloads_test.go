@@ -76,7 +76,8 @@ func (k *keeping) kept() (calls []status.CallPayload) {
 	return calls
 }
 
-// Payloads are kept only if an operator asks, without known and named secrets, and not those of logins.
+// Payloads are kept only if an operator asks. Known secrets, and values whose names suggest secrets, are redacted. Answers that
+// request a login are withheld, and so are the payloads of tools whose names suggest secrets.
 func TestPayloadsAreKept(t *testing.T) {
 	path, set := withAuditLog(t, nil)
 	t.Run("while it runs", func(t *testing.T) {
@@ -169,8 +170,8 @@ func TestPayloadOfLongItemIsWithheld(t *testing.T) {
 	}
 }
 
-// Payloads end with the secrets of their time: with the reload that removes one, and with the next, which forgets it. They also end with their
-// server.
+// A reload that removes a secret discards all payloads, and so does the next reload, after which the secret is no longer known. A
+// reload that removes a server discards the server's payloads.
 func TestReloadDiscardsPayloads(t *testing.T) {
 	k := keepPayloads(t, nil)
 	reload := func(when string, servers []string, secrets []string, want int) {

@@ -134,7 +134,7 @@ func TestAttack37RequestStateTooLate(t *testing.T) {
 	})(t)
 }
 
-// modernTaskServer returns a modern server whose calls become task 7~x/y. It answers requests about the task to anyone.
+// modernTaskServer returns a modern server whose calls become task 7~x/y. It answers every client's requests about the task.
 func modernTaskServer() *actortest.Modern {
 	s := &actortest.Modern{Tools: []string{"dig"}, HTTP: true}
 	s.Discover = func(g actortest.Message) bool {

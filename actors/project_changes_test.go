@@ -49,8 +49,8 @@ func TestProjectsAreIsolated(t *testing.T) {
 	})(t)
 }
 
-// When a project is removed, its sessions and streams see an empty catalog. They are notified once of its removal and once of its
-// return. Clients of other projects get no notification.
+// When a project is removed, list requests of its clients are refused, and its sessions and streams receive no messages. They are
+// notified once of its removal and once of its return. Clients of other projects get no notification.
 func TestProjectRemovedAndAddedAgain(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one, two := answeringServer("a"), answeringServer("b")

@@ -26,7 +26,7 @@ func withFirstServer(c config.Config, change func(*config.Server)) *config.Confi
 	return &c
 }
 
-// A reload applies to open connections: to later responses and to running timers.
+// A reload applies to open connections: to later calls and responses, and to running timers.
 func TestReloadReachesConnections(t *testing.T) {
 	t.Run("roots", inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// S1.50: the gateway does not cache contents: each read goes to the server. It defines no methods that write, but it passes unknown
-// methods on. It has no resources of its own.
+// S1.50: the gateway does not cache contents: each read goes to the server. It defines no methods that write resources. It has no
+// resources of its own.
 func TestResourcesAreNotCached(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		reads := 0

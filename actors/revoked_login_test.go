@@ -147,9 +147,9 @@ func TestAttack19RevokedKeysLogin(t *testing.T) {
 	}
 }
 
-// S5.1.4: Attack 19: a key is replaced by another one of the same name while the gateway is not running. The old key's login in the
-// state file is ended, also at the authorization server, and the new key does not get it. Logins of unchanged keys stay, and so do
-// those of unknown keys, which may belong to another gateway.
+// S5.1.4: Attack 19: a key is replaced by another one of the same name while the gateway is not running. The new key does not get
+// the old key's login. Once the principals are loaded, that login is ended in the state file and at the authorization server. Logins
+// of unchanged keys stay, and so do those of unknown keys, which may belong to another gateway.
 func TestAttack19KeyReplacedWhileStopped(t *testing.T) {
 	for _, loaded := range []bool{true, false} { // whether LoadPrincipals is called
 		g, state := newOAuthServer(t, newHeaderServer(t).serve), filepath.Join(t.TempDir(), "state")

@@ -127,7 +127,7 @@ func TestSubscriptionsOnOwnConnections(t *testing.T) {
 }
 
 // When a server is disabled and enabled again, or its pool restarts, the clients' own connections are opened again, and the
-// subscriptions are restored. The connections still end with their clients.
+// subscriptions are restored.
 func TestOwnSubscriptionsSurvivePoolRestart(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newIsolatedServer()

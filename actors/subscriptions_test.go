@@ -244,8 +244,8 @@ func TestSubscriptionMovesToReachableURL(t *testing.T) {
 	})(t)
 }
 
-// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: the server gets a single subscribe request for several clients, updates
-// carry the client's URI, and unsubscribing ends the subscription. S0.10.2: the status, from which /metrics is generated, contains the
+// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: the server gets one subscribe request if a client subscribes twice,
+// updates carry the client's URI, and unsubscribing ends the subscription. S0.10.2: the status, from which /metrics is generated, contains the
 // number of subscriptions.
 func TestSubscriptions(t *testing.T) {
 	inBubble(func(t *testing.T) {

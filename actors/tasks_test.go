@@ -15,8 +15,8 @@ import (
 
 const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7"}}`
 
-// taskServer returns a server of version 2025-11-25 that runs calls as task 7. The task sends one elicitation. tasks/get also sends
-// notifications about the task, and tasks/cancel completes the task.
+// taskServer returns a server of version 2025-11-25 that runs calls with a task member as task 7. tasks/result sends an elicitation.
+// tasks/get also sends notifications about this task and an unknown one. tasks/cancel completes the task.
 func taskServer() *actortest.Server {
 	const task = `{"taskId":"7","status":"working","ttl":null}`
 	s := &actortest.Server{Tools: []string{"dig"}, Tasks: true, Version: protocol.Version20251125}
@@ -67,8 +67,8 @@ func (h *stdioHarness) expect(line string, want ...string) {
 	}
 }
 
-// Task IDs of a legacy server are prefixed with the server's name for legacy clients. Everything else is passed on
-// unchanged.
+// Task IDs of a legacy server are prefixed with the server's name for legacy clients. Everything else is passed on unchanged, but
+// notifications about unknown tasks are dropped.
 func TestLegacyTasks(t *testing.T) {
 	const public = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"two/7"}}`
 	inBubble(func(t *testing.T) {

@@ -50,8 +50,8 @@ func TestURLElicitationModernClient(t *testing.T) {
 	})(t)
 }
 
-// If a server repeats -32042 with the same URL, its error is passed on under a code that the client knows, so that no page is opened
-// twice. Other URLs cause further elicitations, up to a limit.
+// If a server repeats -32042 with the same URL, apart from its query, its error is passed on under a code that the client knows, so
+// that no page is opened twice. Other URLs cause further elicitations, up to a limit.
 func TestURLElicitationIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		url  func(n int) string

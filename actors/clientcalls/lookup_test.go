@@ -129,7 +129,7 @@ func TestLoginLinkIsCreatedWithTheAnswer(t *testing.T) {
 			}
 		}
 		if refusal.LoginURL != "" {
-			t.Error("the fault itself was written to")
+			t.Error("the fault itself was modified")
 		}
 	}
 }

@@ -17,7 +17,8 @@ func abandon(call CallRef, request *Request, why kernel.Reason) {
 }
 
 // OutcomeUnknown returns the fault of a call that its server may have executed. The message says whether it is safe to
-// retry. It is safe for requests that only read, and for tools that the configuration trusts to be idempotent.
+// retry. It is safe for methods without side effects, and for tools that declare themselves idempotent or read-only, if the
+// configuration trusts the declaration.
 func OutcomeUnknown(request *Request, text string) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.BackendDisconnected, Server: request.Server, Message: text}
 	if f.Retryable = request.Frame.Method.Repeatable() || request.Repeatable(); f.Retryable {

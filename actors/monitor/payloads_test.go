@@ -124,7 +124,7 @@ func TestPayloadsEnd(t *testing.T) {
 	}
 }
 
-// At most 50 calls of at most 8 servers are kept, and at most 16 KiB of each side.
+// At most 50 calls of each server are kept, for at most 8 servers at a time, and at most 16 KiB of each request and answer.
 func TestPayloadsAreLimited(t *testing.T) {
 	w := withPayloads(t, true, func(w *payloadWorld) {
 		large := strings.Repeat("x", status.MaxPayloadBytes+1)

@@ -146,8 +146,8 @@ type about struct{ holder kernel.Reference }
 
 func (a about) Describe() (kernel.CallID, int) { return kernel.CallID{Holder: a.holder, Number: 1}, 0 }
 
-// An actor that handles a call of a recorded server joins the server's recording and ends with it. It does not join the
-// recording of a single actor, nor one that has ended, nor if 64 actors are recorded.
+// An actor that takes part in a call of a recorded server's pool joins the server's recording and ends with it. It does not join
+// the recording of a single actor, nor one that has ended, nor if 64 actors are already recorded.
 func TestActorsJoinTheRecordingOfAServer(t *testing.T) {
 	withRecorder(t, 80, func(w *recorderWorld) {
 		reference := func(n int) kernel.Reference {
@@ -174,7 +174,7 @@ func TestActorsJoinTheRecordingOfAServer(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		reference(3).Tell(about{reference(5)}) // only the pool's calls are calls of the server
+		reference(3).Tell(about{reference(5)}) // not the server's pool, which is a0
 		w.want("after calls", "a0 a2 a3 a4", "a0 a2 a3 a4")
 		time.Sleep(30*time.Second - 1)
 		w.want("before the end", "a0 a2 a3 a4", "a0 a2 a3 a4")

@@ -63,7 +63,7 @@ func TestChangesAreReported(t *testing.T) {
 		actortest.Stop(t, h.system)
 		lines := h.logged()
 		if len(lines) < 5 || len(lines) > 8 {
-			t.Errorf("26 s of changes yield %d lines:\n%s", len(lines), strings.Join(lines, "\n"))
+			t.Errorf("27 s of changes yield %d lines:\n%s", len(lines), strings.Join(lines, "\n"))
 		}
 		if want := `server=s change="+2 tools (s_a, s_b)"`; lines[0] != want {
 			t.Errorf("the first log line is %q, want %q", lines[0], want)

@@ -157,7 +157,8 @@ func TestTaskIDsInAnswers(t *testing.T) {
 	}
 }
 
-// tasks/list may exceed limits.maxInFlightPerClient by one page. Its queries time out after listingTime altogether.
+// The queries of tasks/list may exceed limits.maxInFlightPerClient by one page. A query times out after listingTime if no server
+// takes it, and half of listingTime after it was written.
 func TestLimitsOfListTasks(t *testing.T) {
 	for limit, refused := range map[int]bool{0: false, 1: true, 2: false, 3: false} {
 		k := newTaskScript(t)

@@ -132,11 +132,11 @@ func TestListTasks(t *testing.T) {
 	}
 	answered, sent := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`)
 	if answered != "" || len(sent) != taskPage {
-		t.Fatalf("answered %q, %d looks", answered, len(sent))
+		t.Fatalf("answered %q, %d queries", answered, len(sent))
 	}
 	for i, d := range sent {
 		if got := string(d.Request.Frame.Raw); got != fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"tasks/get","params":{"taskId":"%d"}}`, i) {
-			t.Fatalf("look %d: %s", i, got)
+			t.Fatalf("query %d: %s", i, got)
 		}
 		switch i {
 		case 0, taskPage - 1:

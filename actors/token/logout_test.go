@@ -129,7 +129,8 @@ func TestLogoutIsOnDisk(t *testing.T) {
 	}
 }
 
-// A logout does not wait for a refresh that has failed, which returns no token, or for requests from before a restart.
+// A logout during a refresh is answered without a further revocation if the refresh fails, since it returns no token, and if the
+// actor restarts or stops.
 func TestLogoutAfterFailedRefresh(t *testing.T) {
 	for name, of := range map[string]func(*script, refresh){
 		"the refresh fails": func(p *script, r refresh) {

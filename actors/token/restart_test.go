@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A panic ends all pending logins with an error that says so. A login that had succeeded stays in use, and a new one can be made.
+// A panic ends all pending logins with errRestarted. A login that had succeeded stays in use, and a new one can be made.
 func TestPanicEndsPendingLogins(t *testing.T) {
 	w := newWorld(t, authtest.Faults{Polls: 1000}, nil)
 	w.logIn()
