@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Series returns time series of the recent past: see status.Source.
+// Series returns time series of the recent past: see status.Local.
 func (g *Gateway) Series(ctx context.Context, after int64) ([]status.Series, error) {
 	reply := make(chan []status.Series, 1)
 	g.seconds.Tell(message.GetSeries{After: after, Reply: reply})

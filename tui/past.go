@@ -25,7 +25,8 @@ type past struct {
 	used  time.Time // when Usage was last queried
 	ended []Row     // of Finished; a row is made once, because there are many
 	line  uint64    // number of the last line received, even if Lines omits it
-	recent
+
+	rates []status.Series // of the gateway and of each server
 }
 
 // lastNumber returns the number of the last call, or 0.

@@ -12,7 +12,7 @@ func TestPast(t *testing.T) {
 	sample := samplePicture()
 	p := newPump(&fixed{picture: sample}, time.Now, nil)
 	begin := func(boot string) *Picture {
-		for _, n := range []status.Notice{{Hello: &status.Hello{Boot: boot}}, {Snapshot: sample.Snapshot}, {Finished: sample.Finished}, {Lines: sample.Lines}} {
+		for _, n := range []status.Notice{{Hello: &status.Hello{Boot: boot}}, {Series: sample.rates}, {Snapshot: sample.Snapshot}, {Finished: sample.Finished}, {Lines: sample.Lines}} {
 			p.take(n)
 		}
 		p.fetch(t.Context(), wants{usage: true})

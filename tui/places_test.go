@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -80,23 +79,23 @@ func TestSessionsOfAProject(t *testing.T) {
 	s.has("projects[2]")
 }
 
-// After the gateway's clock was set back, the rates are those of its new time at once.
-func TestRatesAfterAClockWasSetBack(t *testing.T) {
-	source := &clockSource{}
-	r, err := recent{}.fetch(t.Context(), source, noon)
-	if err != nil || len(r.rates) != 1 || r.rates[0].Until != noon.Unix() {
-		t.Fatalf("got %+v, %v", r, err)
+// After the gateway's clock was set back, the rates are those of its new time at once, and so are those after a server was removed
+// and added again.
+func TestRatesOfANewPast(t *testing.T) {
+	second := func(since, start int64) []status.Series {
+		return []status.Series{{Since: since, Until: start + 1, Seconds: []status.Interval{{Start: start, Calls: 1}}}}
 	}
-	for _, back := range []time.Duration{time.Hour, 2 * time.Second} {
-		later := noon.Add(-back)
-		source.now = later.Unix()
-		next, err := r.fetch(t.Context(), source, later)
-		if err != nil || len(next.rates) != 1 || next.rates[0].Until != later.Unix() || len(next.rates[0].Seconds) != 1 || next.rates[0].Seconds[0].Start != later.Unix()-1 {
-			t.Errorf("set back by %v: got %+v, %v", back, next.rates, err)
+	known := withSeries(withSeries(nil, second(100, 110)), second(100, 111))
+	if len(known[0].Seconds) != 2 || known[0].Until != 112 {
+		t.Fatalf("got %+v", known)
+	}
+	for _, since := range []int64{20, 111} {
+		if next := withSeries(known, second(since, since+2)); len(next[0].Seconds) != 1 || next[0].Seconds[0].Start != since+2 || next[0].Until != since+3 {
+			t.Errorf("since %d: got %+v", since, next)
 		}
 	}
-	if next, _ := r.fetch(t.Context(), source, noon.Add(-100*time.Millisecond)); next.asked != r.asked {
-		t.Error("a response that was slow looks like a clock that was set back")
+	if next := withSeries(known, nil); len(next) != 0 {
+		t.Errorf("a server that no longer exists: got %+v", next)
 	}
 	all := sampled(nil, "x 1", noon)
 	if all = sampled(all, "x 2", noon.Add(-time.Hour)); len(all) != 1 || all[0].at != noon.Add(-time.Hour) {
@@ -104,19 +103,13 @@ func TestRatesAfterAClockWasSetBack(t *testing.T) {
 	}
 }
 
-// clockSource is a Source with one interval, which ends now.
-type clockSource struct {
-	fixed
-	now int64
-}
-
-func (c *clockSource) Series(_ context.Context, after int64) ([]status.Series, error) {
-	if c.now == 0 {
-		c.now = noon.Unix()
+// Before the gateway has started, a sparkline has a gap.
+func TestSparklineBeforeTheStart(t *testing.T) {
+	for since, want := range map[int64]string{noon.Unix() - 3600: "▇▁▁▁▁▇", noon.Unix() - 25: "   ▁▁▇", noon.Unix() - 1: "     ▇", noon.Unix(): "     ▇"} {
+		p := noPicture()
+		p.rates = []status.Series{{Since: since, Until: noon.Unix(), Seconds: []status.Interval{{Start: noon.Unix() - 55, Calls: 3}, {Start: noon.Unix() - 1, Calls: 3}}}}
+		if got := p.spark("", callsOf); got != want {
+			t.Errorf("%d seconds after the start: got %q, want %q", noon.Unix()-since, got, want)
+		}
 	}
-	s := status.Series{Until: c.now}
-	if i := (status.Interval{Start: c.now - 1, Calls: 1}); i.Start >= after {
-		s.Seconds = append(s.Seconds, i)
-	}
-	return []status.Series{s}, nil
 }

@@ -56,7 +56,7 @@ func (p *pump) run(ctx context.Context) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return status.FollowOptions{Last: p.last, Want: []status.Want{status.WantState, status.WantCalls, status.WantSessions,
-			status.WantFinished, status.WantLog, status.WantLines}}
+			status.WantFinished, status.WantLog, status.WantLines, status.WantSecond}}
 	}, p.take)
 	var closeActors context.CancelFunc = func() {}
 	defer func() { closeActors() }()
@@ -179,6 +179,8 @@ func (p *pump) take(n status.Notice) {
 			next.Snapshot = withActors(n.Snapshot, next.Actors)
 			next.Lost, next.Since = nil, time.Time{}
 			p.came = time.Now()
+		case n.Series != nil:
+			next.rates = withSeries(next.rates, n.Series)
 		case n.Lost != nil:
 			if next.Lost == nil {
 				next.Since = p.now()
@@ -191,14 +193,14 @@ func (p *pump) take(n status.Notice) {
 	})
 }
 
-// fetch adds what no stream reports to the newest Picture: the catalog, if it has changed, the intervals
-// of calls and, if the view needs them, counters of items, metrics and access. What cannot be fetched is fetched again with
-// a later Picture. If the gateway does not respond at all, the stream reports that.
+// fetch adds what no stream reports to the newest Picture: the catalog, if it has changed, and, if the view needs them, counters
+// of items, metrics and access. What cannot be fetched is fetched again with a later Picture. If the gateway does not respond
+// at all, the stream reports that.
 func (p *pump) fetch(ctx context.Context, want wants) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	p.mu.Lock()
-	now, came, boot := p.newest, p.came, p.boot
+	now, boot := p.newest, p.boot
 	p.mu.Unlock()
 	change := func(by func(next *Picture)) { // data of an earlier process is dropped after a restart
 		p.change(func(next *Picture) {
@@ -215,9 +217,6 @@ func (p *pump) fetch(ctx context.Context, want wants) {
 			rows := listed(items) // here rather than by the screen, because there may be many
 			change(func(next *Picture) { next.Items, next.listed = items, rows })
 		}
-	}
-	if r, _ := now.fetch(ctx, p.source, now.Now.Add(time.Since(came))); r.asked != now.asked {
-		change(func(next *Picture) { next.recent = r })
 	}
 	if want.usage && time.Since(now.used) >= usualPause {
 		if usage, err := p.source.Usage(ctx); err == nil {

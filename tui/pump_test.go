@@ -128,18 +128,21 @@ func TestPumpOfALostGateway(t *testing.T) {
 		tell(status.Notice{Hello: &status.Hello{Boot: "a"}})
 		tell(status.Notice{Snapshot: &status.Snapshot{Now: time.Now(), Version: "v1"}})
 		tell(status.Notice{Log: []status.Event{{Number: 1}}, ID: "a-1"})
+		tell(status.Notice{Series: seconds(100, 100, 110)})
+		tell(status.Notice{Series: seconds(100, 110, 111)})
 		if last.Lost != nil || last.Version != "v1" || len(last.Events) != 1 {
 			t.Errorf("got %+v", last)
 		}
 		then := last.Now
 		tell(status.Notice{Lost: errGone})
 		time.Sleep(time.Minute)
-		if last.Lost == nil || last.Version != "v1" || last.Now.Sub(then) > time.Second || len(last.Events) != 1 {
+		if last.Lost == nil || last.Version != "v1" || last.Now.Sub(then) > time.Second || len(last.Events) != 1 || last.totals("", time.Minute).Calls != 11 {
 			t.Errorf("lost: got %+v", last)
 		}
 		tell(status.Notice{Hello: &status.Hello{Boot: "a"}, Back: true})
 		tell(status.Notice{Snapshot: &status.Snapshot{Now: time.Now(), Version: "v1"}})
-		if last.Lost != nil || len(last.Events) != 1 {
+		tell(status.Notice{Series: seconds(100, 105, 160)}) // all that the gateway still has
+		if last.Lost != nil || len(last.Events) != 1 || last.totals("", time.Minute).Calls != 60 {
 			t.Errorf("back: got %+v", last)
 		}
 		tell(status.Notice{ID: "end", Lost: errors.New("slow")})
@@ -148,8 +151,12 @@ func TestPumpOfALostGateway(t *testing.T) {
 		}
 		tell(status.Notice{Hello: &status.Hello{Boot: "b"}})
 		tell(status.Notice{Snapshot: &status.Snapshot{Now: time.Now(), Version: "v2"}})
-		if last.Lost != nil || len(last.Events) != 0 || last.Version != "v2" {
+		if last.Lost != nil || len(last.Events) != 0 || last.Version != "v2" || last.series("") != nil {
 			t.Errorf("restarted: got %+v", last)
+		}
+		tell(status.Notice{Series: seconds(150, 150, 170)})
+		if n := last.totals("", time.Minute).Calls; n != 20 {
+			t.Errorf("restarted: %d calls in the last minute", n)
 		}
 		stop()
 	})
@@ -201,4 +208,13 @@ func TestCalmPump(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// seconds returns the series of a gateway that has recorded since a second, with a call in each second from one to before another.
+func seconds(since, from, until int64) []status.Series {
+	s := status.Series{Since: since, Until: until}
+	for start := from; start < until; start++ {
+		s.Seconds = append(s.Seconds, status.Interval{Start: start, Calls: 1})
+	}
+	return []status.Series{s}
 }

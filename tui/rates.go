@@ -41,7 +41,8 @@ func (p *Picture) totals(server string, window time.Duration) status.Totals {
 	return s.Over(window, time.Unix(s.Until, 0))
 }
 
-// spark returns a sparkline of a value over the window. Higher values have higher bars; all zero is a flat line.
+// spark returns a sparkline of a value over the window. Higher values have higher bars; all zero is a flat line. Before the
+// gateway or the server started, there is a gap.
 func (p *Picture) spark(server string, value func(*status.Totals) float64) string {
 	s := p.series(server)
 	if s == nil {
@@ -64,7 +65,8 @@ func (p *Picture) spark(server string, value func(*status.Totals) float64) strin
 		parts[i].Span = time.Duration(step) * time.Second
 		values[i] = value(&parts[i])
 	}
-	return sparkline(values)
+	gap := int(min(max(0, (s.Since-from)/step), sparks-1))
+	return strings.Repeat(" ", gap) + sparkline(values[gap:])
 }
 
 // bars are the characters of a sparkline, lowest first. The full block is not one of them, because it touches the line above.

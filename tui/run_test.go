@@ -33,7 +33,7 @@ func (w *watched) Status(ctx context.Context) (*status.Snapshot, error) {
 
 func (w *watched) Follow(ctx context.Context, _ status.FollowOptions, tell func(status.Notice) error) error {
 	w.followed.Store(true)
-	return followed(ctx, w, tell)
+	return followed(ctx, w, w.get().rates, tell)
 }
 
 func (w *watched) set(gone bool) {

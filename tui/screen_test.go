@@ -242,15 +242,15 @@ func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metric
 
 // Follow reports the Picture again and again, or that the gateway is lost.
 func (f *fixed) Follow(ctx context.Context, _ status.FollowOptions, tell func(status.Notice) error) error {
-	return followed(ctx, f, tell)
+	return followed(ctx, f, f.get().rates, tell)
 }
 
-// followed reports what a Source returns, every 100 ms, as notices of a stream.
-func followed(ctx context.Context, source status.Source, tell func(status.Notice) error) error {
+// followed reports what a Source returns, every 100 ms, and rates once, as notices of a stream.
+func followed(ctx context.Context, source status.Source, rates []status.Series, tell func(status.Notice) error) error {
 	events, _ := source.Events(ctx, 0)
 	lines, _ := source.Lines(ctx, "", 0)
 	finished, _ := source.Finished(ctx, "", 0)
-	for _, n := range []status.Notice{{Hello: &status.Hello{Boot: "x"}}, {Log: events}, {Lines: lines}, {Finished: finished}} {
+	for _, n := range []status.Notice{{Hello: &status.Hello{Boot: "x"}}, {Series: rates}, {Log: events}, {Lines: lines}, {Finished: finished}} {
 		if err := tell(n); err != nil {
 			return err
 		}

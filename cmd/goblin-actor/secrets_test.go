@@ -20,6 +20,7 @@ import (
 
 	"goblin-actor/internal/cli"
 	"goblin-actor/internal/gatetest"
+	"goblin-actor/internal/status"
 )
 
 // planted is a configuration with a secret, sworDfish, in each place where users put secrets: in fields whose names
@@ -160,7 +161,12 @@ func TestNoCommandLeaksSecrets(t *testing.T) {
 		}
 		every(path)
 	})
-	for _, page := range []string{"statusz", "serverz", "backendz", "catalogz", "callz", "sessionz", "actorz", "subscriptionz", "metrics", "logz", "finishedz"} {
+	pages := []string{"statusz?seconds=60", "serverz", "backendz", "catalogz", "callz", "sessionz", "actorz", "subscriptionz", "metrics", "logz", "finishedz", "secondz", "itemz", "userz",
+		"loginz", "denialz", "recordz", "payloadz", "eventz?once"}
+	for _, want := range status.Wants {
+		pages = append(pages, fmt.Sprintf("eventz?once&want=%s", want), fmt.Sprintf("eventz?once&want=%s,%s", want, want)) // alone, log and catalog have another form
+	}
+	for _, page := range pages {
 		said := gateway.page(t, page)
 		tells("/"+page, said)
 	}

@@ -48,7 +48,7 @@ func (*gateway) Payloads(_ context.Context, q status.PayloadQuery) ([]status.Kep
 func (*gateway) Records(_ context.Context, q status.RecordQuery) ([]status.Recording, error) {
 	at := time.Unix(1, 5).UTC()
 	return []status.Recording{{Actor: "gateway/desk/0" + q.Actor, Began: at, Until: at, Handled: 1, Messages: []status.RecordedMessage{
-		{Number: 3, At: at, Type: "message.Done", Class: "outcome", Call: q.Call, Bytes: 12, Depth: 1, Phase: "ready"}}}}, nil
+		{Number: q.After + 3, At: at, Type: "message.Done", Class: "outcome", Call: q.Call, Bytes: 12, Depth: 1, Phase: "ready"}}}}, nil
 }
 
 func (g *gateway) Act(_ context.Context, a status.Action) error {
@@ -101,11 +101,10 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	same("Users, none", func(s status.Source) (any, error) { return s.Users(ctx, "a&b") })
 	same("Logins", func(s status.Source) (any, error) { return s.Logins(ctx) })
 	same("Denials", func(s status.Source) (any, error) { return s.Denials(ctx) })
-	same("Series", func(s status.Source) (any, error) { return s.Series(ctx, 101) })
 	same("Usage", func(s status.Source) (any, error) { return s.Usage(ctx) })
 	same("Item", func(s status.Source) (any, error) { return s.Item(ctx, "tool", "files_read") })
 	same("Records", func(s status.Source) (any, error) {
-		return s.Records(ctx, status.RecordQuery{Actor: "a&b", Call: "desk/0/812"})
+		return s.Records(ctx, status.RecordQuery{Actor: "a&b", Call: "desk/0/812", After: 7})
 	})
 	same("Payloads", func(s status.Source) (any, error) {
 		return s.Payloads(ctx, status.PayloadQuery{Call: "desk/0/812"})
@@ -186,6 +185,9 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		{"POST", "/actions/record", `{"actor":"gateway/desk/0","seconds":60}`, 204},
 		{"POST", "/actions/record", `{"actor":"gateway/desk/0","seconds":601}`, 400},
 		{"GET", "/recordz?actor=gateway/desk/0", "", 200},
+		{"GET", "/recordz?after=7", "", 200},
+		{"GET", "/recordz?after=x", "", 400},
+		{"GET", "/recordz?after=-1", "", 400},
 		{"POST", "/recordz", "", 405},
 		{"GET", "/actions/restart", "", 405},
 		{"POST", "/statusz", "", 405},
@@ -196,6 +198,20 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
 		if w.Code != c.code {
 			t.Errorf("%s %s: got %d %q, want %d", c.method, c.path, w.Code, w.Body, c.code)
+		}
+	}
+}
+
+// ?after passes over recorded messages with lower numbers, and seconds that began earlier.
+func TestPagesAfter(t *testing.T) {
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil)
+	for path, want := range map[string]string{
+		"/recordz": `"number":3`, "/recordz?after=7&call=a": `"number":10`, "/secondz": `"start":100`, "/secondz?after=101": `"start":101`,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: got %d %s, want %s", path, w.Code, w.Body, want)
 		}
 	}
 }

@@ -7,11 +7,24 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"goblin-actor/internal/status"
 )
+
+// recording is a status.Source in this process that records what happens in each second: see status.Local.Series.
+type recording interface {
+	Series(ctx context.Context, after int64) ([]status.Series, error)
+}
+
+// seriesOf returns what a Source in this process has recorded since a Unix second.
+func seriesOf(ctx context.Context, src status.Source, after int64) ([]status.Series, error) {
+	of, ok := src.(recording)
+	if !ok {
+		return nil, errors.New("this process does not record what happens in each second")
+	}
+	return of.Series(ctx, after)
+}
 
 // statusz serves the Snapshot. With ?seconds=N it includes what happened in the last N seconds.
 func statusz(src status.Source) http.HandlerFunc {
@@ -28,7 +41,7 @@ func statusz(src status.Source) http.HandlerFunc {
 		if seconds > 0 {
 			ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 			defer cancel()
-			series, err := src.Series(ctx, time.Now().Unix()-int64(min(seconds, status.MaxMinutes*60)))
+			series, err := seriesOf(ctx, src, time.Now().Unix()-int64(min(seconds, status.MaxMinutes*60)))
 			if err != nil {
 				http.Error(w, "no series: "+err.Error(), http.StatusServiceUnavailable)
 				return
@@ -45,7 +58,7 @@ func statusz(src status.Source) http.HandlerFunc {
 // the gateway's.
 func secondz(src status.Source) http.HandlerFunc {
 	return storedEntries(func(ctx context.Context, query url.Values, after uint64) ([]status.Series, error) {
-		list, err := src.Series(ctx, int64(min(after, 1<<62)))
+		list, err := seriesOf(ctx, src, int64(min(after, 1<<62)))
 		return ofServer(list, query, func(s status.Series) string { return s.Server }), err
 	})
 }
@@ -83,13 +96,6 @@ func ofServer[T any](list []T, query url.Values, server func(T) string) []T {
 		return list
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(t T) bool { return server(t) != query.Get("server") })
-}
-
-// Series implements status.Source.
-func (r *remote) Series(ctx context.Context, after int64) ([]status.Series, error) {
-	var list []status.Series
-	err := r.json(ctx, "/secondz?after="+strconv.FormatInt(max(0, after), 10), &list)
-	return list, err
 }
 
 // Usage implements status.Source.

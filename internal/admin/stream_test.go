@@ -139,7 +139,7 @@ func TestStreamRequests(t *testing.T) {
 		{"want=state&once", "", 200, "event: picture\n"},
 		{"want=log,log&once", "", 200, "event: hello\n"},
 		{"want=calls,state&once", "", 200, `"id":"session/x/1"`},
-		{"want=state,everything&once", "", 400, `unknown kind of event "everything"; use one or more of state, calls`},
+		{"want=state,everything&once", "", 400, `unknown kind of event "everything"; use one or more of state, calls, sessions, actors, finished, log, lines, catalog, second`},
 		{"want=state,&once", "", 400, "unknown kind"},
 		{"want=state&every=x&once", "", 400, "is not a duration"},
 		{"want=state&once", "x", 400, "is not the id of an event"},

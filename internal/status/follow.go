@@ -62,18 +62,17 @@ type following struct {
 	paused  time.Time // no finished calls are reported before this time
 
 	asked    int64 // Unix second of the last report of intervals, or of the last query without an answer
-	recorded int64 // Unix second until which intervals were reported
+	recorded int64 // Unix second until which intervals were reported; 0 = none were
+	since    int64 // Since of the gateway's Series in the last report
 }
 
 func (l Local) following(o FollowOptions, tell func(Notice) error) (*following, error) {
 	f := &following{local: l, streams: l.Streams, tell: tell, server: o.Server, every: max(o.Every, followStep), want: map[Want]bool{}}
 	for _, want := range o.Want {
-		switch want {
-		case WantState, WantCalls, WantSessions, WantActors, WantFinished, WantLog, WantLines, WantCatalog, WantSecond:
-			f.want[want] = true
-		default:
+		if !slices.Contains(Wants, want) {
 			return nil, fmt.Errorf("unknown kind of event %q; %w", want, ErrUnknownWant)
 		}
+		f.want[want] = true
 	}
 	if len(f.want) == 0 {
 		return nil, fmt.Errorf("no kind of event is given; %w", ErrUnknownWant)

@@ -10,7 +10,8 @@ import (
 const seriesTime = time.Second
 
 // second reports the intervals of calls that have ended since the last report. The first report of a stream contains all
-// stored ones. A minute is reported once it has ended.
+// stored ones, and so does the next report after the gateway has discarded its past because its clock was set back. A minute is
+// reported once it has ended.
 func (f *following) second(ctx context.Context) error {
 	now := time.Now().Unix()
 	if !f.want[WantSecond] || now == f.asked {
@@ -19,6 +20,10 @@ func (f *following) second(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, seriesTime)
 	defer cancel()
 	list, err := f.local.Series(ctx, (f.recorded-1)/60*60) // since the start of the minute of the last reported second
+	if f.recorded > 0 && err == nil && len(list) > 0 && list[0].Since != f.since {
+		f.recorded = 0
+		list, err = f.local.Series(ctx, 0)
+	}
 	switch {
 	case err != nil, len(list) == 0:
 		f.asked = now
@@ -30,7 +35,7 @@ func (f *following) second(ctx context.Context) error {
 	for i := range list {
 		list[i].Seconds = from(list[i].Seconds, f.recorded)
 	}
-	f.recorded = list[0].Until
+	f.since, f.recorded = list[0].Since, list[0].Until
 	return f.notify(Notice{Series: list})
 }
 

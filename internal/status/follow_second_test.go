@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,13 +11,13 @@ import (
 // recording is a Gateway that records a call in every second.
 type recording struct {
 	Gateway
-	began int64
+	began *atomic.Int64
 }
 
 // Series returns the seconds that begin at after or later and have ended.
 func (r recording) Series(_ context.Context, after int64) ([]Series, error) {
-	s := Series{Since: r.began, Until: time.Now().Unix()}
-	for start := max(r.began, after); start < s.Until; start++ {
+	s := Series{Since: r.began.Load(), Until: time.Now().Unix()}
+	for start := max(s.Since, after); start < s.Until; start++ {
 		s.Seconds = append(s.Seconds, Interval{Start: start, Calls: 1})
 	}
 	return []Series{s}, nil
@@ -29,7 +30,7 @@ func TestStreamOfSeconds(t *testing.T) {
 		defer cancel()
 		began := time.Now().Unix()
 		time.Sleep(100 * time.Second)
-		l := Local{Gateway: recording{began: began}, Counters: NewMetrics(), Streams: NewStreams("v1")}
+		l := Local{Gateway: recording{began: recorded(began)}, Counters: NewMetrics(), Streams: NewStreams("v1")}
 		r := follow(t, ctx, l, FollowOptions{Want: []Want{WantSecond}})
 		time.Sleep(150 * time.Second)
 		synctest.Wait()
@@ -49,6 +50,36 @@ func TestStreamOfSeconds(t *testing.T) {
 		}
 		if next-began < 249 || reports < 150 || reports > 152 { // the first has all stored seconds
 			t.Errorf("%d seconds in %d reports", next-began, reports)
+		}
+	})
+}
+
+func recorded(since int64) *atomic.Int64 {
+	n := new(atomic.Int64)
+	n.Store(since)
+	return n
+}
+
+// After the gateway has discarded what it had recorded, the next report contains all that is stored, even if it is older than what was
+// reported.
+func TestStreamOfSecondsBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := recorded(time.Now().Unix())
+		l := Local{Gateway: recording{began: began}, Counters: NewMetrics(), Streams: NewStreams("v1")}
+		r := follow(t, ctx, l, FollowOptions{Want: []Want{WantSecond}})
+		time.Sleep(100*time.Second + time.Millisecond)
+		synctest.Wait()
+		began.Add(50)
+		known := len(r.notices)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(r.notices) != known+1 {
+			t.Fatalf("%d reports in a second", len(r.notices)-known)
+		}
+		if s := r.notices[known].Series[0]; s.Since != began.Load() || s.Seconds[0].Start != began.Load() || len(s.Seconds) != 51 {
+			t.Errorf("got %d seconds from %d since %d, want 51 since %d", len(s.Seconds), s.Seconds[0].Start, s.Since, began.Load())
 		}
 	})
 }

@@ -36,10 +36,6 @@ type Source interface {
 	// Denials returns refused requests: see Local.Denials.
 	Denials(ctx context.Context) ([]Denial, error)
 
-	// Series returns what happened in the recent past, for the gateway and for each server. It leaves out intervals that
-	// began before the given time, in Unix seconds. If after is 0, it returns all.
-	Series(ctx context.Context, after int64) ([]Series, error)
-
 	// Usage returns the counters of all items that were called: see Metrics.Usage.
 	Usage(ctx context.Context) ([]ItemUsage, error)
 

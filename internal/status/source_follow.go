@@ -2,6 +2,8 @@ package status
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -20,6 +22,9 @@ const (
 	WantCatalog  Want = "catalog"  // changes of the catalog
 	WantSecond   Want = "second"   // calls, errors and durations of each second and minute
 )
+
+// Wants lists everything that a stream can report.
+var Wants = []Want{WantState, WantCalls, WantSessions, WantActors, WantFinished, WantLog, WantLines, WantCatalog, WantSecond}
 
 // FollowOptions configures Source.Follow.
 type FollowOptions struct {
@@ -67,5 +72,5 @@ var (
 	// ErrTooManyStreams is returned by Follow if too many streams are open.
 	ErrTooManyStreams = errors.New("too many streams of events are open; close another console or command that follows this gateway")
 	// ErrUnknownWant is wrapped by the error of Follow for a Want that it does not know, and if nothing is wanted.
-	ErrUnknownWant = errors.New("use one or more of state, calls, sessions, actors, finished, log, lines, catalog, second")
+	ErrUnknownWant = fmt.Errorf("use one or more of %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(Wants), " ", ", "), "[]"))
 )

@@ -162,7 +162,8 @@ func (l Local) Usage(context.Context) ([]ItemUsage, error) {
 	return without(l.Counters.Usage(), l.Known), nil
 }
 
-// Series implements Source.
+// Series returns what happened in the recent past, for the gateway and for each server. It leaves out intervals that began
+// before the given time, in Unix seconds. If after is 0, it returns all.
 func (l Local) Series(ctx context.Context, after int64) ([]Series, error) {
 	return l.Gateway.Series(ctx, after)
 }
