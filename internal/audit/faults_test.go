@@ -333,7 +333,7 @@ func TestMissingLinesAreRecorded(t *testing.T) {
 	}
 }
 
-// A clock that was set back is noted, and has no other effect.
+// A clock that was set back is noted, and is not a fault.
 func TestClockSetBackIsNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := Open(settings(path), options(t))

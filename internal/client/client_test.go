@@ -61,7 +61,8 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// A project becomes part of the path /mcp. With any other path it is an error.
+// A project is inserted into the path before /mcp. It is an error if the path does not end in /mcp, or already names a
+// project or a server.
 func TestEndpointOf(t *testing.T) {
 	for _, c := range []struct{ in, project, want string }{
 		{"9000", "", "http://127.0.0.1:9000/mcp"}, {"9000", "alpha", "http://127.0.0.1:9000/p/alpha/mcp"}, {"https://box/gw/mcp", "alpha", "https://box/gw/p/alpha/mcp"},

@@ -119,7 +119,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// Watch returns an error if the resource cannot be read at the start, if no gateway is reachable, and when the context
+// Watch returns an error if, at the start, no gateway is reachable or the resource cannot be read, and when the context
 // ends.
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

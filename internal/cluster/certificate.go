@@ -12,7 +12,7 @@ import (
 )
 
 // Certificates are valid for so long that no node's clock matters. A node's key never leaves its process, and the
-// authority's key is the cluster's secret: replacing the secret is what ends a certificate.
+// authority's key is derived from the cluster's secret: a certificate becomes invalid when the secret is removed.
 var (
 	validFrom  = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	validUntil = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -60,7 +60,8 @@ func (a *authority) issue(node string) (tls.Certificate, error) {
 }
 
 // TLS returns the configuration for connections between the nodes, in both directions: TLS 1.3, and each side shows a
-// certificate that one of the secrets has signed. A client must set ServerName to the name of the node that it dials.
+// certificate signed with its first secret, which the other side must have in its list. A client must set ServerName to
+// the name of the node that it dials.
 func (s *Secrets) TLS(node string) (*tls.Config, error) {
 	trusted := x509.NewCertPool()
 	var own tls.Certificate

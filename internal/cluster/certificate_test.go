@@ -41,7 +41,7 @@ func handshake(t *testing.T, client, server *tls.Config, name string) (clientErr
 	return clientErr, <-served
 }
 
-// Nodes accept each other if they share a secret, whatever its place in their lists. They refuse everybody else.
+// Nodes accept each other if each has the other's first secret in its list. They refuse everybody else.
 func TestNodeCertificates(t *testing.T) {
 	config := func(secrets, node string) *tls.Config {
 		c, err := secretsOf(t, secrets).TLS(node)

@@ -28,7 +28,8 @@ func facts() SessionFacts {
 		Capabilities: []byte(`{"sampling":{}}`), Info: []byte(`{"name":"c","version":"1"}`)}
 }
 
-// Every node that knows the secret reads the facts and the home from a session id.
+// Every node that knows the secret reads the home and the facts from a session id, except for capabilities and
+// clientInfo if one of them is too long.
 func TestSessionIDs(t *testing.T) {
 	long := facts()
 	long.Info = []byte(`{"name":"` + strings.Repeat("n", MaxDeclared) + `"}`)

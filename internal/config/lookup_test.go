@@ -214,7 +214,8 @@ func TestCommandsRunOnce(t *testing.T) {
 	}
 }
 
-// TestForeignFilesResolveNoReferences checks that files of other programs, and Parse, do not read files or run commands.
+// TestForeignFilesResolveNoReferences checks that no references to files, commands and keyrings are resolved in files
+// of other programs, by Parse, and by AddServer.
 func TestForeignFilesResolveNoReferences(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")

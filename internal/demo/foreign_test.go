@@ -74,7 +74,7 @@ func await[T any](t *testing.T, what string, ch <-chan T) T {
 	}
 }
 
-// The official Go client uses all features of the notebook, over each transport and version.
+// The official Go client uses all features of the notebook, over each transport and in each version.
 func TestGoSDKNotes(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
 		goSDKNotes(t, func() mcp.Transport { return &mcp.CommandTransport{Command: process(t, "notes")} }, "2026-07-28")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMove checks that exactly the hidden parts are moved, and that inserting them restores the word.
+// TestMove checks that secrets are moved, or the whole word if they cannot be located, that variables and their
+// defaults stay, and that inserting what was moved restores the word.
 func TestMove(t *testing.T) {
 	const s, u = "hunter2hunter2", "0b5d7f3e-1111-2222-3333-444455556666"
 	for _, c := range []struct{ name, word, shown, want string }{

@@ -33,7 +33,8 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// A known secret is in no payload, however it is encoded, nested or cut.
+// A known secret is in no payload: not as it is, not escaped for JSON or URLs, not in base64, not in nested JSON, and
+// not where the payload is cut.
 func TestPayloadHidesKnownSecrets(t *testing.T) {
 	r := knowing()
 	nested := `{"deep": ` + quoted(`{"deeper": "`+escaped(planted)+`"}`) + `}`

@@ -11,7 +11,8 @@ import (
 )
 
 // The URL of the login pages follows the current configuration and the scheme of the listeners. There is none once
-// clients must authenticate.
+// clients must authenticate, and none for a shared login if the policy does not let unauthenticated clients operate the
+// gateway.
 func TestLoginPageURL(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

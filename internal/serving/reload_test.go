@@ -37,7 +37,8 @@ func TestReloadDoesNotExposeListeners(t *testing.T) {
 	}
 }
 
-// A file that is truncated while it is saved may be valid, but has no auth and no policy. A reload does not remove them.
+// A file that is truncated while it is saved may be valid, but lack auth, policy or audit.required. A reload does not
+// remove them.
 func TestReloadDoesNotDisarm(t *testing.T) {
 	parse := func(file string) *config.Config {
 		cfg, report := config.Parse("goblin.yaml", []byte(file), func(string) (string, bool) { return "", false })
@@ -65,7 +66,8 @@ func TestReloadDoesNotDisarm(t *testing.T) {
 	}
 }
 
-// Settings outside mcpServers are in force once a reload has succeeded. A file that is rejected changes none of them.
+// The drain time and the log level are in force once a reload has succeeded. A file that is rejected does not change
+// them.
 func TestReloadChangesSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "goblin.yaml")
 	write := func(text string) {

@@ -90,7 +90,7 @@ func answerPrincipal(x *Exchange) {
 
 func result(who string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + who + `"}` }
 
-// All routes except the open paths need authentication, and no unauthenticated request reaches a handler.
+// All routes except the open paths need authentication: without it, no request for them reaches a handler.
 func TestAdmissionOfEveryRoute(t *testing.T) {
 	keeper, reached := newDoorkeeper(), atomic.Int64{}
 	handler := handlerFunc{

@@ -304,7 +304,7 @@ func TestReplayClose(t *testing.T) {
 	}
 }
 
-// Answers arrive exactly once and in order, however often the connection is cut.
+// The messages of a stream arrive exactly once and in order, however often the connection is cut.
 func TestResumeManyTimes(t *testing.T) {
 	const messages = 400
 	f := newResumeHandler(ReplayOptions{Prime: true})

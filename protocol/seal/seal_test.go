@@ -69,7 +69,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// Forged, truncated, expired and foreign states are refused, each with its own error.
+// Malformed, changed, foreign and expired states are refused, each kind with its own error.
 func TestOpenRefuses(t *testing.T) {
 	s := New(testKey)
 	good := mustSeal(t, s, testState())

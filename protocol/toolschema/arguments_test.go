@@ -31,7 +31,8 @@ func problems(s *InputSchema, args string) (all []string) {
 	return all
 }
 
-// Each keyword refuses a value that does not match. The fault's pointer leads to the value; the fault does not repeat it.
+// Each keyword refuses a value that certainly does not match; a value that cannot be judged is accepted. The problem's
+// pointer leads to the value; the problem does not repeat it.
 func TestArguments(t *testing.T) {
 	of := func(property string) string { return `{"type":"object","properties":{"a":` + property + `}}` }
 	draft := func(version, property string) string {

@@ -129,7 +129,7 @@ func TestAutoFallsBack(t *testing.T) {
 	}
 }
 
-// After any other refusal, HTTP+SSE is not tried.
+// After any other response, HTTP+SSE is not tried.
 func TestAutoKeepsTransportAfterOtherRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
