@@ -20,8 +20,8 @@ type eviction struct {
 	waiting    []openRequest             // clients waiting for a session to end, in order of arrival
 	closing    map[kernel.Reference]bool // sessions that were requested to end
 	surveying  bool
-	answers    []message.IdleSince // to the running survey; may include late ones to an earlier survey
-	generation uint64              // of the survey; timers of earlier surveys are ignored
+	answers    []message.IdleSince // to the running survey
+	generation uint64              // of the survey; timers of earlier surveys and answers to them are ignored
 }
 
 // surveyDue arrives when surveyTime has passed.
@@ -37,6 +37,9 @@ func (s *state) stepEviction(msg any, out []kernel.Effect) []kernel.Effect {
 			return e.survey(s.self, &s.sessions, out)
 		}
 	case message.IdleSince:
+		if m.Survey != e.generation {
+			return out
+		}
 		if e.answers = append(e.answers, m); len(e.answers) >= s.sessions.members.Len() {
 			return e.choose(&s.sessions, s.config.Limits.MaxSessions, out)
 		}
@@ -92,7 +95,7 @@ func (e *eviction) survey(self kernel.Reference, all *sessions, out []kernel.Eff
 	}
 	e.surveying, e.answers = true, nil
 	e.generation++
-	out = all.tell(message.QueryIdleSince{To: self}, out)
+	out = all.tell(message.QueryIdleSince{To: self, Survey: e.generation}, out)
 	return append(out, kernel.WakeAfter(surveyTime, surveyDue{e.generation}))
 }
 

@@ -106,7 +106,7 @@ func TestBusySessionIsNotEvicted(t *testing.T) {
 	}
 	since := func(busy kernel.Reference) (out []kernel.Effect) {
 		for i, ref := range refs[:2] {
-			out = step(s, time.Unix(9, 0), message.IdleSince{Session: ref, At: time.Unix(int64(i), 0), Calls: ref == busy}, out)
+			out = step(s, time.Unix(9, 0), message.IdleSince{Survey: s.eviction.generation, Session: ref, At: time.Unix(int64(i), 0), Calls: ref == busy}, out)
 		}
 		return out
 	}
@@ -122,6 +122,51 @@ func TestBusySessionIsNotEvicted(t *testing.T) {
 	}
 	if closing, _ := requests(since(refs[0])); len(closing) != 1 || closing[0] != refs[1] {
 		t.Errorf("requested to close next: %v, want the other", closing)
+	}
+}
+
+// An answer that arrives after its survey has ended counts in no later survey: the session may have become busy since.
+func TestLateAnswerIsIgnored(t *testing.T) {
+	refs := childReferences(t, 3)
+	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 2}}, kernel.Reference{})
+	s.registry = refs[2]
+	for _, ref := range refs[:2] {
+		s.sessions.begin(owner{name: "a"}, 0)
+		s.sessions.started(sessionStarted{ref, owner{name: "a"}, 0})
+	}
+	var surveys []uint64
+	var closing []kernel.Reference
+	look := func(out []kernel.Effect) {
+		for _, e := range out {
+			switch m := e.Msg.(type) {
+			case message.QueryIdleSince:
+				if e.To == refs[0] {
+					surveys = append(surveys, m.Survey)
+				}
+			case message.CloseIfIdle:
+				closing = append(closing, e.To)
+			}
+		}
+	}
+	answer := func(survey uint64, session, second int) {
+		look(step(s, time.Unix(20, 0), message.IdleSince{Survey: survey, Session: refs[session], At: time.Unix(int64(second), 0)}, nil))
+	}
+	open := func() { look(s.open(requestSession(message.OpenSession{Exchange: initializeExchange(t)}), nil)) }
+	open()
+	look(step(s, time.Unix(10, 0), surveyDue{s.eviction.generation}, nil)) // no session has answered, so the client is refused
+	answer(surveys[0], 0, 1)
+	open()
+	if len(surveys) != 2 || surveys[0] == surveys[1] {
+		t.Fatalf("the numbers of the surveys are %v, want two different ones", surveys)
+	}
+	answer(surveys[0], 1, 2)
+	if len(closing) != 0 {
+		t.Fatalf("late answers end the second survey: %v is requested to close", closing)
+	}
+	answer(surveys[1], 0, 9)
+	answer(surveys[1], 1, 8)
+	if len(closing) != 1 || closing[0] != refs[1] {
+		t.Errorf("requested to close: %v, want the session that has been idle for longer", closing)
 	}
 }
 

@@ -128,6 +128,7 @@ func (DrainSession) Class() kernel.Class { return kernel.Urgent }
 
 // IdleSince answers QueryIdleSince: when the session was last used, and what keeps it from being idle.
 type IdleSince struct {
+	Survey  uint64 // QueryIdleSince.Survey
 	Session kernel.Reference
 	At      time.Time
 	Calls   bool // the session has calls
@@ -137,7 +138,10 @@ type IdleSince struct {
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }
 
 // QueryIdleSince asks a session when it was last used. The answer, IdleSince, goes to To.
-type QueryIdleSince struct{ To kernel.Reference }
+type QueryIdleSince struct {
+	To     kernel.Reference
+	Survey uint64 // number of the survey that asks
+}
 
 func (QueryIdleSince) Class() kernel.Class { return kernel.Urgent }
 

@@ -244,7 +244,7 @@ func TestIdleSessions(t *testing.T) {
 	}
 }
 
-// A session reports since when it is idle, and whether it has calls and streams.
+// A session reports since when it is idle, and whether it has calls and streams. Its answer has the number of the survey.
 func TestQueryIdleSince(t *testing.T) {
 	for _, c := range []struct{ calls, streams bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		k := newTaskScript(t)
@@ -255,8 +255,8 @@ func TestQueryIdleSince(t *testing.T) {
 		if c.calls {
 			k.s.calls.Hold(time.Unix(1000, 0), &heldCall{}, nil)
 		}
-		out := k.step(message.QueryIdleSince{})
-		if got, is := out[0].Msg.(message.IdleSince); !is || got.Calls != c.calls || got.Streams != c.streams || got.At != time.Unix(7, 0) {
+		out := k.step(message.QueryIdleSince{Survey: 3})
+		if got, is := out[0].Msg.(message.IdleSince); !is || got.Survey != 3 || got.Calls != c.calls || got.Streams != c.streams || got.At != time.Unix(7, 0) {
 			t.Errorf("%+v: reported %+v", c, out[0].Msg)
 		}
 		for _, streamsMayEnd := range []bool{false, true} {

@@ -157,7 +157,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		}
 		return append(out, kernel.Tell(s.gateway, message.SessionBusy{Session: s.self})), true
 	case message.QueryIdleSince:
-		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.life.lastSeen, Calls: s.calls.Len() > 0, Streams: len(s.streams) > 0})), true
+		return append(out, kernel.Tell(m.To, message.IdleSince{Survey: m.Survey, Session: s.self, At: s.life.lastSeen, Calls: s.calls.Len() > 0, Streams: len(s.streams) > 0})), true
 	case message.End:
 		return s.endByOperator(m, out), true
 	case message.DrainSession:

@@ -125,7 +125,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return append(out, kernel.StopSelf())
 		}
 	case message.QueryIdleSince:
-		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
+		return append(out, kernel.Tell(m.To, message.IdleSince{Survey: m.Survey, Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
 			ID: s.id, Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: s.transport(), Since: s.since, LastSeen: s.since, Streams: 1,
