@@ -154,11 +154,11 @@ func TestLateAnswerIsIgnored(t *testing.T) {
 	open := func() { look(s.open(requestSession(message.OpenSession{Exchange: initializeExchange(t)}), nil)) }
 	open()
 	look(step(s, time.Unix(10, 0), surveyDue{s.eviction.generation}, nil)) // no session has answered, so the client is refused
-	answer(surveys[0], 0, 1)
 	open()
 	if len(surveys) != 2 || surveys[0] == surveys[1] {
 		t.Fatalf("the numbers of the surveys are %v, want two different ones", surveys)
 	}
+	answer(surveys[0], 0, 1)
 	answer(surveys[0], 1, 2)
 	if len(closing) != 0 {
 		t.Fatalf("late answers end the second survey: %v is requested to close", closing)
