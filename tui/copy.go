@@ -44,8 +44,8 @@ func (a *App) copyKey(e *tcell.EventKey) {
 	case 'j':
 		a.copyText(jsonOf(r))
 	case 'l', 'p', 'u', 't':
-		u, err := a.exported()
-		a.copyExport(e.Rune(), u, nil, err)
+		u, answer, err := a.exported()
+		a.copyExport(e.Rune(), u, answer, err)
 	}
 }
 
@@ -97,7 +97,7 @@ func (a *App) copyText(text string) {
 // copyHint says what can be copied of the selected row.
 func (a *App) copyHint() string {
 	if r := a.view().table.row(); r != nil {
-		if _, err := a.exported(); err == nil {
+		if _, _, err := a.exported(); err == nil {
 			return copyQuestion + copyUses
 		}
 	}

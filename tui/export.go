@@ -51,14 +51,18 @@ func gatewayURL(p *Picture) string {
 	return scheme + "127.0.0.1:8730/mcp"
 }
 
-// exported returns the use that the selected row describes. Arguments are not kept, so those that the item requires are
-// unknown.
-func (a *App) exported() (form.Use, error) {
+// exported returns the use that the selected row describes, or the call whose page is shown, with its answer. Of a call
+// whose payloads are not kept, the arguments that the item requires are unknown, and answer is empty.
+func (a *App) exported() (u form.Use, answer []byte, err error) {
 	if i, ok := a.formItem(); ok {
-		return i.use(), nil
+		return i.use(), nil, nil
 	}
-	r := a.view().table.row()
-	running, finished := findCall(a.picture, r.ID)
+	v := a.view()
+	key := v.table.row().ID
+	if v.kind == callKind {
+		key = v.call
+	}
+	running, finished := findCall(a.picture, key)
 	method, name := "", ""
 	switch {
 	case running != nil:
@@ -75,7 +79,7 @@ func (a *App) exported() (form.Use, error) {
 		items = a.picture.Items.Prompts
 	case form.Read:
 	default:
-		return form.Use{}, errors.New("only tools, prompts, resources and their calls have a command line")
+		return form.Use{}, nil, errors.New("only tools, prompts, resources and their calls have a command line")
 	}
 	i.item.Public = name
 	for _, item := range items {
@@ -83,7 +87,34 @@ func (a *App) exported() (form.Use, error) {
 			i.item = item
 		}
 	}
-	return i.use(), nil
+	u = i.use()
+	if v.kind == callKind {
+		answer = addKept(&u, a.picture, v.scope)
+	}
+	return u, answer, nil
+}
+
+// addKept sets the arguments of u to those of the call whose page is shown, if they are kept completely, and returns its
+// answer if that is. Secrets in both are hidden.
+func addKept(u *form.Use, p *Picture, of scope) (answer []byte) {
+	if keepingOf(p, of.server) == nil || len(p.Payloads) != 1 || len(p.Payloads[0].Payloads) != 1 {
+		return nil
+	}
+	c := &p.Payloads[0].Payloads[0]
+	if c.Call != callID(p, of.call) {
+		return nil
+	}
+	var params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if !c.Request.Cut && json.Unmarshal([]byte(c.Request.Text), &params) == nil && params.Name == u.Name {
+		u.Arguments, u.Unknown = params.Arguments, nil
+	}
+	if c.Answer.Cut || c.Ended.IsZero() {
+		return nil
+	}
+	return []byte(c.Answer.Text)
 }
 
 // use returns the use of an item without values for its arguments. Unknown lists the required arguments, or only "…" if the

@@ -58,6 +58,53 @@ func TestExportOfRows(t *testing.T) {
 	}
 }
 
+// On the page of a call whose payloads are kept, the copied texts have its arguments and its answer, without secrets. Payloads
+// that are cut or withheld are not copied.
+func TestExportOfAKeptCall(t *testing.T) {
+	p := keptPicture()
+	call := &p.Payloads[0].Payloads[0]
+	call.Request.Text = `{"name": "github_search_code", "arguments": {"query": "it's a: [b]", "token": "[redacted]"}}`
+	call.Answer = status.Payload{Bytes: 40, Text: `{"content": [{"type": "text", "text": "[redacted]"}]}`}
+	const (
+		line    = `goblin-actor call github_search_code 'query=it'\''s a: [b]' 'token=[redacted]'`
+		request = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"github_search_code","arguments":{"query":"it's a: [b]","token":"[redacted]"}}}`
+		answer  = `{"content":[{"type":"text","text":"[redacted]"}]}`
+		unkept  = "goblin-actor call github_search_code …=…"
+	)
+	s := newTestConsole(t, 120, 40, Options{})
+	copied := copier(s)
+	show := func(p *Picture) { s.app.take(p) }
+	show(p)
+	s.press("6/github_search<enter><enter>")
+	show(p)
+	copies := func(key, want string) {
+		t.Helper()
+		s.press("c")
+		s.has("l command line")
+		if s.press(key); *copied != want {
+			t.Errorf("%s copied %q, want %q", key, *copied, want)
+		}
+	}
+	copies("l", line)
+	copies("p", request)
+	copies("t", "-- command --\n"+line+"\n-- request.json --\n"+request+"\n-- answer.json --\n"+answer+"\n")
+	s.press("<tab>") // to the payloads
+	copies("l", line)
+	for _, change := range []func(c *status.CallPayload){
+		func(c *status.CallPayload) { c.Request.Cut, c.Answer.Cut = true, true },
+		func(c *status.CallPayload) { c.Request.Text, c.Answer.Text = "", "" },
+		func(c *status.CallPayload) { c.Call = "desk/0/5" },
+	} {
+		other := keptPicture()
+		c := &other.Payloads[0].Payloads[0]
+		*c = *call
+		change(c)
+		show(other)
+		copies("l", unkept)
+		copies("t", "-- command --\n"+unkept+"\n-- request.json --\n"+strings.Replace(request, `{"query":"it's a: [b]","token":"[redacted]"}`, `{"…":"…"}`, 1)+"\n")
+	}
+}
+
 // A form is copied with its arguments and its answer.
 func TestExportOfAForm(t *testing.T) {
 	s, u := formConsole(t, readFile, true)
