@@ -15,6 +15,7 @@ import (
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
 )
 
@@ -34,6 +35,14 @@ func keepPayloads(t *testing.T, set func(*config.Config)) *keeping {
 			answer = `"error":{"code":-32042,"message":"open https://login.example/?ticket=opensesame","data":{"elicitations":[]}}`
 		case strings.Contains(string(f.Raw), "large"):
 			answer = `"result":{"content":[{"type":"text","text":"` + strings.Repeat("large ", 10_000) + `"}]}`
+		case strings.Contains(string(f.Raw), "hang"):
+			return
+		case strings.Contains(string(f.Raw), "progressToken"):
+			meta := rawjson.Member(f.Raw, f.Params, "_meta")
+			token := rawjson.Member(f.Raw, meta, "progressToken").Of(f.Raw)
+			for i := range 3 {
+				p.Send([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"so far hunter2hunter2"}}`, token, i+1)))
+			}
 		}
 		p.Send([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, answer)))
 	}
@@ -136,6 +145,55 @@ func TestPayloadsAreKept(t *testing.T) {
 	want := []string{"admin local payloads one ok", "admin local payloads ended one ok", "admin local stop payloads one ok", "admin local payloads two ok", "admin local payloads ended two ok"}
 	if !slices.Equal(acts, want) {
 		t.Errorf("audit log:\n%s\nwant:\n%s", strings.Join(acts, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Each call of a batch is kept with its own request and answer, a streamed answer without the progress before it, and a canceled call
+// without an answer. Secrets are hidden in all of them.
+func TestPayloadsOfBatchesStreamsAndCanceledCalls(t *testing.T) {
+	k := keepPayloads(t, nil)
+	if err := k.act(status.Action{Server: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	call := func(id int, arguments, meta string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_add","arguments":%s%s}}`, id, arguments, meta)
+	}
+	old := k.do("POST", "/mcp", strings.Replace(initializeFrame, "2025-11-25", "2025-03-26", 1)).session
+	batch := k.do("POST", "/mcp", `[`+call(2, `{"n":1,"password":"opensesame"}`, "")+`,{"jsonrpc":"2.0","id":3,"method":"ping"},`+call(4, `{"n":2,"hush":"hunter2hunter2"}`, "")+`]`, "Mcp-Session-Id", old)
+	if batch.status != 200 || strings.Count(batch.body, "opensesame") != 2 {
+		t.Fatalf("the batch: %d %s", batch.status, batch.body)
+	}
+	const token = `,"_meta":{"progressToken":"p"}`
+	s, _ := k.post("/mcp", call(5, `{"n":3}`, token), "Mcp-Session-Id", k.session)
+	var streamed []string
+	for data := s.data(); data != ""; data = s.data() {
+		streamed = append(streamed, data)
+	}
+	if n := len(streamed); n < 2 || !strings.Contains(streamed[0], "so far hunter2hunter2") || !strings.Contains(streamed[n-1], "opensesame") {
+		t.Fatalf("the client of the stream received %q", streamed)
+	}
+	canceled, _ := k.post("/mcp", call(6, `{"n":4,"apiKey":"opensesame","hang":true}`, ""), "Mcp-Session-Id", k.session)
+	k.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, "Mcp-Session-Id", k.session)
+	for canceled.data() != "" {
+	}
+	calls := k.kept()
+	raw, err := json.Marshal(calls)
+	if err != nil || len(calls) != 4 {
+		t.Fatalf("%d calls are kept: %s", len(calls), raw)
+	}
+	for _, not := range []string{"opensesame", "unter2", "so far"} {
+		if strings.Contains(string(raw), not) {
+			t.Errorf("kept with %q: %s", not, raw)
+		}
+	}
+	slices.SortFunc(calls[:2], func(a, b status.CallPayload) int { return strings.Compare(a.Request.Text, b.Request.Text) }) // the session may handle a batch in any order
+	const answer = `{"content": [{"type": "text", "text": "it is [redacted]"}], "structuredContent": {"token": "[redacted]", "n": 1}}`
+	for i, want := range []struct{ arguments, answer string }{
+		{`{"n": 1, "password": "[redacted]"}`, answer}, {`{"n": 2, "hush": "[redacted]"}`, answer}, {`{"n": 3}`, answer}, {`{"n": 4, "apiKey": "[redacted]", "hang": true}`, ""},
+	} {
+		if c := calls[i]; !strings.HasPrefix(c.Request.Text, `{"name": "one_add", "arguments": `+want.arguments) || c.Answer.Text != want.answer || c.Ended.IsZero() || c.Withheld != "" {
+			t.Errorf("call %d: %+v, want %+v", i, c, want)
+		}
 	}
 }
 
