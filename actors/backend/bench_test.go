@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// BenchmarkQuestion measures a call with one question, while other calls wait for answers to theirs.
+// BenchmarkQuestion measures a call during which the server sends one request, while other calls wait for answers to such requests.
 func BenchmarkQuestion(b *testing.B) {
 	frame := func(format string, args ...any) linkEvent {
 		e := upstream.Received{}

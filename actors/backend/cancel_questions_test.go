@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// If a server ends just after a call with an open question was canceled, the question is not answered, because there is no
+// If a server ends just after a call with an open server request was canceled, the request is not answered, because there is no
 // connection.
 func TestServerEndsAfterACancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

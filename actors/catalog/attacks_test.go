@@ -183,7 +183,7 @@ func TestAttack55ListChangedOfHidden(t *testing.T) {
 	}
 }
 
-// In a project with rules, methods that only the server knows are not forwarded, because they could bypass the rules.
+// In a project with rules for items, methods that only the server knows are not forwarded, because they could bypass the rules.
 func TestNarrowProjectTrustsNoServer(t *testing.T) {
 	files := server(t, "files", 0).tools("read", "delete")
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Items keep their public names, in whatever order servers start and however lists grow.
+// Items keep their public names however lists grow, except in mode on-conflict.
 func TestNamesAreKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers, naming := drawServers(rt), drawNaming(rt)

@@ -124,7 +124,8 @@ func TestProjectHides(t *testing.T) {
 	}
 }
 
-// In a project with a single server, unlisted URIs are forwarded to it, but not URIs that refer to another server.
+// With resources.unlisted: forward, unlisted URIs are forwarded to the only server of a project, but not URIs that refer to another
+// server.
 func TestProjectForwardsItsOwn(t *testing.T) {
 	naming := standard(stylePrefix)
 	naming.Unlisted = unlistedForward
@@ -164,7 +165,7 @@ func TestProjectAllowsResources(t *testing.T) {
 }
 
 // S3.4.1: clients of a project are not notified of changes outside it. A generation increases if the items shown
-// change, or if a server of the project announces a change.
+// change, or if a server of the project announces a change but its list is equal.
 func TestProjectGenerations(t *testing.T) {
 	naming := standard(stylePrefix)
 	alpha := config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"*_hidden*"}}}

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// S0.4.1, S2.2.1, S2.3.2, S4.1.1, C16: only names and the gateway's _meta members change. All other bytes keep their
-// values and order.
+// S0.4.1, S2.2.1, S2.3.2, S4.1.1, C16: only names and the gateway's _meta members change, and a _meta that is not an object is
+// replaced. All other bytes keep their values and order.
 func TestRewrite(t *testing.T) {
 	// S1.57
 	const meta = `"goblin-actor/name":"t","goblin-actor/server":"s"`

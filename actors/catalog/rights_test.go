@@ -71,7 +71,7 @@ func TestRightsShow(t *testing.T) {
 	}
 }
 
-// A server without permitted items appears neither in the instructions nor among the servers.
+// A server at which the roles cannot permit any item appears neither in the instructions nor among the servers.
 func TestServersOfRights(t *testing.T) {
 	files, forge := server(t, "files", 0).tools("a"), server(t, "github", 1).tools("b")
 	files.Server.Instructions, forge.Server.Instructions = "read me", "secret words"

@@ -23,7 +23,7 @@ type livePool struct {
 	system                          *kernel.System
 	pool                            kernel.Reference
 	gateway, registry, holder, auth actortest.Probe
-	opened                          []string // entries that were opened, and their replicas
+	opened                          []string // names of the entries that were opened
 }
 
 // startPool starts a pool whose server refuses every connection with err; nil = it is ready. The function change sets

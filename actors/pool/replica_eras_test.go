@@ -67,7 +67,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A modern server takes all classes of clients on one connection, and its questions name their calls.
+// A modern server takes all classes of clients on one connection. Its requests to clients name their calls, so it needs no leases.
 func TestModernServerNeedsNoClassesOrLeases(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, MaxBackends: 1, Queue: queue}, 1)
 	info := &message.ServerInfo{Version: protocol.Version20260728}

@@ -176,7 +176,7 @@ func TestLegacyRefusedByOneReplica(t *testing.T) {
 	}
 }
 
-// A reload restarts the idle time of a lazy server only if it changes when the server is stopped.
+// A reload restarts the idle time of a server only if it changes idleStop of a lazy server or makes the server lazy.
 func TestReloadAndIdleTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*config.Server)

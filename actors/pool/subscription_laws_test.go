@@ -30,7 +30,8 @@ func TestUnknownMethodIsNotRetried(t *testing.T) {
 	}
 }
 
-// A subscriber that leaves while its request is open gets the answer, but is no longer notified. Others stay.
+// A subscriber that unsubscribes while its request is open still gets the answer. One whose client ends gets none. The answers to
+// others do not change.
 func TestSubscriberLeavesBeforeTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		leave func(*subscribers)
