@@ -250,7 +250,8 @@ type ServerAuth struct {
 	// ClientMetadataURL is an https URL of a client ID metadata document that describes this gateway.
 	ClientMetadataURL string `key:"clientMetadataUrl" change:"connection"`
 
-	// Scopes are requested instead of the scopes that the server names.
+	// Scopes are requested instead of the scopes that the server names. `offline_access` is added if the authorization
+	// server announces it.
 	Scopes []string `key:"scopes" single:"ok" change:"connection"`
 
 	// Issuer is the only authorization server to trust. Default: the one that the server names.
