@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// The owner of a connection depends on the server's configuration and the request's headers.
+// The owner of a connection depends on the server's configuration, the client and the request's headers.
 func TestTenants(t *testing.T) {
 	tenant := func(isolation, client string, rules []config.ForwardHeader, headers ...string) *message.Tenant {
 		x := &downstream.Exchange{Origin: downstream.Origin{Forwarded: http.Header{}}}

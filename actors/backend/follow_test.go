@@ -44,7 +44,7 @@ func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest
 	}
 }
 
-// A client without tasks can call a tool that requires them: it gets progress, is asked the task's questions, and gets the
+// A client without tasks can call a tool that requires them: it gets progress, the task's server requests, and the
 // task's result or error.
 func TestTaskForAClientWithoutTasks(t *testing.T) {
 	for _, test := range []struct {

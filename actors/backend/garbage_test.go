@@ -154,7 +154,7 @@ func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The number of open questions of one call is limited.
+// The number of open server requests of one call is limited.
 func TestQuestionsOfOneCallAreLimited(t *testing.T) {
 	o, _ := noisy(t)
 	refused := 0

@@ -36,7 +36,7 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// The pause after a failure doubles from reconnect.min to reconnect.max.
+// The pause after a failure doubles from reconnect.min to reconnect.max, and is never shorter than reconnect.min.
 func TestBackoff(t *testing.T) {
 	for _, c := range []struct {
 		min, max time.Duration

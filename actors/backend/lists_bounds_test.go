@@ -105,7 +105,7 @@ func TestPausesOfAFailingList(t *testing.T) {
 }
 
 // A server that was found to be legacy is probed for the modern era again once that result is legacyAge old. An era
-// that the configuration sets is not probed.
+// that the configuration sets is not probed. Some HTTP statuses say nothing about the era.
 func TestAgeOfAKnownEra(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	for name, c := range map[string]struct {
@@ -153,7 +153,7 @@ func TestStatusOfUnknownMethods(t *testing.T) {
 }
 
 // At its end, a backend cancels the calls of a legacy server over HTTP, but not those whose task goes on without a client. Calls of
-// a process end with it.
+// a process or of a modern server end with the connection.
 func TestCallsAreCanceledAtTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport string

@@ -67,7 +67,7 @@ const (
 	changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// Over HTTP, nothing is sent until notifications/initialized has been accepted, and then neither requests for lists nor
+// Over HTTP, nothing is sent until notifications/initialized has been answered, and then neither requests for lists nor
 // calls are sent until the stream is open or refused, because some servers send their questions on it. After openingTime,
 // requests are sent anyway. MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {

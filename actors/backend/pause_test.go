@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A server with a URL that was ready for a long time and is briefly unavailable is reconnected quickly. For a process, or a
-// server that stays away, the configured pauses apply.
+// A server with a URL that was ready for a long time and is briefly unavailable is reconnected quickly. A process is tried
+// once at once. After that, and for a server that stays away, the configured pauses apply.
 func TestQuickAttemptsAfterALoss(t *testing.T) {
 	refused := errors.New("connection refused")
 	for _, test := range []struct {

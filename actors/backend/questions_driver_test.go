@@ -207,8 +207,8 @@ func TestLateQuestionOfACanceledCall(t *testing.T) {
 	}
 }
 
-// Log lines belong to the call on whose response they arrive, or to the only call. Modern clients get them only if they
-// have asked for a level, and a canceled call's lines are dropped.
+// Log lines belong to the call on whose response they arrive, or to the only call. The pool gets all others.
+// Modern clients get log lines only if they have asked for a level, and a canceled call's lines are dropped.
 func TestLogLinesOfCalls(t *testing.T) {
 	const line = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`
 	for name, c := range map[string]struct {

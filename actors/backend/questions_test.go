@@ -140,7 +140,7 @@ func TestAnsweredWithinTheBurst(t *testing.T) {
 }
 
 // From the second round on, go-sdk asks legacy clients with a result without resultType. A modern client gets a proper
-// input_required result.
+// input_required result, unless the result has content.
 func TestInputRequiredWithoutResultType(t *testing.T) {
 	const leaked = `"requestState":"r2","inputRequests":{"k":{"method":"elicitation/create","params":{}}}`
 	for result, want := range map[string]string{

@@ -73,7 +73,7 @@ func TestErrorShowsThatTheServerIsLegacy(t *testing.T) {
 	}
 }
 
-// A legacy server that was replaced by a modern one refuses the version, and the era changes.
+// A modern server that has replaced a legacy one refuses the version, and the era changes.
 func TestServerBecomesModern(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), HandleOther: initializes}

@@ -201,7 +201,8 @@ func (r *script) event() upstream.Event {
 	return upstream.Closed{Err: errors.New("gone")}
 }
 
-// After random messages and a stop, every call has exactly one outcome, and every transition was legal.
+// After random messages and a stop, every call that was not canceled has exactly one outcome, and every transition was
+// legal.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 1))

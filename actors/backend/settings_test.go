@@ -34,7 +34,8 @@ func (o *driver) frames(msg any) (list []string) {
 	return list
 }
 
-// A server that supports logging gets each level once. When no client wants log lines any more, it gets the default level.
+// A ready legacy server that supports logging gets a level when it changes. When no client wants log lines any more, it gets
+// the default level.
 func TestLevelsOfAServer(t *testing.T) {
 	o := readyWith(t, `{"logging":{}}`)
 	for i, c := range []struct{ level, want string }{

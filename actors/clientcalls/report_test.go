@@ -33,7 +33,7 @@ func TestWaitsFor(t *testing.T) {
 	}
 	for n, want := range []string{"its client's answer", "a", "a, and 1 more", "a, and 2 more"} {
 		if got := joined([]string{"a", "b", "c"}[:n]); got != want {
-			t.Errorf("%d questions: got %q, want %q", n, got, want)
+			t.Errorf("%d server requests: got %q, want %q", n, got, want)
 		}
 	}
 }

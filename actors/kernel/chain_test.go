@@ -19,7 +19,7 @@ func spawnTelling(s *System, name string, f telling) Reference {
 	return Spawn(s, SpawnOptions{Name: name}, func(Self) Logic { return f })
 }
 
-// A message passes through idle actors on the goroutine that sent it.
+// A message sent with TellInline or TellWait passes through idle actors on its sender's goroutine.
 func TestIdleActorsRunOnTheSendersGoroutine(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var said []any // without a lock: the race detector proves that the goroutines run one after the other

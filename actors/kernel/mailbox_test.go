@@ -116,7 +116,7 @@ func TestStateByType(t *testing.T) {
 	})
 }
 
-// 200 messages are queued when the actor stops, and one is sent afterwards: each is answered exactly once.
+// A busy actor with room for 150 messages is sent 200. Then it stops, and is sent one more. Each message is answered exactly once.
 func TestQueuedAtStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)

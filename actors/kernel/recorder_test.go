@@ -56,7 +56,7 @@ func shownMessages(r *Recorder) string {
 	return fmt.Sprintf("%d: %s", total, strings.Join(all, ", "))
 }
 
-// A Recorder keeps which call a message was about, or which call it caused, and the actor's phase after it. If the handler
+// A Recorder keeps which call a message was about, or the call that it caused if it caused only one, and the actor's phase after it. If the handler
 // panicked, the phase is "panicked".
 func TestRecorder(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
@@ -148,7 +148,7 @@ func TestRecorderReportsActors(t *testing.T) {
 	})
 }
 
-// A Recorder keeps the last 256 messages, in 64 bytes each.
+// A Recorder keeps the last 256 messages, in at most 64 bytes each.
 func TestRecorderIsBounded(t *testing.T) {
 	if size := unsafe.Sizeof(recorded{}); size > 64 {
 		t.Errorf("a recorded message has %d bytes", size)

@@ -340,7 +340,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// No query makes a search panic or fail.
+// No query makes a search panic, and none of at most maxQuery bytes makes it fail.
 func FuzzSearch(f *testing.F) {
 	for _, text := range []string{"a", "read_file", `+a -b "c`, "a:b*~2^3", "(((", "\\", "\x00", "日本", strings.Repeat("ab ", 100), "é́́", "/.*/"} {
 		f.Add(text)

@@ -88,7 +88,8 @@ func (w *payloadWorld) want(when, want string) {
 	}
 }
 
-// Payloads of a server are kept for ten minutes, and then none are left. The end of a call that began before is ignored.
+// Payloads of a server are kept for ten minutes, and then none are left. If a call that began in that time ends later, its answer is
+// ignored.
 func TestPayloadsEnd(t *testing.T) {
 	w := withPayloads(t, true, func(w *payloadWorld) {
 		if w.call("a", "1", "x") {
@@ -159,7 +160,8 @@ func TestPayloadsAreLimited(t *testing.T) {
 	}
 }
 
-// A second operator learns that payloads are kept already, and may stop this. Its timer does not end the next.
+// A second operator learns that payloads are being kept already, and may stop that and begin again. The timer of the first
+// start does not end the second.
 func TestPayloadsAreKeptOnce(t *testing.T) {
 	withPayloads(t, true, func(w *payloadWorld) {
 		if err := w.discard("a"); !errors.Is(err, status.ErrNotThere) {
@@ -184,7 +186,7 @@ func TestPayloadsAreKeptOnce(t *testing.T) {
 	})
 }
 
-// If the configuration forbids it, no payloads are kept; those that are end at the reload.
+// If the configuration forbids it, no payloads are kept. A reload that forbids it discards those that were kept.
 func TestPayloadsMayBeForbidden(t *testing.T) {
 	w := withPayloads(t, false, func(w *payloadWorld) {
 		if err := w.keep("a"); !errors.Is(err, status.ErrForbidden) {

@@ -11,7 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Batches are part of 2025-03-26 only. The members of a valid batch are handled one by one; an invalid one is refused as a whole.
+// Batches are part of 2025-03-26 only. The members of a valid batch are handled one by one; an invalid batch is refused as a
+// whole.
 func TestBatches(t *testing.T) {
 	const ping, call = `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_ask"}}`
 	for name, c := range map[string]struct {

@@ -40,7 +40,7 @@ func publishedServers(settled int, names ...string) message.Published {
 	return message.Published{Snapshot: catalog.Build(nil, sources, catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10})}
 }
 
-// initialize waits until as many servers as expected have settled, and no longer.
+// initialize waits until as many servers as expected have settled, but no longer than admission.StartWait.
 func TestInitializeWaitsForServers(t *testing.T) {
 	for _, expect := range []int{0, 1, 2} {
 		for settled := range 3 {
@@ -186,7 +186,7 @@ func TestServerOfASessionIsRemoved(t *testing.T) {
 	}
 }
 
-// A new session over HTTP starts a timer for its idle time. A session of HTTP+SSE also starts one for initialize. A
+// If no servers are expected, a new session over HTTP starts a timer for its idle time. A session of HTTP+SSE also starts one for initialize. A
 // session on stdin and stdout starts none.
 func TestTimersOfANewSession(t *testing.T) {
 	for transport, want := range map[string][]any{"http": {idleCheck{}}, "stdio": nil, "sse": {idleCheck{}, openTimeout{}}} {
@@ -318,13 +318,13 @@ func TestListServedOnce(t *testing.T) {
 	}
 	first, served := list("")
 	if strings.Count(first, `"uri"`) != 10 || served != 1 {
-		t.Errorf("first page: %d items, listed again %d times; want 10 and 1", strings.Count(first, `"uri"`), served)
+		t.Errorf("first page: %d items, the pool was notified %d times; want 10 and 1", strings.Count(first, `"uri"`), served)
 	}
 	_, cursor, _ := strings.Cut(first, `"nextCursor":`)
 	cursor = cursor[:strings.Index(cursor[1:], `"`)+2]
 	second, served := list(`,"params":{"cursor":` + cursor + `}`)
 	if strings.Count(second, `"uri"`) != 5 || served != 0 {
-		t.Errorf("second page: %d items, listed again %d times; want 5 and 0", strings.Count(second, `"uri"`), served)
+		t.Errorf("second page: %d items, the pool was notified %d times; want 5 and 0", strings.Count(second, `"uri"`), served)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestSessionOfOneStream(t *testing.T) {
 	}
 }
 
-// A stream is resumed if the client's version supports that and the client sends Last-Event-ID.
+// A stream of Streamable HTTP is resumed if the client's version supports that and the client sends Last-Event-ID.
 func TestWhichStreamsAreResumed(t *testing.T) {
 	for _, test := range []struct {
 		transport, version, last string

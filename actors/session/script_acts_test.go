@@ -216,7 +216,8 @@ func (r *script) rest() {
 	}
 }
 
-// settle delivers all outstanding answers of pools, servers and the gateway, and opens a stream.
+// settle delivers all outstanding answers of pools, servers and the gateway, opens a stream unless the transport is HTTP+SSE,
+// and lets three hours pass.
 func (r *script) settle() {
 	for i := 0; i < len(r.running); i++ {
 		r.step(message.Done{Seq: r.running[i], Frame: actortest.Frame(r.t, `{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"gone"}}`)})
@@ -240,7 +241,7 @@ func (r *script) settle() {
 	r.pass(3 * time.Hour)
 }
 
-// empty fails the test if an idle session still holds anything.
+// empty fails the test if an idle session still holds anything of a finished request.
 func (r *script) empty() {
 	if r.left {
 		return

@@ -357,8 +357,8 @@ func (r *script) armed() bool {
 }
 
 // In any order of messages: each request gets exactly one answer, under its own id; nothing is sent about a request after its
-// answer; a server request is answered at most once; no pool keeps a call that has ended; the timer is set only while a call has a
-// deadline; and after every request is answered, no state is left.
+// answer; a server request is answered at most once; no pool keeps a call that has ended; the timer for deadlines fires in time and
+// is set only while there are calls; and after every request is answered, none of its state is left.
 func TestSessionScripts(t *testing.T) {
 	for seed := range uint64(600) {
 		r := newScript(t, seed)

@@ -85,8 +85,8 @@ func TestErrorsPassUnchanged(t *testing.T) {
 	}
 }
 
-// A task's notifications are sent on the stream of the request that waits for that task, or else on the session's streams. They
-// name the task by its public id, and progress has the token of the task's call.
+// A task's notifications are sent on the stream of the oldest request that waits for that task, or else on the session's streams.
+// They name the task by its public id. Progress has the token of the task's call, and is dropped if that call had none.
 func TestTaskNotifications(t *testing.T) {
 	const status = `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":%q,"status":"working"}}`
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{%s"progress":1}}`

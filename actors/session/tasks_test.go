@@ -193,8 +193,8 @@ func TestTasksResultIsPatient(t *testing.T) {
 	}
 }
 
-// A call is sent as a task of 2025-11-25 if the client requests a task, or if the gateway requests it on the client's
-// behalf.
+// A call is sent as a task of 2025-11-25 if the server supports tasks and a client of that version requests one, or if the tool
+// requires a task and the gateway requests it on the client's behalf.
 func TestPrepareTask(t *testing.T) {
 	has := &catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125}
 	none := &catalog.Server{Name: "two", Capabilities: []byte(`{}`), Protocol: protocol.Version20251125}

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// A local client is identified by its address and the clientInfo it sends. A remote client, and one without clientInfo,
-// is identified by its address.
+// A client with a loopback address is identified by the address and the clientInfo that it sends. A remote client, a client on
+// stdin and stdout, and one without clientInfo are identified by the address alone.
 func TestClientIdentity(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	key := func(remote, info string) string {

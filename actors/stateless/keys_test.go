@@ -16,7 +16,7 @@ func questionFrame(t *testing.T, params string) *protocol.Frame {
 	return &f
 }
 
-// A server's key is used once in a call, and only if it cannot be confused with one of the gateway's.
+// A server's key is used once in a call, and only if it is valid and cannot be confused with one of the gateway's.
 func TestQuestionKeys(t *testing.T) {
 	v := &heldCall{}
 	hint := func(key string) string { return fmt.Sprintf(`{"_meta":{"goblin-actor/key":%q}}`, key) }

@@ -94,7 +94,7 @@ func TestNotificationsOfEachRequest(t *testing.T) {
 		name, want string
 		msg        any
 	}{
-		{"requests no notifications, and receives the kept ones", "", d.asking(2, `{"elicitation":{}}`, ``, state, accept)},
+		{"requests no notifications, so it gets none of the kept ones", "", d.asking(2, `{"elicitation":{}}`, ``, state, accept)},
 		{"joined", "", d.asking(3, `{"elicitation":{}}`, `,"progressToken":7,"io.modelcontextprotocol/logLevel":"error"`, state, accept)},
 		{"joined", "", d.asking(4, `{"elicitation":{}}`, `,"progressToken":"t","io.modelcontextprotocol/logLevel":"info"`, state, accept)},
 		{"progress", `3 7, 4 "t"`, d.progress()},
@@ -120,7 +120,7 @@ func TestMissedNotifications(t *testing.T) {
 	}
 }
 
-// A retry that no longer declares the needed capability is not sent the server request again.
+// If a retry no longer declares the capability for a server request that is still open, the call ends.
 func TestRetryDeclaresCapabilitiesAgain(t *testing.T) {
 	for _, c := range []struct {
 		capabilities, answers string

@@ -107,18 +107,18 @@ func TestListServedOnce(t *testing.T) {
 	d.servers("one")
 	first, _, served := d.ask("resources/list", "")
 	if strings.Count(first, `"uri"`) != 10 || served != 1 {
-		t.Errorf("first page: %d items, listed again %d times; want 10 and 1", strings.Count(first, `"uri"`), served)
+		t.Errorf("first page: %d items, the pool was notified %d times; want 10 and 1", strings.Count(first, `"uri"`), served)
 	}
 	_, cursor, _ := strings.Cut(first, `"nextCursor":"`)
 	cursor, _, _ = strings.Cut(cursor, `"`)
 	second, _, served := d.ask("resources/list", `"cursor":"`+cursor+`"`)
 	if strings.Count(second, `"uri"`) != 5 || served != 0 {
-		t.Errorf("second page: %d items, listed again %d times; want 5 and 0", strings.Count(second, `"uri"`), served)
+		t.Errorf("second page: %d items, the pool was notified %d times; want 5 and 0", strings.Count(second, `"uri"`), served)
 	}
 }
 
-// The servers log as verbosely as the most verbose request of the last minute. One timer lowers the level when no
-// request and no call wants it anymore.
+// The servers log as verbosely as the most verbose request wants. One timer lowers the level when neither a running call
+// nor a request since the previous check wants it anymore.
 func TestLevelOfTheServers(t *testing.T) {
 	d := newStatelessScript(t, 1)
 	now := 0

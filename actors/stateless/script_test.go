@@ -178,7 +178,7 @@ func (d *statelessScript) random() {
 }
 
 // In any order of messages: a request is answered at most once, under its own id, and a server request at most once. At the end every
-// request whose client has not left is answered, and no state remains.
+// request whose client has not left is answered, and no call and no client is left.
 func TestStatelessScripts(t *testing.T) {
 	for seed := range uint64(500) {
 		d := newStatelessScript(t, seed)

@@ -55,7 +55,8 @@ func TestTaskTarget(t *testing.T) {
 	}
 }
 
-// The task id in a result gets its server's name as a prefix. Apart from that, only URIs in the result of a finished task change.
+// The id of a task that a result creates or describes gets its server's name as a prefix. Apart from that, only URIs in the
+// result of a finished task change.
 func TestPublicTask(t *testing.T) {
 	view := actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728})
 	for _, c := range []struct {

@@ -96,8 +96,8 @@ func TestWithoutAFile(t *testing.T) {
 	}
 }
 
-// For any order of events, StateLoaded is sent once, only one write runs at a time, no change is lost while another
-// process has locked the file, and nothing is written after the stop.
+// For any order of events, StateLoaded is sent once, only one write runs at a time apart from the last one at the stop, no change
+// is lost while another process has locked the file, and nothing is written after the stop.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -34,7 +34,7 @@ func lastWords(out []kernel.Effect) (words string) {
 	return words
 }
 
-// A stream's first message is the acknowledgment and its last one the result, unless its client has left or canceled it
+// A stream's first message is the acknowledgment and its last one the result, unless it is refused or its client has left or canceled it
 // (MCP 2026-07-28, basic/patterns/subscriptions; basic/transports/stdio, cancellation).
 func TestHowAStreamBeginsAndEnds(t *testing.T) {
 	snapshot := actortest.Snapshot(true)
