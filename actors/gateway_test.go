@@ -137,9 +137,12 @@ func TestProgressCancelAndTimeout(t *testing.T) {
 		h.send(fmt.Sprintf(call, 1))
 		id := string(server.Received("tools/call")[0].IDBytes())
 		time.Sleep(29 * time.Second)
-		_ = peer.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1}}`))
-		if got := h.received(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"tok","progress":1}}` {
+		_ = peer.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1,"total":4}}`))
+		if got := h.received(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"tok","progress":1,"total":4}}` {
 			t.Fatalf("progress: %v", got)
+		}
+		if s, err := h.gateway.Status(t.Context()); err != nil || len(s.Calls) != 1 || s.Calls[0].Progress != 1 || s.Calls[0].Total != 4 {
+			t.Errorf("calls in the status: %+v, %v", s, err)
 		}
 		time.Sleep(29 * time.Second) // progress has extended the deadline
 		if got := h.received(); len(got) != 0 {

@@ -90,7 +90,10 @@ func callHead(p *Picture, of scope) []line {
 		first.add(Warn, "◐ ")
 		first.add(Plain, running.Method+" ")
 		first.title(cmp.Or(running.Public, running.Item))
-		first.add(callHealth(*running, p.Now), "  "+stateOf(*running)+" for "+short(end.Sub(began)))
+		first.add(callHealth(*running, p.Now), "  "+stateName(*running)+" for "+short(end.Sub(began)))
+		if done := doneOf(*running); done != "" {
+			first.add(Plain, ", "+done+" done")
+		}
 		first.hint("  " + waitsFor(*running))
 		all = phases(unsent(running.State), began, running.Taken, running.Written, running.Asked, time.Time{}, end)
 	case finished != nil:

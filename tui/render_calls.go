@@ -90,15 +90,27 @@ func ofClient(who, client string) string {
 	return client + " of " + who
 }
 
-// stateOf returns what a call in flight is doing.
+// stateOf returns what a call in flight is doing, and how much of it is done.
 func stateOf(c status.Call) string {
-	switch c.State {
-	case "parked":
-		return "parked"
-	case "written":
+	if done := doneOf(c); done != "" {
+		return stateName(c) + ", " + done
+	}
+	return stateName(c)
+}
+
+func stateName(c status.Call) string {
+	if c.State == "written" {
 		return "running"
 	}
 	return c.State
+}
+
+// doneOf returns how much of a running call is done, such as "40%", or "" if its server has not reported a total.
+func doneOf(c status.Call) string {
+	if c.Total <= 0 || c.State != "written" {
+		return ""
+	}
+	return fmt.Sprintf("%d%%", int(max(0, min(1, c.Progress/c.Total))*100))
 }
 
 func callFields(p *Picture, c status.Call) []Field {

@@ -157,6 +157,9 @@ var waitsKind = &Kind{
 			}
 			r := callRow(p, c)
 			why := "for " + ofClient(c.Who, clientOf(p, c)) + ": " + waitsFor(c)
+			if done := doneOf(c); done != "" {
+				why += ", " + done + " done"
+			}
 			if c.State == "parked" && !c.Deadline.IsZero() {
 				why += "; withdrawn in " + span(c.Deadline.Sub(p.Now))
 			}

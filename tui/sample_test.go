@@ -38,7 +38,7 @@ func samplePicture() *Picture {
 		Calls: []status.Call{
 			{ID: "session/1ak3v7qd/17", Session: "1ak3v7qd", Server: "github", Method: "tools/call", Item: "create_issue", State: "parked", In: 84, Taken: ago(48 * time.Second), Written: ago(48 * time.Second), Asked: ago(47 * time.Second), WaitsFor: "its user has not answered a form of 3 fields", Began: ago(48 * time.Second), Deadline: noon.Add(252 * time.Second)},
 			{ID: "session/1ak3v7qd/18", Session: "1ak3v7qd", Server: "files", Method: "resources/read", Item: "file:///home/ada/notes/milk.md", State: "written", Began: ago(800 * time.Millisecond), Deadline: noon.Add(59 * time.Second)},
-			{ID: "desk/0/4", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "written", Public: "github_search_code", Who: "ci", In: 1210, Taken: ago(2988 * time.Millisecond), Written: ago(2988 * time.Millisecond), WaitsFor: "the server", Began: ago(3 * time.Second), Deadline: noon.Add(57 * time.Second)},
+			{ID: "desk/0/4", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "written", Public: "github_search_code", Who: "ci", In: 1210, Taken: ago(2988 * time.Millisecond), Written: ago(2988 * time.Millisecond), WaitsFor: "the server", Progress: 4, Total: 10, Began: ago(3 * time.Second), Deadline: noon.Add(57 * time.Second)},
 			{ID: "desk/1/2", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "queued", Began: ago(2 * time.Second)},
 		},
 		Subscriptions: []status.Subscription{

@@ -53,6 +53,8 @@ type Call struct {
 	Asked    time.Time // when the first server request arrived; zero = there was none
 	Answered time.Time // when the server's answer arrived; zero = not yet
 
+	Progress, Total float64 // as the server last reported; Total 0 = it is not known
+
 	written time.Time // when Idle and Absolute started; zero = not yet
 	heard   time.Time // when Idle last restarted, by progress or an answer from the client
 	parked  time.Time // when the call was last parked

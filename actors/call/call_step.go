@@ -16,7 +16,9 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	case Sent:
 		c.begin(now)
 	case Heard:
-		c.heard = now
+		if c.heard = now; !e.Behind {
+			c.Progress, c.Total = protocol.ProgressOf(&e.Frame)
+		}
 		if c.Token != nil && !e.Behind {
 			out = append(out, Effect{Kind: Forward, Frame: e.Frame})
 		}

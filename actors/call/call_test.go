@@ -182,3 +182,22 @@ func TestEndsWithoutQueueLimit(t *testing.T) {
 		t.Errorf("Ends() = %v, want none", at)
 	}
 }
+
+// A call remembers the last progress that its client may see.
+func TestProgressIsRemembered(t *testing.T) {
+	c := &Call{State: Queued}
+	for _, s := range []struct {
+		params          string
+		behind          bool
+		progress, total float64
+	}{{`{"progress":1,"total":4}`, false, 1, 4}, {`{"progress":9,"total":9}`, true, 1, 4}, {`{"progress":3}`, false, 3, 0}} {
+		var f protocol.Frame
+		if err := f.Parse([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":` + s.params + `}`)); err != nil {
+			t.Fatal(err)
+		}
+		c.Step(start, Heard{Frame: f, Behind: s.behind}, nil)
+		if c.Progress != s.progress || c.Total != s.total {
+			t.Errorf("after %s: %v of %v", s.params, c.Progress, c.Total)
+		}
+	}
+}

@@ -20,6 +20,7 @@ func (c *Calls[H, K, R]) Report(session string, who func(H) string, waits func(H
 		all = append(all, status.Call{
 			ID: c.holder.CallName(seq), Session: session, Client: b.Client, Who: who(h), Server: b.Server, Method: b.Method.String(), Item: b.Item, Public: b.Public,
 			State: string(b.State), Began: b.Began, Deadline: b.Ends(), In: int64(b.in), Taken: b.Taken, Written: b.Sent, Asked: b.Asked,
+			Progress: b.Progress, Total: b.Total,
 		})
 		switch r := &all[len(all)-1]; b.State {
 		case call.Written:

@@ -113,7 +113,7 @@ mcpServers:
 const desktopFile = `{"mcpServers": {"goblin": {"command": "x", "args": ["--token", "sworDfish"], "env": {"A": "sworDfish"}, "url": "http://u:sworDfish@h/"},
   "other": {"command": "y", "args": ["sworDfish"], "env": {"A": "sworDfish"}}, "third": {"url": "ftp://h?token=sworDfish"}}}`
 
-// No command prints a secret from the configuration, a variable or the command line. The gateway does not log one, and
+// S5.3.1: No command prints a secret from the configuration, a variable or the command line. The gateway does not log one, and
 // no page of the admin socket shows one.
 func TestNoCommandLeaksSecrets(t *testing.T) {
 	dir := t.TempDir()

@@ -167,6 +167,8 @@ type Call struct {
 	Taken    time.Time `json:"taken,omitzero"`     // when the call left the queue
 	Written  time.Time `json:"written,omitzero"`   // when the request reached the server
 	Asked    time.Time `json:"asked,omitzero"`     // when the server first sent a request to the client
+	Progress float64   `json:"progress,omitempty"` // as the server last reported it
+	Total    float64   `json:"total,omitempty"`    // the Progress at the end of the call; 0 = unknown
 	WaitsFor string    `json:"waitsFor,omitempty"` // what the call waits for, or what its client has not done yet, in plain words
 }
 
