@@ -190,7 +190,7 @@ func TestForeignRequestStateIsRecorded(t *testing.T) {
 	}
 }
 
-// A request with another principal's session ID gets no hint in the response. The audit log records who sent it.
+// A request or stream with another principal's session ID gets no hint in the response. The audit log and the denials record who sent it.
 func TestStolenSessionIsRecorded(t *testing.T) {
 	path, set := withAuditLog(t, nil)
 	t.Run("while it runs", func(t *testing.T) {
@@ -201,7 +201,17 @@ func TestStolenSessionIsRecorded(t *testing.T) {
 		if r := w.do("POST", "/mcp", call, asUser("mallory", "Mcp-Session-Id", session)...); r.status != 404 {
 			t.Errorf("got %d", r.status)
 		}
+		if _, r := w.listen("/mcp", asUser("mallory", "Mcp-Session-Id", session)...); r.StatusCode != 404 {
+			t.Errorf("a stream: got %d", r.StatusCode)
+		}
 		w.do("DELETE", "/mcp", "", asUser("mallory", "Mcp-Session-Id", session)...)
+		var denied []string
+		for _, d := range w.gateway.Metrics().Denials() {
+			denied = append(denied, fmt.Sprintf("%s %s ×%d", d.Who, d.What, d.Times))
+		}
+		if got := strings.Join(denied, ", "); got != "mallory end ×1, mallory stream ×1, mallory tools/call ×1" {
+			t.Errorf("denials: %s", got)
+		}
 		w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": nil})
 	})
 	want := []string{"start", "call key:alice tools/call one ask allow ok", "denied key:mallory tools/call deny SESSION_OF_ANOTHER", "key key:alice revoked",

@@ -85,6 +85,7 @@ type (
 	openStream struct {
 		stream   *downstream.EventStream
 		refusal  int    // HTTP status; 0 = accepted
+		stranger bool   // refused because the session belongs to another principal
 		endpoint string // sse: where the client's messages go
 		resume   bool   // resume the stream that its Last-Event-ID names; streamReady follows if messages may be pushed to it
 	}

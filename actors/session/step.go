@@ -91,7 +91,7 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out)), true
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {
-			return s.calls.AuditStranger(m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404}))), true
+			return s.calls.AuditStranger(m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404, stranger: true}))), true
 		}
 		s.life.lastSeen = now
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out)), true

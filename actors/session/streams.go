@@ -19,6 +19,9 @@ func (s *session) openStream(self kernel.Self, a openStream) {
 	me := self.Reference()
 	switch {
 	case a.refusal != 0:
+		if a.stranger {
+			s.countStranger(&a.stream.Origin, "stream")
+		}
 		a.stream.Refuse(a.refusal, nil, 0)
 		return
 	case a.endpoint != "":
