@@ -139,6 +139,24 @@ func TestCallsStep(t *testing.T) {
 	}
 }
 
+// A call is written before it is answered, even if its holder learns of the answer first.
+func TestCallIsWrittenBeforeItsAnswer(t *testing.T) {
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	for _, test := range []struct {
+		name                   string
+		written, answered      int // when the holder learns that the call was written, and when the answer arrived
+		wantSent, wantAnswered int
+	}{{"in order", 1, 5, 1, 5}, {"a busy holder", 7, 5, 5, 5}} {
+		h := newTestHolder()
+		c := h.begin(t, call.Limits{})
+		h.calls.Step(at(test.written), message.RequestWritten{Seq: 1}, nil)
+		h.calls.Step(at(9), message.Done{Seq: 1, At: at(test.answered)}, nil)
+		if !c.Sent.Equal(at(test.wantSent)) || !c.Answered.Equal(at(test.wantAnswered)) {
+			t.Errorf("%s: written at %v, answered at %v", test.name, c.Sent.Sub(start), c.Answered.Sub(start))
+		}
+	}
+}
+
 // Every call ends at its deadline, and the timer is then set for the next deadline.
 func TestCallsEndAtTheirDeadlines(t *testing.T) {
 	h := newTestHolder()

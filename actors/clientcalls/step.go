@@ -19,7 +19,7 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 		}
 	case message.Done:
 		if h, ok := c.held[m.Seq]; ok {
-			h.Base().Answered = m.At
+			answered(h.Base(), m)
 			out = c.holder.Answered(now, h, m, out)
 		}
 	case message.Failed:
@@ -67,6 +67,14 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 func written(b *Held, m message.RequestWritten) {
 	if b.route = m.Route; b.Taken.IsZero() {
 		b.Taken = m.Taken
+	}
+}
+
+// answered notes when the server's answer arrived. If the holder has learned only later that the request was written, this time stands for
+// that of the request, too.
+func answered(b *Held, m message.Done) {
+	if b.Answered = m.At; !m.At.IsZero() && b.Sent.After(m.At) {
+		b.Sent = m.At
 	}
 }
 
