@@ -35,14 +35,15 @@ func keepPayloads(t *testing.T, set func(*config.Config)) *keeping {
 			answer = `"error":{"code":-32042,"message":"open https://login.example/?ticket=opensesame","data":{"elicitations":[]}}`
 		case strings.Contains(string(f.Raw), "large"):
 			answer = `"result":{"content":[{"type":"text","text":"` + strings.Repeat("large ", 10_000) + `"}]}`
-		case strings.Contains(string(f.Raw), "hang"):
-			return
 		case strings.Contains(string(f.Raw), "progressToken"):
 			meta := rawjson.Member(f.Raw, f.Params, "_meta")
 			token := rawjson.Member(f.Raw, meta, "progressToken").Of(f.Raw)
 			for i := range 3 {
 				p.Send([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"so far hunter2hunter2"}}`, token, i+1)))
 			}
+		}
+		if strings.Contains(string(f.Raw), "hang") {
+			return
 		}
 		p.Send([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, answer)))
 	}
@@ -172,7 +173,7 @@ func TestPayloadsOfBatchesStreamsAndCanceledCalls(t *testing.T) {
 	if n := len(streamed); n < 2 || !strings.Contains(streamed[0], "so far hunter2hunter2") || !strings.Contains(streamed[n-1], "opensesame") {
 		t.Fatalf("the client of the stream received %q", streamed)
 	}
-	canceled, _ := k.post("/mcp", call(6, `{"n":4,"apiKey":"opensesame","hang":true}`, ""), "Mcp-Session-Id", k.session)
+	canceled, _ := k.post("/mcp", call(6, `{"n":4,"apiKey":"opensesame","hang":true}`, token), "Mcp-Session-Id", k.session)
 	k.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, "Mcp-Session-Id", k.session)
 	for canceled.data() != "" {
 	}
