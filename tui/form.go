@@ -92,7 +92,7 @@ func (a *App) openFormOf(i formItem) {
 		a.form.begin(form.Inputs{})
 		a.send(a.form)
 	case json.Valid([]byte(i.item.Raw)):
-		a.form.define(a, []byte(i.item.Raw))
+		a.form.define([]byte(i.item.Raw))
 	default:
 		a.form.begin(form.Inputs{})
 		a.form.note = "waiting for the definition"
@@ -116,13 +116,13 @@ func (a *App) fetchDefinition(f *itemForm) {
 				return
 			}
 			f.note = ""
-			f.define(a, raw)
+			f.define(raw)
 		})
 	}()
 }
 
 // define creates the fields from the item's definition.
-func (f *itemForm) define(a *App, raw []byte) {
+func (f *itemForm) define(raw []byte) {
 	parse := form.ToolInputs
 	if f.verb == form.Prompt {
 		parse = form.PromptInputs
