@@ -96,34 +96,44 @@ func SetDisabled(name, text, server string, off bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := []string{"mcpServers", key, "disabled"}
-	value := &node{kind: boolean, plain: true, text: fmt.Sprint(off)}
+	path, wanted := []string{"mcpServers", key, "disabled"}, off
+	if foreign := []string{"mcpServers", key, "enabled"}; treeOf(text).at(foreign) != nil { // as other clients write it
+		path, wanted = foreign, !off
+	}
+	value := &node{kind: boolean, plain: true, text: fmt.Sprint(wanted)}
 	now := treeOf(text).at(path)
-	if isTrue := now != nil && strings.EqualFold(now.text, "true"); isTrue == off && (now == nil || now.kind == boolean) {
+	if isTrue := now != nil && strings.EqualFold(now.text, "true"); isTrue == wanted && (now == nil || now.kind == boolean) {
 		return "", ErrSame
 	}
 	return edit(name, text, func(d *editor) error { return d.set(path, value) },
 		func(root *node) *node { return root.with(path, value) })
 }
 
-// SetToolDisabled disables or enables a tool of a server, by the server's name for it.
+// SetToolDisabled disables or enables a tool of a server, by the server's name for it. References in the tool's name are not
+// resolved: the name may come from a server. For a group, SetToolDisabled edits the first member, whose settings apply.
 func SetToolDisabled(name, text, server, tool string, off bool) (string, error) {
 	key, err := keyOf(text, server)
+	if members := membersOf(text, server); err != nil && len(members) > 0 {
+		key, err = members[0], nil
+	}
 	if err != nil {
 		return "", err
 	}
 	path := []string{"mcpServers", key, "tools", "disabled"}
+	if foreign := []string{"mcpServers", key, "disabledTools"}; treeOf(text).at(foreign) != nil {
+		path = foreign
+	}
 	now := &node{kind: list}
 	if n := treeOf(text).at(path); n != nil && !n.empty() {
 		now = n
 	}
-	at := slices.IndexFunc(now.items, func(n *node) bool { return n.text == tool })
+	at := slices.IndexFunc(now.items, func(n *node) bool { return expand(n.text, sources{env: os.LookupEnv}).text == tool })
 	if at >= 0 == off {
 		return "", ErrSame
 	}
-	want := &node{kind: list}
+	want, added := &node{kind: list}, textNode(strings.ReplaceAll(tool, "$", "$$"))
 	if off {
-		want.items = append(slices.Clone(now.items), textNode(tool))
+		want.items = append(slices.Clone(now.items), added)
 	} else {
 		want.items = slices.Delete(slices.Clone(now.items), at, at+1)
 	}
@@ -134,7 +144,7 @@ func SetToolDisabled(name, text, server, tool string, off bool) (string, error) 
 		case len(now.items) == 0:
 			return d.set(path, want)
 		}
-		return d.appendItem(path, textNode(tool))
+		return d.appendItem(path, added)
 	}, func(root *node) *node { return root.with(path, want) })
 }
 
@@ -146,10 +156,27 @@ func keyOf(text, server string) (string, error) {
 			return name, nil
 		}
 	}
+	if members := membersOf(text, server); len(members) > 0 {
+		return "", fmt.Errorf("%w %q; it is a group of servers: %s", ErrNoServer, clip(server), clip(strings.Join(members, ", ")))
+	}
 	if near := Nearest(server, names); near != "" {
 		return "", fmt.Errorf("%w %q; did you mean %s?", ErrNoServer, clip(server), clip(near))
 	}
 	return "", fmt.Errorf("%w %q", ErrNoServer, clip(server))
+}
+
+// membersOf returns the names of the servers in a group as written in text, in file order.
+func membersOf(text, group string) (members []string) {
+	servers := treeOf(text).member("mcpServers")
+	if servers == nil {
+		return nil
+	}
+	for _, m := range servers.members {
+		if group != "" && m.value.word("group") == group {
+			members = append(members, m.key)
+		}
+	}
+	return members
 }
 
 // edit applies a change and verifies it: the tree of the new text must equal the old tree with the wanted change.

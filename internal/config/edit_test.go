@@ -114,6 +114,70 @@ func TestEditErrors(t *testing.T) {
 	}
 }
 
+// The name of a tool comes from its server, so it is never read as a reference. The gateway would otherwise run the
+// program of ${command:…} when it loads the file.
+func TestDisableHostileTool(t *testing.T) {
+	dir := t.TempDir()
+	for _, before := range []string{"mcpServers:\n  a: {command: x}\n", "mcpServers:\n  a:\n    command: x\n    tools:\n      disabled:\n        - b\n", `{"mcpServers": {"a": {"command": "x", "tools": {"disabled": ["b"]}}}}`} {
+		for _, tool := range []string{"${command:touch " + dir + "/owned}", "${file:/etc/passwd}", "${HOME}", "$${HOME}", "$$", "a$", "]", "x: y", "# no", "\x1b[2J\u202e", "'\"\n- c"} {
+			off, err := SetToolDisabled("goblin.yaml", before, "a", tool, true)
+			if err != nil {
+				t.Errorf("%q in %q: %v", tool, before, err)
+				continue
+			}
+			path := filepath.Join(dir, "goblin.yaml")
+			if err := os.WriteFile(path, []byte(off), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cfg, report := Load(path)
+			if cfg == nil {
+				t.Fatalf("%q in %q: %v", tool, before, report.Err())
+			}
+			if got := cfg.Servers[0].Tools.Disabled; got[len(got)-1] != tool {
+				t.Errorf("%q in %q disables %q", tool, off, got)
+			}
+			if _, err := SetToolDisabled("goblin.yaml", off, "a", tool, true); !errors.Is(err, ErrSame) {
+				t.Errorf("%q is disabled twice: %v", tool, err)
+			}
+			if on, err := SetToolDisabled("goblin.yaml", off, "a", tool, false); err != nil || strings.Contains(on, "$") || len(Entries(on)[0].ToolsDisabled) != len(Entries(before)[0].ToolsDisabled) {
+				t.Errorf("%q enabled again in %q: %q, %v", tool, off, on, err)
+			}
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "owned")); len(left) > 0 || err != nil {
+		t.Error("the program in a tool's name was run", err)
+	}
+}
+
+// A group has the tools of its first member, and is not a server that can be disabled.
+func TestEditGroup(t *testing.T) {
+	const text = "mcpServers:\n  a: {command: x, group: all}\n  b: {command: x, group: all}\n"
+	if got, err := SetToolDisabled("goblin.yaml", text, "all", "t", true); err != nil || got != "mcpServers:\n  a: {command: x, group: all, tools: {disabled: [t]}}\n  b: {command: x, group: all}\n" {
+		t.Errorf("disable all/t: %q, %v", got, err)
+	}
+	if _, err := SetDisabled("goblin.yaml", text, "all", true); !errors.Is(err, ErrNoServer) || err.Error() != `no such server "all"; it is a group of servers: a, b` {
+		t.Errorf("disable all: %v", err)
+	}
+}
+
+// A file of another client says enabled and disabledTools. An edit changes these keys.
+func TestEditForeignKeys(t *testing.T) {
+	for _, c := range []struct{ before, line, after string }{
+		{`{"mcpServers": {"a": {"command": "x", "enabled": false}}}`, "enable a", `{"mcpServers": {"a": {"command": "x", "enabled": true}}}`},
+		{`{"mcpServers": {"a": {"command": "x", "enabled": true}}}`, "disable a", `{"mcpServers": {"a": {"command": "x", "enabled": false}}}`},
+		{`{"mcpServers": {"a": {"command": "x", "disabledTools": ["t"]}}}`, "disable a/u", `{"mcpServers": {"a": {"command": "x", "disabledTools": ["t", "u"]}}}`},
+		{`{"mcpServers": {"a": {"command": "x", "disabledTools": ["t", "u"]}}}`, "enable a/t", `{"mcpServers": {"a": {"command": "x", "disabledTools": ["u"]}}}`},
+	} {
+		got, err := change(c.before, c.line)
+		if err != nil || got != c.after {
+			t.Errorf("%s in %s: %s, %v, want %s", c.line, c.before, got, err, c.after)
+		}
+		if _, err := change(got, c.line); !errors.Is(err, ErrSame) {
+			t.Errorf("%s again in %s: %v", c.line, got, err)
+		}
+	}
+}
+
 // FuzzEdit checks that an edit fails or produces a valid file, and that adding and removing a server keeps every
 // comment line.
 func FuzzEdit(f *testing.F) {
