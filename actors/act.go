@@ -24,7 +24,7 @@ func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 	err := g.act(ctx, a)
 	if !errors.Is(err, status.ErrUnknownVerb) {
 		verb, server, item := recordedAs(a)
-		g.recordAction(verb, server, item, err)
+		g.RecordAct(verb, server, item, err)
 	}
 	return err
 }
@@ -41,6 +41,8 @@ func recordedAs(a status.Action) (method, server, item string) {
 		item = a.Session
 	case status.Record:
 		server, item = a.Server, a.Actor
+	case status.Enable, status.Disable:
+		server, item = a.Server, a.Tool
 	case status.Payloads:
 		server = a.Server
 		if a.Stop {

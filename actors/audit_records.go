@@ -17,11 +17,9 @@ import (
 // This file writes the audit records of operators' actions, logins, changed keys and refused requests. Sessions and stateless
 // sessions record calls.
 
-// RecordAct records an operator's action that has succeeded.
-func (g *Gateway) RecordAct(verb, server string) { g.recordAction(verb, server, "", nil) }
-
-func (g *Gateway) recordAction(verb, server, call string, err error) {
-	g.audit.Record(withOutcome(audit.Record{Event: audit.EventAdmin, Who: identity.LocalID, Via: identity.ViaLocal, Method: verb, Server: server, Item: call}, err))
+// RecordAct records an operator's action. err is why it failed; nil = it has succeeded. server and item may be "".
+func (g *Gateway) RecordAct(method, server, item string, err error) {
+	g.audit.Record(withOutcome(audit.Record{Event: audit.EventAdmin, Who: identity.LocalID, Via: identity.ViaLocal, Method: method, Server: server, Item: item}, err))
 }
 
 // recordLogin records the result of a login at a server or of a logout.

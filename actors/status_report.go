@@ -32,7 +32,7 @@ func (s *state) stepStatus(msg any, out []kernel.Effect) []kernel.Effect {
 func (s *state) report() message.CatalogReport {
 	r := message.CatalogReport{
 		Listen: s.listen, TLS: s.tls, Config: s.config.Path, Fault: s.reloads.fault, Draining: s.drain.started,
-		Counts: map[string]status.Catalog{}, Invalid: map[string][]status.Invalid{}, Settled: map[string]bool{},
+		Counts: map[string]status.Catalog{}, Invalid: map[string][]status.Invalid{}, Settled: map[string]bool{}, Off: map[string][]string{},
 	}
 	for _, server := range s.config.Servers {
 		if server.Disabled {
@@ -40,6 +40,9 @@ func (s *state) report() message.CatalogReport {
 			continue
 		}
 		r.Enabled = append(r.Enabled, server.Name)
+		if len(server.Tools.Disabled) > 0 {
+			r.Off[server.Name] = server.Tools.Disabled
+		}
 		r.Disabled = append(r.Disabled, disabledMembers(&server)...)
 	}
 	if s.snapshot == nil {

@@ -99,6 +99,7 @@ type CatalogReport struct {
 	Projects []status.Project
 	Counts   map[string]status.Catalog   // by server
 	Invalid  map[string][]status.Invalid // tools with invalid definitions, by server
+	Off      map[string][]string         // tools.disabled by server, if not empty
 	Settled  map[string]bool             // by server: catalog.Server.Listed in the published catalog
 	Listen   []string
 	TLS      bool // the listeners use TLS

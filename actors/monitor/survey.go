@@ -133,6 +133,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 	for i := range overview.Servers {
 		s := &overview.Servers[i]
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
+		s.DisabledTools = report.Off[s.Name]
 		if c, ok := report.Counts[s.Name]; ok {
 			s.Tools, s.Prompts, s.Resources, s.Templates = c.Tools, c.Prompts, c.Resources, c.Templates
 			s.Invalid = report.Invalid[s.Name]

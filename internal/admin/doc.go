@@ -18,8 +18,10 @@
 //	POST /actions/payloads {"server": …}   keeps the payloads of the server's next calls; "stop": discards them
 //	POST /actions/record {"actor": …}      or {"server": …}, and "seconds": records messages, without their contents
 //	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
+//	POST /actions/disable {"server": …}    or {"server": …, "tool": …}: edits the configuration file and reloads it; also /actions/enable
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/prompt {"prompt": …, "arguments": …}
 //	POST /actions/read {"uri": …}          with Accept: text/event-stream, these three send events (progress, questions, answer) without known secrets
+//	POST /actions/answer {"question": …, "action": …, "content": …}    answers a question event
 //	/debug/pprof/                          profiles of the process
 //
 // All routes from /statusz on exist on the socket only.

@@ -120,7 +120,7 @@ func logz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// act performs an operator's action. It answers 204 once the action has started, or for a reload once it is in force.
+// act performs an operator's action. It answers 204 once the action has started, or once a changed configuration is in force.
 func act(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
@@ -136,13 +136,13 @@ func act(src status.Source) http.HandlerFunc {
 			w.WriteHeader(http.StatusNoContent)
 		case errors.Is(err, status.ErrNotThere), errors.Is(err, status.ErrUnknownVerb):
 			http.Error(w, err.Error(), http.StatusNotFound)
-		case errors.Is(err, status.ErrRestarted):
+		case errors.Is(err, status.ErrRestarted), errors.Is(err, status.ErrAlready):
 			http.Error(w, err.Error(), http.StatusConflict)
 		case errors.Is(err, status.ErrForbidden):
 			http.Error(w, err.Error(), http.StatusForbidden)
 		case errors.Is(err, status.ErrBadAction):
 			http.Error(w, err.Error(), http.StatusBadRequest)
-		case errors.Is(err, status.ErrNotReloaded):
+		case errors.Is(err, status.ErrNotReloaded), errors.Is(err, status.ErrNotEdited):
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		default:
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)

@@ -66,12 +66,10 @@ func (a *AdminUser) Use(ctx context.Context, u status.Use, tell func(status.UseE
 	return r, err
 }
 
-// Answer implements status.AnswerFunc.
+// Answer implements status.AnswerFunc. The audit log records it, without the values of a form.
 func (a *AdminUser) Answer(_ context.Context, answer status.UseAnswer) error {
 	err := a.questions.answer(answer)
-	if err == nil {
-		a.gateway.RecordAct("answer", "")
-	}
+	a.gateway.RecordAct("answer", "", answer.Action, err)
 	return err
 }
 

@@ -19,8 +19,8 @@ import (
 // applyTime is the maximum time to apply a configuration. Starting the servers is not included.
 const applyTime = 3 * time.Second
 
-// Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request and DrainTime may be
-// called from any.
+// Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request, Switch and DrainTime may
+// be called from any.
 type Reloader struct {
 	cfg               *config.Config // configuration in force
 	listen            []string       // addresses of the command line, which override the file's; empty = none
@@ -34,13 +34,13 @@ type Reloader struct {
 	known             *secret.Redactor // receives the secrets of cfg and of the newest configuration read; may be nil
 	log               *slog.Logger
 
-	drain atomic.Int64      // shutdown.drain of cfg
-	asked chan chan<- error // requests to read the file now; each reply channel has capacity 1
+	drain atomic.Int64                   // shutdown.drain of cfg
+	asked chan func(ctx context.Context) // work for the goroutine of follow; it does not block for long after its ctx has ended
 }
 
 // NewReloader returns a Reloader for a gateway that runs with cfg. server may be nil in stdio mode.
 func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, e *Security, level *slog.LevelVar, known *secret.Redactor, log *slog.Logger) *Reloader {
-	r := &Reloader{cfg: cfg, listen: listen, g: g, server: server, security: e, level: level, logFormat: cfg.Log.Format, known: known, log: log, asked: make(chan chan<- error)}
+	r := &Reloader{cfg: cfg, listen: listen, g: g, server: server, security: e, level: level, logFormat: cfg.Log.Format, known: known, log: log, asked: make(chan func(context.Context))}
 	r.drain.Store(int64(cfg.Drain))
 	if server != nil {
 		r.bound = cfg.Listen
@@ -162,17 +162,24 @@ func disarms(was, next *config.Config) error {
 
 // Request makes the goroutine of follow reload the file, waits for it, and returns the error of the reload or of ctx.
 func (r *Reloader) Request(ctx context.Context) error {
+	_, err := r.run(ctx, r.reload)
+	return err
+}
+
+// run makes the goroutine of follow call do, waits for it, and returns the error of do or of ctx. began is false if ctx ended
+// before the goroutine was free. If ctx ends later, do continues.
+func (r *Reloader) run(ctx context.Context, do func(ctx context.Context) error) (began bool, err error) {
 	reply := make(chan error, 1)
 	select {
-	case r.asked <- reply:
+	case r.asked <- func(ctx context.Context) { reply <- do(ctx) }:
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	select {
 	case err := <-reply:
-		return err
+		return true, err
 	case <-ctx.Done():
-		return ctx.Err()
+		return true, ctx.Err()
 	}
 }
 
@@ -194,7 +201,7 @@ func (r *Reloader) Start(ctx context.Context) (await func()) {
 	}
 }
 
-// follow reloads after every change of a file and for every Request, until ctx ends.
+// follow reloads after every change of a file, and does the work of run, until ctx ends.
 func (r *Reloader) follow(ctx context.Context) {
 	listens := r.server != nil
 	files := watchAll(r.cfg, listens, r.log)
@@ -214,8 +221,8 @@ func (r *Reloader) follow(ctx context.Context) {
 		case <-files.credentials:
 			awaitSettled(ctx, files.files)
 			r.reloadCredentials()
-		case reply := <-r.asked:
-			reply <- r.reload(ctx)
+		case do := <-r.asked:
+			do(ctx)
 		case <-ctx.Done():
 			return
 		}

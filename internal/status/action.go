@@ -2,8 +2,8 @@ package status
 
 import "fmt"
 
-// Check returns an error that wraps ErrBadAction if a has a member that its verb does not take. It accepts every action with an
-// unknown verb.
+// Check returns an error that wraps ErrBadAction if a has a member that its verb does not take, or if Enable or Disable has no
+// server. It accepts every action with an unknown verb.
 func (a Action) Check() error {
 	rest := a
 	switch a.Verb {
@@ -17,6 +17,10 @@ func (a Action) Check() error {
 		rest.Actor, rest.Server, rest.Seconds = "", "", 0
 	case Payloads:
 		rest.Server, rest.Stop = "", false
+	case Enable, Disable:
+		if rest.Server, rest.Tool = "", ""; a.Server == "" {
+			return fmt.Errorf("%w: %s needs the member server", ErrBadAction, a.Verb)
+		}
 	case Drain, Reload:
 	default:
 		return nil
@@ -24,7 +28,7 @@ func (a Action) Check() error {
 	for _, member := range []struct {
 		name string
 		set  bool
-	}{{"server", rest.Server != ""}, {"call", rest.Call != ""}, {"session", rest.Session != ""}, {"actor", rest.Actor != ""}, {"seconds", rest.Seconds != 0}, {"stop", rest.Stop}} {
+	}{{"server", rest.Server != ""}, {"tool", rest.Tool != ""}, {"call", rest.Call != ""}, {"session", rest.Session != ""}, {"actor", rest.Actor != ""}, {"seconds", rest.Seconds != 0}, {"stop", rest.Stop}} {
 		if member.set {
 			return fmt.Errorf("%w: %s takes no member %s; remove it", ErrBadAction, a.Verb, member.name)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,7 +58,8 @@ type Source interface {
 	// connection fails, it returns the error.
 	Follow(ctx context.Context, o FollowOptions, tell func(Notice) error) error
 
-	// Act starts an operator's action. It returns once the action has started or, for Reload, once it has ended.
+	// Act starts an operator's action. It returns once the action has started or, for Reload, Enable and Disable, once the
+	// configuration is in force.
 	Act(ctx context.Context, a Action) error
 
 	// Use calls a tool, gets a prompt or reads a resource: see UseFunc.
@@ -71,6 +73,7 @@ type Source interface {
 type Action struct {
 	Verb   Verb   `json:"-"` // part of the path: POST /actions/<verb>
 	Server string `json:"server,omitempty"`
+	Tool   string `json:"tool,omitempty"` // Enable, Disable: the server's name for one of its tools; "" = the server itself
 	Call   string `json:"call,omitempty"` // Call.ID
 	Aim    Aim    `json:"aim,omitempty"`  // what was there when the operator chose the action; if it is not there any more, Act returns ErrRestarted
 
@@ -90,6 +93,8 @@ const (
 	End     Verb = "end"     // end Session, with its calls and subscriptions
 	Drain   Verb = "drain"   // like SIGTERM: refuse new requests, let calls in progress finish, exit
 	Reload  Verb = "reload"  // reload the configuration file
+	Enable  Verb = "enable"  // enable Server or its Tool in the configuration file, and reload it
+	Disable Verb = "disable" // disable Server or its Tool in the configuration file, and reload it
 	Record  Verb = "record"  // record the messages of Actor, or of Server's pool, connections and the holders of its calls
 
 	Payloads Verb = "payloads" // keep the payloads of Server's next calls
@@ -108,6 +113,10 @@ var (
 	ErrBadAction = errors.New("the action is invalid")
 	// ErrForbidden is returned by Act for an action that the configuration forbids.
 	ErrForbidden = errors.New("the configuration forbids this action")
+	// ErrAlready is wrapped by the error of Act if the target already is as the action would make it.
+	ErrAlready = errors.New("already")
+	// ErrNotEdited is wrapped by the error of Act if the configuration file cannot be changed.
+	ErrNotEdited = errors.New("the configuration was not changed")
 	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
 	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
@@ -168,6 +177,9 @@ type Local struct {
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error
 
+	// Switch performs Enable and Disable, and records them in the audit log. nil = not supported.
+	Switch func(ctx context.Context, a Action) error
+
 	// Known returns a text without known secrets. It is applied to all results except those of Events, Lines, Series and
 	// CatalogChanges. Log has a Known of its own. nil = unchanged.
 	Known func(text string) string
@@ -205,7 +217,7 @@ func (l Local) Act(ctx context.Context, a Action) error {
 }
 
 func (l Local) act(ctx context.Context, a Action) error {
-	if a.Verb == Drain || a.Verb == Reload {
+	if slices.Contains([]Verb{Drain, Reload, Enable, Disable}, a.Verb) {
 		if err := l.refusal(ctx, a); err != nil {
 			_ = l.Gateway.Act(ctx, a) // refuses the action too, and records that
 			return err
@@ -217,6 +229,8 @@ func (l Local) act(ctx context.Context, a Action) error {
 		return nil
 	case a.Verb == Reload && l.Reload != nil:
 		return l.Reload(ctx)
+	case l.Switch != nil && (a.Verb == Enable || a.Verb == Disable):
+		return l.Switch(ctx, a)
 	case a.Verb == Drain, a.Verb == Reload:
 		return ErrUnknownVerb
 	}

@@ -109,6 +109,8 @@ type Server struct {
 	QueueWaits     string    `json:"queueWaits,omitempty"`     // what the queued calls wait for, in plain words
 
 	Recorded time.Time `json:"recorded,omitzero"` // when the recording of its pool's messages ends; zero = they are not recorded
+
+	DisabledTools []string `json:"disabledTools,omitempty"` // by the server's names, as in tools.disabled
 }
 
 // Backend is the state of one connection to a server.

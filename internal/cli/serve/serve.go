@@ -122,7 +122,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	failed := answer(server, listeners, e.Secure, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
-	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
+	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", "", "", nil); drain(errDrain) }, Reload: r.Request, Switch: r.Switch}
 	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
 	socket := openSocket(listeners[0], source, source.Perform, log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
