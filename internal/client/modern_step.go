@@ -142,7 +142,8 @@ func (s *modernState) drop(gone func(modernItem) bool) {
 	})
 }
 
-// pump is called at the end of a step. It sends waiting messages unless the gateway is unreachable.
+// pump is called at the end of a step. It sends waiting messages unless the gateway is unreachable, and ends the bridge
+// if the client has left and all requests except subscriptions/listen are answered.
 func (s *modernState) pump() {
 	for s.phase != bridgeDown && len(s.queue) > 0 && len(s.away) < modernMaxAway {
 		i := s.queue[0]

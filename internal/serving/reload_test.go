@@ -37,8 +37,8 @@ func TestReloadDoesNotExposeListeners(t *testing.T) {
 	}
 }
 
-// A file that is truncated while it is saved may be valid, but lack auth, policy or audit.required. A reload does not
-// remove them.
+// A file that is truncated while it is saved may be valid, but lack auth, policy or the audit log. A reload does not
+// remove auth and policy, nor the audit log while it is required.
 func TestReloadDoesNotDisarm(t *testing.T) {
 	parse := func(file string) *config.Config {
 		cfg, report := config.Parse("goblin.yaml", []byte(file), func(string) (string, bool) { return "", false })
