@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/session"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
@@ -74,6 +76,13 @@ func (g *Gateway) recordRefusal(o *downstream.Origin, what string, refusal *mess
 		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny,
 		Outcome: string(refusal.Fault.Name), Detail: refusal.Fault.Message,
 	})
+}
+
+// recordStranger records that a principal tried to use another principal's session, which does not run here.
+func (g *Gateway) recordStranger(o *downstream.Origin, what string) {
+	who := identity.Of(o.Principal)
+	g.metrics.Deny(time.Now(), session.StrangerRefusal(o, what))
+	g.audit.Record(clientcalls.StrangerRecord(who, o, what))
 }
 
 // refusalOf describes a request that was not admitted, for operators.

@@ -6,16 +6,18 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/actors/session"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 // Front returns the handler for HTTP clients. It passes each message to the actor that serves it. It needs no table of sessions,
 // because session IDs are part of the actors' names.
-func (g *Gateway) Front() downstream.Handler { return front{g} }
+func (g *Gateway) Front() downstream.Handler { return front{Gateway: g} }
 
-type front struct{ *Gateway }
+type front struct {
+	*Gateway
+	relayed bool // the requests come from other nodes of the cluster
+}
 
 // Post passes a client's message to its session or to a stateless session. A message that opens a session or a subscription
 // stream goes to the gateway actor. The era is determined for each message, since one client may send messages of both eras.
@@ -44,6 +46,9 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Origin.SessionID != "" {
+		if f.postElsewhere(x, admitted) {
+			return
+		}
 		if ref, ok := f.session(x.Origin.SessionID); ok {
 			ref.TellInline(message.Inbound{Exchange: x, Admitted: admitted})
 			return
@@ -86,6 +91,9 @@ func (f front) Open(stream *downstream.EventStream) {
 		stream.Refuse(405, nil, 0) // the modern era has no GET streams
 		return
 	}
+	if f.openElsewhere(stream) {
+		return
+	}
 	ref, ok := f.session(id)
 	if !ok {
 		stream.Refuse(404, nil, 0)
@@ -106,20 +114,15 @@ func (f front) Delete(x *downstream.Exchange) {
 		x.Refuse(405, nil, 0)
 		return
 	}
+	if f.deleteElsewhere(x) {
+		return
+	}
 	ref, ok := f.session(x.Origin.SessionID)
 	if !ok {
 		message.RefuseNoSession(x)
 		return
 	}
 	ref.Tell(message.EndSession{Exchange: x, Admitted: admitted})
-}
-
-// session returns the actor of the session with that ID.
-func (f front) session(id string) (kernel.Reference, bool) {
-	if !session.ValidID(id) {
-		return kernel.Reference{}, false
-	}
-	return f.system.Lookup("gateway/" + session.ActorName(id))
 }
 
 // Stdio opens the session of the client on stdin and stdout and returns its handler. If project is set, the client sees

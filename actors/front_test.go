@@ -28,6 +28,12 @@ type httpHarness struct {
 // startHTTP starts a gateway with the given servers. If a function open is given, it opens the links to all servers.
 func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *httpHarness {
 	t.Helper()
+	return startNode(t, nil, servers, change, open...)
+}
+
+// startNode is startHTTP for a node of a cluster, or for a gateway that runs alone if cluster is nil.
+func startNode(t *testing.T, cluster *Cluster, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *httpHarness {
+	t.Helper()
 	cfg := config.Default()
 	cfg.MetaTools = "false"
 	for i, name := range []string{"one", "two"} {
@@ -41,7 +47,7 @@ func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*
 		change(&cfg)
 	}
 	log := slog.New(slog.DiscardHandler)
-	o := Options{Version: "test", Log: log,
+	o := Options{Version: "test", Log: log, Cluster: cluster,
 		Open: func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			if len(open) > 0 {
 				return open[0], "http"

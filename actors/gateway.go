@@ -53,6 +53,7 @@ type Options struct {
 	Master    func() (*masterkey.Master, error)
 	Telemetry Telemetry        // records requests and calls; nil = telemetry is off
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
+	Cluster   *Cluster         // makes the gateway a node of a cluster; nil = it runs alone
 }
 
 // Telemetry creates spans for requests and calls, and exports metrics. Its methods must not block.
@@ -89,6 +90,7 @@ type Gateway struct {
 	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start only after it is set
 	started        time.Time                   // status.Snapshot.Started
 	node           string                      // identifies this process in sealed states and to other gateways
+	cluster        *Cluster                    // nil = the gateway runs alone
 }
 
 // Start spawns the actors. It does not wait for servers to start. The error wraps config.ErrNested if too many gateways are nested.
@@ -112,6 +114,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		statelessCount: cmp.Or(o.StatelessSessions, runtime.GOMAXPROCS(0)),
 		started:        time.Now(),
 		node:           rand.Text(),
+		cluster:        o.Cluster,
 	}
 	g.requests.metrics = g.metrics
 	if o.Telemetry != nil {

@@ -192,8 +192,21 @@ func (g *gateway) subscribe(ref kernel.Reference) {
 
 // startSession spawns a session and passes it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
+	if a.first.Guest != nil {
+		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.first.Exchange.Origin.SessionID)); ok { // an earlier request has started the guest
+			self.Next(sessionStarted{kernel.Reference{}, a.owner, 0})
+			ref.Tell(message.Inbound{Exchange: a.first.Exchange, Admitted: a.first.Admitted})
+			return
+		}
+	}
+	id, err := g.sessionID(&a)
+	if err != nil {
+		self.Next(sessionStarted{kernel.Reference{}, a.owner, 0})
+		a.first.Refuse(&protocol.Fault{Name: protocol.InvalidRequest, Message: err.Error()})
+		return
+	}
 	o := session.Options{
-		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
+		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Guest: a.first.Guest, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Payloads: g.payloads.gate, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {
@@ -213,6 +226,8 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		return
 	}
 	x := a.first.Exchange
-	x.SetSession(o.ID)
+	if a.first.Guest == nil {
+		x.SetSession(o.ID)
+	}
 	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
 }

@@ -158,11 +158,17 @@ func (c *Calls[H, K, R]) AuditStranger(who *identity.Principal, o *downstream.Or
 	if !c.auditing.Has(audit.On) {
 		return out
 	}
+	r := StrangerRecord(who, o, what)
+	return append(out, kernel.Act(Audited{Record: &r}))
+}
+
+// StrangerRecord returns the record of AuditStranger.
+func StrangerRecord(who *identity.Principal, o *downstream.Origin, what string) audit.Record {
 	who = identity.Of(who)
-	return append(out, kernel.Act(Audited{Record: &audit.Record{
+	return audit.Record{
 		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny, Rule: ruleOwner,
 		Outcome: "SESSION_OF_ANOTHER",
-	}}))
+	}
 }
 
 // judge sets the outcome of a gateway error, and the decision if the error means that the client lacks a right.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
@@ -80,10 +81,12 @@ func RefuseStream(s *downstream.EventStream, status int, fault *protocol.Fault) 
 }
 
 // OpenSession asks the gateway for a session, for a client that sent initialize or opened the stream that begins a session of
-// HTTP+SSE. Exactly one of Exchange and Stream is set.
+// HTTP+SSE. Exactly one of Exchange and Stream is set. If Guest is set, Exchange is instead a request of a session that another
+// node of the cluster has opened, and this node serves it as a guest.
 type OpenSession struct {
 	Exchange *downstream.Exchange
 	Stream   *downstream.EventStream
+	Guest    *cluster.SessionFacts
 	Admitted
 }
 
@@ -105,8 +108,11 @@ func (o OpenSession) Abandon(why kernel.Reason) { o.Refuse(NoRoom(why)) }
 // Refuse tells the client why it gets no session.
 func (o OpenSession) Refuse(fault *protocol.Fault) {
 	status := 503
-	if fault.Name == protocol.Unauthenticated {
+	switch fault.Name {
+	case protocol.Unauthenticated:
 		status = 401
+	case protocol.InvalidRequest:
+		status = 400
 	}
 	if o.Stream != nil {
 		RefuseStream(o.Stream, status, fault)

@@ -35,5 +35,10 @@ func (s *state) CallName(seq uint64) string { return fmt.Sprintf("session/%s/%d"
 
 // countStranger counts a request of a principal other than the session's.
 func (s *session) countStranger(o *downstream.Origin, what string) {
-	s.Metrics.Deny(time.Now(), status.Refusal{Who: o.Principal, From: downstream.HostOf(o.Remote), What: what, Why: "the session belongs to another client"})
+	s.Metrics.Deny(time.Now(), StrangerRefusal(o, what))
+}
+
+// StrangerRefusal describes a request of a principal other than the session's, for operators.
+func StrangerRefusal(o *downstream.Origin, what string) status.Refusal {
+	return status.Refusal{Who: o.Principal, From: downstream.HostOf(o.Remote), What: what, Why: "the session belongs to another client"}
 }

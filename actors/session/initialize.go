@@ -7,7 +7,6 @@ import (
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
-	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
@@ -38,11 +37,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	}
 	s.client.initialized, s.client.path = true, x.Origin.Path
 	s.client.version = protocol.Negotiate(asked)
-	s.client.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
-	s.client.can, s.client.extras = message.CanOf(s.client.capabilities).In(s.client.version), message.ExtrasOf(s.client.capabilities)
-	s.client.info = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
-	s.client.asCaller = nil
-	s.client.name = admission.ClientName(s.client.info)
+	s.client.declare(slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw)), slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw)))
 	s.catalog.announced = s.catalog.view.Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client.name, "protocol", s.client.version, "transport", s.transport))

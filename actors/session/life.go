@@ -17,7 +17,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.since, s.life.lastSeen = now, now
 	out = append(out, kernel.Tell(s.registry, message.Subscribe{From: s.self}))
 	if s.transport != "stdio" {
-		out = append(out, kernel.WakeAfter(s.limits.SessionIdle, idleCheck{}))
+		out = append(out, kernel.WakeAfter(s.idleLimit(), idleCheck{}))
 	}
 	if s.client.awaitedServers > 0 {
 		out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
@@ -59,14 +59,14 @@ func (s *state) endByOperator(m message.End, out []kernel.Effect) []kernel.Effec
 	return append(out, kernel.StopSelf())
 }
 
-// idle ends a session without calls or streams that has received nothing for limits.sessionIdle.
+// idle ends a session without calls or streams that has received nothing for its idle limit.
 func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
-	rest := s.life.lastSeen.Add(s.limits.SessionIdle).Sub(now)
+	rest := s.life.lastSeen.Add(s.idleLimit()).Sub(now)
 	if rest <= 0 && len(s.streams) == 0 && s.calls.Len() == 0 {
 		return append(out, kernel.StopSelf())
 	}
 	if rest <= 0 {
-		rest = s.limits.SessionIdle
+		rest = s.idleLimit()
 	}
 	return append(out, kernel.WakeAfter(rest, idleCheck{}))
 }
@@ -93,6 +93,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.client.earlyInitialize != nil {
 		out = append(out, kernel.Act(refuse{s.client.earlyInitialize, 503, fault}))
 	}
+	out = s.refuseEnqueued(fault, out)
 	for _, x := range s.calls.Waiting() {
 		out = s.fault(x, fault, out)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"goblin-actor/actors/admission"
@@ -73,11 +74,37 @@ func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerReques
 	}
 	number := s.questions.add(question{m.Seq, m.Key, m.From, clientcalls.WaitsFor(&m.Frame)})
 	s.calls.Change(now, h, call.Asked{})
-	id := strconv.AppendUint(nil, number, 10)
+	id := s.questionID(number)
 	edits := admission.PublicTask([]rawjson.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := rawjson.AppendEdited(nil, m.Frame.Raw, edits...)
 	out = append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightAnswer}))
 	return s.calls.Watch(now, h, out)
+}
+
+// questionID returns the id of the client's question with that number, as raw JSON. In a cluster it names the node that
+// asks, because the client's answer may reach another one.
+func (s *state) questionID(number uint64) []byte {
+	id := strconv.AppendUint(nil, number, 10)
+	if s.cluster == "" {
+		return id
+	}
+	return fmt.Appendf(nil, `"%s.%s"`, s.cluster, id)
+}
+
+// questionNumber returns the number in an id made by questionID, or false if this session has not made it.
+func (s *state) questionNumber(id []byte) (uint64, bool) {
+	text := string(id)
+	if s.cluster != "" {
+		quoted, ok := rawjson.Unquote(id)
+		if !ok {
+			return 0, false
+		}
+		if text, ok = strings.CutPrefix(quoted, s.cluster+"."); !ok {
+			return 0, false
+		}
+	}
+	number, err := strconv.ParseUint(text, 10, 64)
+	return number, err == nil
 }
 
 // countParked counts the calls that wait for answers of the client.
@@ -104,8 +131,8 @@ var undeclared = map[protocol.InputKind]string{
 
 // response passes the client's answer on to the server. An answer to an unknown or already answered request is dropped.
 func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
-	if err != nil {
+	number, ok := s.questionNumber(x.Frame.IDBytes())
+	if !ok {
 		return out
 	}
 	q, ok := s.questions.take(number)
@@ -165,7 +192,7 @@ func (s *state) cancelQuestion(number uint64, reason string, out []kernel.Effect
 	if h == nil {
 		return out
 	}
-	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, number, reason)
+	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%q}`, s.questionID(number), reason)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
 	return append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame}, Weight: downstream.WeightAnswer}))
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -37,10 +38,18 @@ func (s *session) routeAnswers(x *downstream.Exchange) bool {
 func (s *session) replayLog() *downstream.Replay {
 	if s.replay == nil && s.state.canResume() {
 		s.replay = downstream.NewReplay(downstream.ReplayOptions{
-			Prime: s.state.client.version >= protocol.Version20251125, Budget: s.Budget,
+			Prime: s.state.client.version >= protocol.Version20251125, Node: s.eventNode(), Budget: s.Budget,
 		})
 	}
 	return s.replay
+}
+
+// eventNode returns how the ids of this session's events begin.
+func (s *session) eventNode() string {
+	if s.Cluster == "" {
+		return ""
+	}
+	return s.Cluster + cluster.EventMark
 }
 
 // accept opens a stream of the client.
@@ -59,8 +68,11 @@ func (s *session) resume(stream *downstream.EventStream) bool {
 	case downstream.ResumedStream:
 		return true
 	case downstream.ResumedNothing:
-		s.accept(stream)
-		return true
+		if s.state.guest == nil {
+			s.accept(stream)
+			return true
+		}
+		fallthrough // a guest has no streams but those of its calls
 	case downstream.ResumeGone:
 		message.RefuseStream(stream, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "Last-Event-ID: the stream of that call has ended, or its answer is no longer available"})

@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -21,9 +22,11 @@ import (
 // Options configure a session and describe its client.
 type Options struct {
 	ID        string
-	Node      string           // names this gateway to other gateways
-	Transport string           // http | sse | stdio
-	Opened    message.Admitted // the client's principal and view
+	Node      string                // names this gateway to other gateways
+	Cluster   string                // incarnation of this node; "" = the gateway is not a node of a cluster
+	Guest     *cluster.SessionFacts // the session's home is another node; nil = this one
+	Transport string                // http | sse | stdio
+	Opened    message.Admitted      // the client's principal and view
 	Limits    config.Limits
 	Expect    int // servers to wait for, up to StartWait, before initialize is answered; 0 = none
 	Registry  kernel.Reference

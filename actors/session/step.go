@@ -18,6 +18,7 @@ const openWait = time.Minute
 type state struct {
 	id        string
 	node      string // names this gateway to other gateways
+	cluster   string // incarnation of this node; "" = the gateway is not a node of a cluster
 	transport string // http | sse | stdio
 	limits    config.Limits
 	registry  kernel.Reference
@@ -28,6 +29,7 @@ type state struct {
 	catalog   visible
 	client    client
 	life      life
+	guest     *guest                                                     // nil = this node is the session's home
 	calls     clientcalls.Calls[*heldCall, string, *downstream.Exchange] // by the client's raw ids
 	questions questions
 	subs      subscriptions
@@ -48,13 +50,16 @@ type life struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	s := &state{
-		id: o.ID, node: o.Node, transport: o.Transport, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, self: self,
+		id: o.ID, node: o.Node, cluster: o.Cluster, transport: o.Transport, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, self: self,
 		principal: principal{who: o.Opened.Who, epoch: o.Opened.Epoch},
 		catalog:   visible{key: o.Opened.View},
 		client:    client{awaitedServers: o.Expect},
 	}
 	s.calls = clientcalls.New[*heldCall, string](s, self)
 	s.calls.KeepPayloads(o.Payloads)
+	if o.Guest != nil {
+		s.beGuest(o.Guest)
+	}
 	return s
 }
 
@@ -88,6 +93,9 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 			return s.calls.AuditStranger(m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x}))), true
 		}
 		s.life.lastSeen = now
+		if s.awaitsView() {
+			return s.enqueue(m, out), true
+		}
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out)), true
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {

@@ -91,6 +91,31 @@ func (s *Secrets) OpenSession(id string) (incarnation string, f SessionFacts, er
 	return incarnation, f, nil
 }
 
+// HomeOf returns the incarnation that a session id names as its home, or false if the id does not have the form of a
+// session id of a cluster. It does not check the seal.
+func HomeOf(id string) (incarnation string, ok bool) {
+	if len(id) > MaxSessionID || len(id) < len(sessionFormat)+base64.RawURLEncoding.EncodedLen(headSize+tagSize) || id[:len(sessionFormat)] != sessionFormat {
+		return "", false
+	}
+	var head [headSize]byte // a multiple of three bytes, so its characters contain nothing else
+	if _, err := base64.RawURLEncoding.Decode(head[:], []byte(id[len(sessionFormat):][:base64.RawURLEncoding.EncodedLen(headSize)])); err != nil {
+		return "", false
+	}
+	incarnation = string(head[headSize-IncarnationLength:])
+	return incarnation, ValidIncarnation(incarnation)
+}
+
+// EventMark separates the incarnation of the node that keeps an event of a call's stream from the rest of the event's id.
+const EventMark = "~"
+
+// NodeOfEvent returns the incarnation of the node that keeps an event of a call's stream, or false if the id is not one of
+// such an event.
+func NodeOfEvent(id string) (incarnation string, ok bool) {
+	incarnation, rest, ok := strings.Cut(id, EventMark)
+	_, stream, _ := strings.Cut(rest, "-")
+	return incarnation, ok && ValidIncarnation(incarnation) && strings.HasPrefix(stream, "p")
+}
+
 func sessionAAD(head []byte) []byte { return append([]byte(sessionFormat), head...) }
 
 func (k *secret) sessionAEAD(incarnation string) cipher.AEAD {

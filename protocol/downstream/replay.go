@@ -24,6 +24,7 @@ type ReplayOptions struct {
 	Keep   time.Duration  // how long a message is retained; 0 means 5 minutes
 	Prime  bool           // streams begin with an event without data (MCP 2025-11-25 and later)
 	Retry  time.Duration  // how long clients should wait before they reconnect, if Prime is set; 0 means 1 s
+	Node   string         // begins every event id, so that another node of a cluster knows where the events are kept; "" = nothing
 	Budget *stream.Budget // counts the retained bytes, which use at most half of it
 }
 
@@ -54,7 +55,7 @@ const (
 //	if stream.Resume(replay, lastEventID) == ResumedCall  // instead of both, for a GET with Last-Event-ID
 //	replay.Close()                                        // when the session ends
 //
-// Event ids are unique in the session and name their stream: "<session>-p<stream>-<number>" for POST, -g for GET. At
+// Event ids are unique in the session and name their stream: "<tag>-p<stream>-<number>" for POST, -g for GET. At
 // the limit of events or bytes, the oldest state, progress and log messages are dropped first, then the oldest answers.
 // If the Budget has no room, new messages are not retained. A client whose answer was dropped is informed (ResumeGone).
 // Methods may be called from any goroutine and never block.
@@ -87,7 +88,7 @@ func NewReplay(o ReplayOptions) *Replay {
 	o.Bytes = orDefault(o.Bytes, defaultReplayBytes)
 	o.Keep = orDefault(o.Keep, defaultReplayKeep)
 	o.Retry = orDefault(o.Retry, defaultReplayRetry)
-	r := &Replay{o: o, tag: strings.ToLower(rand.Text()[:8])}
+	r := &Replay{o: o, tag: o.Node + strings.ToLower(rand.Text()[:8])}
 	r.events[answerEvents].which = inReplay
 	r.events[droppableEvents].which = inReplay
 	return r

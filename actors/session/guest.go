@@ -1,0 +1,101 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
+)
+
+// A session of a cluster has a home, the node that opened it: there are its streams, subscriptions and tasks. On another
+// node the same session is a guest. It begins with what the session id says, and serves the requests that need no more:
+// pings, lists, and calls. All other messages go to the home (actors/front_cluster.go).
+
+const (
+	// guestIdle is how long a guest stays without requests. The next request makes a new one.
+	guestIdle = time.Minute
+
+	// maxGuestWaiting limits the messages that wait until a new guest has its view of the catalog.
+	maxGuestWaiting = 64
+)
+
+// guest is what a session needs only while its home is another node.
+type guest struct {
+	waiting []message.Inbound // arrived before the first catalog, in order of arrival
+}
+
+// beGuest makes the session what its facts say, as if its client had initialized it here.
+func (s *state) beGuest(f *cluster.SessionFacts) {
+	s.guest = &guest{}
+	s.client.initialized, s.client.ready = true, true
+	s.client.path, s.client.version = f.Path, f.Version
+	s.client.declare(f.Capabilities, f.Info)
+}
+
+// declare sets what the client says about itself when it initializes.
+func (c *client) declare(capabilities, info []byte) {
+	c.capabilities, c.info = capabilities, info
+	c.can, c.extras = message.CanOf(capabilities).In(c.version), message.ExtrasOf(capabilities)
+	c.name = admission.ClientName(info)
+	c.asCaller = nil
+}
+
+// awaitsView reports whether a guest has not received the catalog yet.
+func (s *state) awaitsView() bool { return s.guest != nil && s.catalog.view == nil }
+
+// enqueue keeps a message until the guest has received the catalog.
+func (s *state) enqueue(m message.Inbound, out []kernel.Effect) []kernel.Effect {
+	if len(s.guest.waiting) >= maxGuestWaiting {
+		return append(out, kernel.Act(refuse{m.Exchange, 503, &protocol.Fault{Name: protocol.Overloaded, Message: "too many messages wait in this session", Retryable: true}}))
+	}
+	s.guest.waiting = append(s.guest.waiting, m)
+	return out
+}
+
+// serveEnqueued handles the messages that have waited for the catalog.
+func (s *state) serveEnqueued(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.guest == nil {
+		return out
+	}
+	waiting := s.guest.waiting
+	s.guest.waiting = nil
+	for _, m := range waiting {
+		out = s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
+	}
+	return out
+}
+
+// refuseEnqueued answers the messages that still wait when the guest ends.
+func (s *state) refuseEnqueued(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	if s.guest == nil {
+		return out
+	}
+	for _, m := range s.guest.waiting {
+		out = append(out, kernel.Act(refuse{m.Exchange, 503, fault}))
+	}
+	s.guest.waiting = nil
+	return out
+}
+
+// idleLimit is how long the session may be idle.
+func (s *state) idleLimit() time.Duration {
+	if s.guest != nil {
+		return min(guestIdle, s.limits.SessionIdle)
+	}
+	return s.limits.SessionIdle
+}
+
+// FactsOf returns what the id of a session says that a client opens with initialize.
+func FactsOf(x *downstream.Exchange, a *message.Admitted) *cluster.SessionFacts {
+	f := &cluster.SessionFacts{Path: x.Origin.Path, Project: a.View.Project, Server: a.View.Server, Holder: a.Principal()}
+	asked, _ := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	f.Version = protocol.Negotiate(asked)
+	f.Capabilities = x.Params.Capabilities.Of(x.Frame.Raw)
+	f.Info = x.Params.ClientInfo.Of(x.Frame.Raw)
+	return f
+}
