@@ -56,8 +56,8 @@ func shownMessages(r *Recorder) string {
 	return fmt.Sprintf("%d: %s", total, strings.Join(all, ", "))
 }
 
-// A Recorder keeps which call a message was about, or the call that it caused if it caused only one, and the actor's phase after it. If the handler
-// panicked, the phase is "panicked".
+// A Recorder keeps which call a message was about, or the call that it caused if it caused only one, and the actor's phase
+// after it. If the handler panicked, the phase is "panicked".
 func TestRecorder(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		b := Spawn(s, SpawnOptions{Name: "b"}, func(Self) Logic { return &holder{} })

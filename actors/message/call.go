@@ -105,7 +105,7 @@ type Log struct {
 }
 
 // ServerRequest is a server's request to the client (sampling, elicitation, roots) that belongs to the call. The holder answers
-// it exactly once with a ServerRequestResult to From.
+// it with one ServerRequestResult to From, unless the request is canceled or the call ends first.
 type ServerRequest struct {
 	Seq   uint64
 	Key   uint64 // number that the sender gave this request

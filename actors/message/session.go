@@ -127,7 +127,8 @@ type OpenStdio struct {
 	Reply chan<- kernel.Reference // capacity 1
 }
 
-// DrainSession says that the gateway is shutting down. The session refuses new requests and ends when its calls have ended.
+// DrainSession says that the gateway is shutting down. A session refuses new requests and ends when its calls have ended. A
+// subscription stream ends at once. A stateless session refuses new calls, and sends Drained when no client waits for it.
 type DrainSession struct{}
 
 func (DrainSession) Class() kernel.Class { return kernel.Urgent }

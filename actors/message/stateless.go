@@ -14,7 +14,7 @@ type StatelessRequest struct {
 	State *seal.State // the request's unsealed requestState; nil = it has none
 }
 
-// Abandon answers a client whose stateless session is overloaded or has ended.
+// Abandon answers a client whose stateless session is overloaded, has panicked or has ended.
 func (v StatelessRequest) Abandon(why kernel.Reason) {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway did not accept the request: " + string(why), Retryable: true}
 	switch why {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// KnownEra is a server's protocol era and when the server was last seen using it.
+// KnownEra is a server's protocol era and when it was determined.
 type KnownEra struct {
 	Era protocol.Era
 	At  time.Time

@@ -19,7 +19,7 @@ func (m BeginLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginStarted{Err: abandoned(why)})
 }
 
-// LoginStarted answers BeginLogin. The login times out at Expires.
+// LoginStarted answers BeginLogin. The login times out at Expires; a device login may time out earlier.
 type LoginStarted struct {
 	State    string // identifies the login; cannot be guessed
 	URL      string // for the person's browser; for a device login, where the code is entered

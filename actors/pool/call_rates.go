@@ -11,7 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// rateKey identifies the counter of a rate limit: one principal's calls of one tool, from all of the principal's clients.
+// rateKey identifies the counter of a rate limit: one principal's calls of one tool, from all of the principal's clients. All
+// clients without authentication count as one principal.
 type rateKey struct{ principal, item string }
 
 // dispatchLimited dispatches a call, or refuses it if the principal has called the tool more often than policy permits.

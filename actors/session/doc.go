@@ -2,6 +2,6 @@
 // negotiated version, the client's streams, its calls and the newest snapshot it has received. It answers lists, unknown names
 // and pings itself, and sends calls to the pool of their server.
 //
-// Invariants: every request gets exactly one answer; an answer never goes to another session; the client is notified
-// after every visible change of the catalog, and several changes may share one notification.
+// Invariants: every request gets exactly one answer, or none if its client cancels it; an answer never goes to another session;
+// a client with a stream is notified after every visible change of the catalog, and several changes may share one notification.
 package session

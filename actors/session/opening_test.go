@@ -186,8 +186,8 @@ func TestServerOfASessionIsRemoved(t *testing.T) {
 	}
 }
 
-// If no servers are expected, a new session over HTTP starts a timer for its idle time. A session of HTTP+SSE also starts one for initialize. A
-// session on stdin and stdout starts none.
+// If no servers are expected, a new session over HTTP starts a timer for its idle time. A session of HTTP+SSE also starts one
+// for initialize. A session on stdin and stdout starts none.
 func TestTimersOfANewSession(t *testing.T) {
 	for transport, want := range map[string][]any{"http": {idleCheck{}}, "stdio": nil, "sse": {idleCheck{}, openTimeout{}}} {
 		s := newState(Options{Transport: transport, Limits: config.Limits{SessionIdle: time.Hour}}, kernel.Reference{})

@@ -56,7 +56,7 @@ type session struct {
 	Options
 	state  *state
 	meters map[string]*status.ServerMetrics // by server; saves a locked lookup for each call
-	replay *downstream.Replay               // messages sent on the client's streams; nil = its version cannot resume
+	replay *downstream.Replay               // messages sent on the client's streams; nil = none yet, or its version cannot resume
 	stream *downstream.EventStream          // sse: the stream that carries everything
 }
 

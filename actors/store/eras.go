@@ -13,7 +13,7 @@ import (
 
 const (
 	maxEras = 4096                // limit of stored eras; surplus ones are dropped
-	eraKept = 90 * 24 * time.Hour // how long an era is kept after the server was last seen
+	eraKept = 90 * 24 * time.Hour // how long an era is kept after it was determined
 )
 
 // storedEra is an era in the file.
