@@ -70,8 +70,8 @@ func written(b *Held, m message.RequestWritten) {
 	}
 }
 
-// answered notes when the server's answer arrived. If the holder has learned only later that the request was written, this time stands for
-// that of the request, too.
+// answered notes when the server's answer arrived. If the holder learned only after that time that the request had been written, the
+// answer's time is also used as the time of writing.
 func answered(b *Held, m message.Done) {
 	if b.Answered = m.At; !m.At.IsZero() && b.Sent.After(m.At) {
 		b.Sent = m.At

@@ -1,6 +1,6 @@
 // Package store is the actor that owns the state file. The file keeps the servers' eras and catalogs, logins and the
 // sealing key across restarts. All of it can be obtained or created again, so an error of the file never stops the
-// gateway: if another process has locked the file or it cannot be written, the state stays in memory; a file that is
+// gateway: if another process has locked the file or it cannot be read or written, the state stays in memory; a file that is
 // damaged, belongs to another program or was sealed with a lost master key is renamed. Each case is logged.
 //
 // The actor owns the open file and the pending changes; the gateway and the pools have copies. Invariants:

@@ -240,7 +240,7 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// start begins to read the file, if there is one and its content was not sent to the gateway before a restart. After a restart no
+// start begins to read the file, if one is configured and its content was not sent to the gateway before a restart. After a restart no
 // operation is in progress, so start resumes the pending writes and reads.
 func (s *state) start(out []kernel.Effect) []kernel.Effect {
 	s.writing, s.due = false, false
