@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A constant cost per unit is not a fault. A cost per unit that more than doubles at ten times the size is.
+// A constant cost per unit is not a fault. A cost per unit that more than doubles at ten times the size is. Memory is
+// not judged if the smaller size uses too little of it.
 func TestGrowthIsJudged(t *testing.T) {
 	g := &Growth{Rows: []GrowthRow{
 		{Of: "sessions", N: 1, CPU: 10}, {Of: "sessions", N: 10, CPU: 50, KiB: 10}, {Of: "sessions", N: 100, CPU: 60, KiB: 30},

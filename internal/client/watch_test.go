@@ -145,7 +145,7 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// After its key is revoked, the watcher does not reconnect.
+// If the gateway refuses the watcher's key when it reconnects, Watch ends with that error.
 func TestWatchEndsWithRevokedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &RPCError{Code: -31011, Message: "the API key is not valid", Data: []byte(`{"code":"UNAUTHENTICATED"}`)}

@@ -129,7 +129,8 @@ func TestPayloadHidesNamedSecrets(t *testing.T) {
 	}
 }
 
-// Everything else is shown as it is, also if its end is missing.
+// Everything else is shown, also if the end of the payload is missing. Text that is not JSON, deep nesting and a code
+// whose end is missing are hidden.
 func TestPayloadShowsTheRest(t *testing.T) {
 	r := knowing()
 	for _, test := range []struct{ text, want, shape string }{

@@ -109,7 +109,8 @@ func (s *switching) server(name string) status.Server {
 	return status.Server{}
 }
 
-// S3.5.3: a switch is in the file, in force and in the audit log when it returns, also if it is refused.
+// S3.5.3: when a switch returns, it is in the file, in force and in the audit log. One that fails is in the audit log,
+// too.
 func TestSwitch(t *testing.T) {
 	const text = "mcpServers:\n  # notes\n  a: {command: none, startup: lazy}\n"
 	s := newSwitching(t, text)

@@ -170,7 +170,8 @@ func TestRevokedDuringRequest(t *testing.T) {
 	}
 }
 
-// The body of an unauthenticated request is not read: the response comes before the body, and the connection ends.
+// The body of an unauthenticated request is not read unless a proxy sends it: the response comes before the body, and
+// the connection ends. Without a body, the connection can be reused.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: answerPrincipal}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)

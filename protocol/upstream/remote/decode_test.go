@@ -94,7 +94,8 @@ func TestHTTPLinkDecodes(t *testing.T) {
 	}
 }
 
-// A response that cannot be decoded ends the request with an error that says why. The status of a refusal takes precedence.
+// A response that cannot be decoded ends the request with an error that says why. If an error response is not JSON, its
+// status takes precedence.
 func TestHTTPLinkCannotDecode(t *testing.T) {
 	const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	large := []byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 8<<20) + `"}}`)

@@ -234,7 +234,8 @@ func FuzzSSELinkEndpoint(f *testing.F) {
 	})
 }
 
-// If the server does not support HTTP+SSE, the link closes before it opens, with an error.
+// If the server refuses the event stream or sends no valid endpoint, the link closes before it opens, with an error
+// that shows whether the server supports HTTP+SSE.
 func TestSSELinkNotOffered(t *testing.T) {
 	stream := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { testStream(w, text) }
