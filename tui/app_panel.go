@@ -22,14 +22,7 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 		}
 	}
 	a.panelTop = max(0, min(a.panelTop, len(all)-(h-1)))
-	note := ""
-	switch more := len(all) - (h - 1) - a.panelTop; {
-	case more > 0:
-		note = "} " + plural(more, "line") + " more"
-	case a.panelTop > 0:
-		note = "{ scrolls up"
-	}
-	a.rule(screen, x, y, w, title, note)
+	a.rule(screen, x, y, w, title, scrollNote(len(all)-(h-1), a.panelTop, "}", "{"))
 	found := a.view().table.filter()
 	if a.view().table.invert {
 		found = nil
@@ -44,6 +37,18 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 			put(screen, x+n, y+1+i, w-n, line.text, p.Health[Plain], found.marks(-1, line.text), p.Match)
 		}
 	}
+}
+
+// scrollNote says that a text has lines below or above those that are shown. last is the greatest value that top, the first line
+// shown, can have. down and up are the keys that scroll.
+func scrollNote(last, top int, down, up string) string {
+	switch {
+	case last > top:
+		return down + " " + plural(last-top, "line") + " more"
+	case top > 0:
+		return up + " scrolls up"
+	}
+	return ""
 }
 
 // panelLine is one line of the side panel.
@@ -92,14 +97,7 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 		}
 	}
 	a.helpTop = max(0, min(a.helpTop, len(all)-(bottom-top-1)))
-	note := ""
-	switch more := len(all) - (bottom - top - 1) - a.helpTop; {
-	case more > 0:
-		note = "↓ " + plural(more, "line") + " more"
-	case a.helpTop > 0:
-		note = "↑ scrolls up"
-	}
-	a.rule(screen, 0, top, w, "keys; any other key closes the list", note)
+	a.rule(screen, 0, top, w, "keys; any other key closes the list", scrollNote(len(all)-(bottom-top-1), a.helpTop, "↓", "↑"))
 	for y := top + 1; y < bottom && a.helpTop+y-top-1 < len(all); y++ {
 		line := all[a.helpTop+y-top-1]
 		n := put(screen, 0, y, w, line.label, p.Key, nil, p.Key) + 1

@@ -56,8 +56,10 @@ func (a *App) formCopyKey(f *itemForm, e *tcell.EventKey) {
 	case e.Key() != tcell.KeyRune:
 	case char('c')(e):
 		a.copyText(oneLine(f.item.Public))
-	case char('a')(e) && f.use != nil && !f.use.ended.IsZero():
-		a.copyText(strings.Join(lines(f.use.text()), "\n"))
+	case char('a')(e) && f.answered() == nil:
+		f.note = "there is no answer to copy"
+	case char('a')(e):
+		a.copyText(strings.Join(f.use.lines, "\n"))
 	case strings.ContainsRune("lput", e.Rune()):
 		u, err := f.current()
 		if err != nil {

@@ -34,8 +34,9 @@ type running struct {
 	cancel   context.CancelFunc
 	progress *status.UseProgress // nil = none yet
 	asked    []*question         // the server's open questions; the first is shown
-	answer   status.UseResult
-	err      error
+	result
+	wrap  []string // the lines of the answer as they were drawn last
+	wrapW int      // in that many columns; 0 = not yet
 }
 
 // noForm returns why r does nothing, or "" if it opens a form.
@@ -164,7 +165,7 @@ func (a *App) submit(f *itemForm) {
 	switch {
 	case !f.defined:
 		f.note = cmp.Or(f.note, "not sent: the definition is unknown")
-	case f.use != nil && f.use.ended.IsZero():
+	case f.runs():
 		f.note = "the previous call has not ended; press ctrl-d to cancel it"
 	case err != nil:
 		f.note = "not sent: " + err.Error()

@@ -4,9 +4,10 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// The last line of a form. formAsks is shown while the console asks whether to call a tool.
+// The last line of a form: before the call, while it runs, and while the console asks whether to make it.
 const (
-	formHint = "ctrl-r run  tab next  ctrl-d cancel  ctrl-y copy  pgdn answer  esc leave"
+	formHint = "ctrl-r run  tab next  ctrl-y copy  pgdn answer  esc leave"
+	formRuns = "ctrl-d cancel  ctrl-y copy  esc cancel and leave"
 	formAsks = "y call the tool  pgdn pgup scroll  any other key: do not call it"
 )
 
@@ -17,10 +18,14 @@ func (f *itemForm) hint() string {
 		return formCopies
 	case f.asking != nil:
 		return formAsks
+	case q != nil && q.wrong != nil:
+		return wrongHint
 	case q != nil && q.page != nil:
 		return pageHint
 	case q != nil:
 		return questionHint
+	case f.runs():
+		return formRuns
 	}
 	return formHint
 }
@@ -40,6 +45,8 @@ func (a *App) formKey(e *tcell.EventKey) {
 		a.form, a.mode = nil, modeBrowse
 	case ctrl('r')(e):
 		a.submit(f)
+	case ctrl('d')(e) && !f.runs():
+		f.note = "no call is running"
 	case ctrl('d')(e):
 		f.stop()
 	case ctrl('y')(e):

@@ -26,8 +26,9 @@ const (
 
 // The last line while a server's question is shown.
 const (
-	questionHint = "ctrl-r send  tab next  ctrl-x decline  esc dismiss  pgdn scroll  ctrl-d cancel the call"
-	pageHint     = "ctrl-r agree  c copy the address  ctrl-x decline  esc dismiss  ctrl-d cancel the call"
+	questionHint = "ctrl-r send  tab next  ctrl-x decline  esc dismiss  pgdn scroll  ctrl-d cancel"
+	pageHint     = "ctrl-r agree  c copy the address  ctrl-x decline  esc dismiss  ctrl-d cancel"
+	wrongHint    = "ctrl-x decline  esc dismiss  ctrl-d cancel"
 )
 
 // question is a question that the server asks during a call. It is shown in place of the call's fields.
@@ -141,11 +142,6 @@ func (a *App) reply(f *itemForm, q *question, answer status.UseAnswer) {
 // drawQuestion draws a question in place of the form's fields and returns the next free line.
 func (a *App) drawQuestion(screen tcell.Screen, f *itemForm, q *question, r rect) int {
 	p := a.colors()
-	note := ""
-	if n := len(f.use.asked); n > 1 {
-		note = plural(n-1, "more question")
-	}
-	a.rule(screen, r.x, r.y, r.w, plain(f.item.Server)+" asks", note)
 	y, end := r.y+1, r.y+r.h
 	var message []string
 	for _, line := range lines(cutAt(q.Message, maxMessage)) {
@@ -155,16 +151,28 @@ func (a *App) drawQuestion(screen tcell.Screen, f *itemForm, q *question, r rect
 	}
 	room := max(1, r.h/3)
 	q.top = max(0, min(q.top, len(message)-room))
+	note := scrollNote(len(message)-room, q.top, "pgdn", "pgup")
+	if n := len(f.use.asked); n > 1 {
+		note = strings.TrimSpace(plural(n-1, "more question") + "  " + note)
+	}
+	a.rule(screen, r.x, r.y, r.w, plain(f.item.Server)+" asks", note)
 	for i := 0; i < room && q.top+i < len(message) && y < end; i++ {
 		put(screen, r.x, y, r.w, "    "+message[q.top+i], p.Health[Plain], nil, p.Match)
 		y++
 	}
 	switch {
 	case q.wrong != nil:
-		put(screen, r.x, y, r.w, "  this question cannot be shown: "+plain(q.wrong.Error()), p.Health[Bad], nil, p.Match)
-		return y + 1
+		for _, line := range wrapped("this question cannot be shown: "+plain(q.wrong.Error()), max(1, r.w-2), max(1, end-y)) {
+			put(screen, r.x, y, r.w, "  "+line, p.Health[Bad], nil, p.Match)
+			y++
+		}
+		return y
 	case q.page != nil:
 		return a.drawPage(screen, q, rect{r.x, y, r.w, end - y})
+	}
+	if len(q.inputs.All) == 0 && y < end {
+		put(screen, r.x, y, r.w, "  no fields to fill in", p.Hint, nil, p.Match)
+		return y + 1
 	}
 	return y + a.drawFields(screen, rect{r.x, y, r.w, max(1, end-y)}, &q.fieldset)
 }

@@ -1,13 +1,9 @@
 package tui
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"goblin-actor/internal/form"
@@ -58,13 +54,17 @@ func (a *App) send(f *itemForm) {
 	go func() {
 		defer cancel()
 		answer, err := a.source.Use(ctx, sent, func(e status.UseEvent) { a.afterwards(func() { a.told(f, use, e) }) })
-		a.afterwards(func() { use.ended, use.answer, use.err, use.asked = a.now(), answer, err, nil })
+		r := resultOf(answer, err) // here rather than by the screen, because it may be large
+		a.afterwards(func() { use.ended, use.result, use.asked = a.now(), r, nil })
 	}()
 }
 
+// runs reports whether a use is running.
+func (f *itemForm) runs() bool { return f.use != nil && f.use.ended.IsZero() }
+
 // stop cancels the use that is running, if any.
 func (f *itemForm) stop() {
-	if f.use != nil && f.use.ended.IsZero() {
+	if f.runs() {
 		f.use.cancel()
 	}
 }
@@ -77,7 +77,9 @@ func (u *running) state(now time.Time) (text string, h Health) {
 			if p.Total > 0 {
 				text = strconv.Itoa(int(100*p.Done/p.Total)) + "%  " + text
 			}
-			text += "  " + plain(p.Message)
+			if message := plain(p.Message); message != "" {
+				text += "  " + message
+			}
 		}
 		return "running  " + text + "  ctrl-d cancel", Warn
 	}
@@ -87,10 +89,23 @@ func (u *running) state(now time.Time) (text string, h Health) {
 		return "no answer  " + text, Bad
 	case u.answer.Error != nil:
 		return "error  " + text, Bad
-	case u.isError():
+	case u.failed:
 		return "the tool reported an error  " + text, Bad
 	}
 	return "ok  " + text + "  " + size(int64(len(u.answer.Result))), Good
+}
+
+// wrapped returns the lines of the answer, broken into lines of w columns.
+func (u *running) wrapped(w int) []string {
+	if u.wrapW != w {
+		u.wrap, u.wrapW = nil, w
+		for _, line := range u.lines {
+			if u.wrap = append(u.wrap, wrap(line, w)...); len(u.wrap) > maxPanel {
+				break
+			}
+		}
+	}
+	return u.wrap
 }
 
 // answered returns the answer, or nil if there is none.
@@ -99,86 +114,4 @@ func (f *itemForm) answered() []byte {
 		return nil
 	}
 	return slices.Concat(f.use.answer.Result, f.use.answer.Error) // one of them is empty
-}
-
-// isError reports whether the tool's result is marked as an error.
-func (u *running) isError() bool {
-	var verdict struct {
-		IsError bool `json:"isError"`
-	}
-	return json.Unmarshal(u.answer.Result, &verdict) == nil && verdict.IsError
-}
-
-// maxAnswer limits the part of an answer that is shown, in bytes.
-const maxAnswer = 256 << 10
-
-// text returns the answer for display: its texts, otherwise its JSON.
-func (u *running) text() string {
-	switch {
-	case errors.Is(u.err, context.Canceled):
-		return "canceled; the server may have executed a part of it"
-	case u.err != nil:
-		return u.err.Error()
-	case u.answer.Error != nil:
-		return indented(string(u.answer.Error))
-	}
-	if text := contents(u.answer.Result); text != "" {
-		return shortened(text)
-	}
-	var b bytes.Buffer
-	if json.Indent(&b, u.answer.Result, "", "  ") != nil {
-		return shortened(string(u.answer.Result))
-	}
-	return shortened(b.String())
-}
-
-func shortened(text string) string {
-	if len(text) <= maxAnswer {
-		return text
-	}
-	return cutAt(text, maxAnswer) + "; use the command line"
-}
-
-// cutAt returns the first bytes of a longer text, and says that there are more.
-func cutAt(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "\n… the rest is not shown"
-}
-
-// block is a part of a result. MCP 2025-11-25, server/tools, server/resources, server/prompts.
-type block struct {
-	Type    string          `json:"type"`
-	Text    *string         `json:"text"`
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
-}
-
-// contents returns the texts of a result, or "" if it has other parts.
-func contents(result []byte) string {
-	var r struct {
-		Content    []block         `json:"content"`
-		Contents   []block         `json:"contents"`
-		Messages   []block         `json:"messages"`
-		Structured json.RawMessage `json:"structuredContent"`
-	}
-	if json.Unmarshal(result, &r) != nil {
-		return ""
-	}
-	var texts []string
-	for _, b := range r.Messages {
-		var inner block
-		if json.Unmarshal(b.Content, &inner) != nil || inner.Text == nil {
-			return ""
-		}
-		texts = append(texts, b.Role+":\n"+*inner.Text)
-	}
-	for _, b := range append(r.Content, r.Contents...) {
-		if b.Text == nil {
-			return ""
-		}
-		texts = append(texts, *b.Text)
-	}
-	return strings.Join(texts, "\n\n")
 }

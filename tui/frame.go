@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"unicode/utf8"
+
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/uniseg"
 )
@@ -63,6 +65,9 @@ func (f *frame) Put(x, y int, text string, style tcell.Style) (rest string, widt
 			at += len(cluster)
 		}
 		text, rest = whole[:at], text
+	}
+	if len(text) > maxCluster && utf8.RuneCountInString(text) > maxCluster { // a terminal may not show it, and tcell sends "?"
+		text = string([]rune(text)[:maxCluster])
 	}
 	if x >= 0 && y >= 0 && x < f.w && y < f.h && text != "" {
 		f.next[y*f.w+x] = glyph{text, style}

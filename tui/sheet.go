@@ -59,7 +59,6 @@ func (s *sheet) hint() string {
 // drawSheet draws a sheet. Texts of any origin are escaped and wrapped.
 func (a *App) drawSheet(screen tcell.Screen, r rect) {
 	s, p := a.sheet, a.colors()
-	a.rule(screen, r.x, r.y, r.w, s.title, "")
 	type line struct {
 		text  string
 		style tcell.Style
@@ -80,6 +79,7 @@ func (a *App) drawSheet(screen tcell.Screen, r rect) {
 		}
 	}
 	s.top = max(0, min(s.top, len(all)-(r.h-1)))
+	a.rule(screen, r.x, r.y, r.w, s.title, scrollNote(len(all)-(r.h-1), s.top, "pgdn", "pgup"))
 	for i := 0; i < r.h-1 && s.top+i < len(all); i++ {
 		put(screen, r.x, r.y+1+i, r.w, "  "+all[s.top+i].text, all[s.top+i].style, nil, p.Match)
 	}

@@ -150,6 +150,21 @@ func wrap(s string, w int) []string {
 	return append(out, s[start:])
 }
 
+// wrapped breaks a line like wrap, but returns at most most lines, the last of which ends with "…" if there are more.
+func wrapped(s string, w, most int) []string {
+	if enough := (most + 1) * w * maxCluster * utf8.UTFMax; len(s) > enough {
+		s = strings.ToValidUTF8(s[:enough], "")
+	}
+	all := wrap(s, w)
+	if len(all) <= most {
+		return all
+	}
+	all = all[:most]
+	last := wrap(all[most-1], max(1, w-1))[0]
+	all[most-1] = strings.TrimRight(last, " ") + "…"
+	return all
+}
+
 // span formats a duration: 0.4s, 12s, 3m20s, 5h02m, 2d.
 func span(d time.Duration) string {
 	switch {

@@ -61,8 +61,11 @@ type option struct {
 	Title string `json:"title"`
 }
 
-// ParseForm parses a requestedSchema.
+// ParseForm parses a requestedSchema of at most maxSchemaBytes.
 func ParseForm(raw []byte) (Fields, error) {
+	if len(raw) > maxSchemaBytes {
+		return nil, fmt.Errorf("the form's schema is larger than %d KiB", maxSchemaBytes>>10)
+	}
 	var s struct {
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
@@ -181,8 +184,12 @@ func (f *Field) Describe() string {
 // kind returns which values are permitted, or "" for any text.
 func (f *Field) kind() string {
 	switch {
+	case len(f.options) > 0 && f.Type == "array":
+		return "comma-separated: " + f.optionList()
 	case len(f.options) > 0:
 		return f.optionList()
+	case f.Type == "array":
+		return "comma-separated"
 	case f.Type == "boolean":
 		return "yes or no"
 	case f.Type == "integer" || f.Type == "number":
@@ -203,11 +210,7 @@ func (f *Field) optionList() string {
 	if len(f.options) > most {
 		words = append(words, "…")
 	}
-	text := strings.Join(words, ", ")
-	if f.Type == "array" {
-		text = "comma-separated: " + text
-	}
-	return text
+	return strings.Join(words, ", ")
 }
 
 func between(low, high *float64) string {

@@ -10,6 +10,13 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
+// A schema that no user can fill in is refused before it is parsed.
+func TestLargeForm(t *testing.T) {
+	if _, err := ParseForm([]byte(`{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`)); err == nil || !strings.Contains(err.Error(), "larger than 1024 KiB") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Every kind of field accepts valid values. For invalid values, the error says what was expected.
 func TestFormFields(t *testing.T) {
 	for _, c := range []struct{ schema, in, want string }{ // for an error, want is a part of its text
@@ -92,7 +99,7 @@ func TestForm(t *testing.T) {
 
 // A default that is too large is ignored. Neither its items nor its match with the pattern are checked.
 func TestHostileDefaults(t *testing.T) {
-	items := make([]string, 300_000)
+	items := make([]string, 100_000)
 	for i := range items {
 		items[i] = fmt.Sprintf("%d", i)
 	}
@@ -102,13 +109,14 @@ func TestHostileDefaults(t *testing.T) {
 	}
 	for _, schema := range []string{
 		`{"type":"array","items":{"type":"string"},"default":` + string(list) + `}`,
-		`{"type":"string","pattern":"((a?){300}){300}b","default":"` + strings.Repeat("a", 3_000_000) + `"}`,
+		`{"type":"string","pattern":"((a?){300}){300}b","default":"` + strings.Repeat("a", 900_000) + `"}`,
 	} {
 		done := make(chan bool, 1)
 		go func() {
 			f, err := ParseForm([]byte(`{"properties":{"x":` + schema + `}}`))
 			if err != nil {
 				t.Error(err)
+				done <- false
 				return
 			}
 			_, good := f[0].ByDefault()

@@ -2,6 +2,7 @@ package form
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,8 +207,9 @@ func (s Schema) input(m member, property Schema) Input {
 	in := Input{Name: m.name, property: property, Description: property.Description, Required: slices.Contains(s.Required, m.name)}
 	if target, ok := s.Resolve(property.Ref); ok {
 		property = target
+		in.Description = cmp.Or(in.Description, property.Description)
 	}
-	in.Kind = strings.Join(property.Type, " or ")
+	in.Kind = strings.Join(s.typesOf(property), " or ")
 	in.JSON = in.Kind == "object" || in.Kind == "array"
 	if len(property.Enum) > 0 {
 		in.Kind = "one of " + EnumText(property.Enum)
@@ -224,7 +226,9 @@ func (s Schema) input(m member, property Schema) Input {
 		in.Kind += between(f.Minimum, f.Maximum)
 		in.field = &f
 	case "string":
-		f.options = f.choices()
+		if f.options = f.choices(); len(f.options) == 0 && f.Format != "" {
+			in.Kind += ", " + oneLine(f.Format, 20)
+		}
 		in.field = &f
 	}
 	return in

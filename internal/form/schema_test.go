@@ -118,6 +118,18 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// An error message quotes the beginning of a long value.
+func TestLongValue(t *testing.T) {
+	s, err := ParseSchema([]byte(forgeSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Arguments("forge", []Pair{{"count", strings.Repeat("x", 1<<20)}})
+	if want := `argument "count": want integer, got "` + strings.Repeat("x", 199) + `…"`; err == nil || err.Error() != want {
+		t.Errorf("%.300v", err)
+	}
+}
+
 func typedWords(s Schema, words []string) ([]byte, error) {
 	var pairs []Pair
 	for _, word := range words {

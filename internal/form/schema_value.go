@@ -40,7 +40,17 @@ func (s Schema) value(property Schema, text string) (json.RawMessage, error) {
 	if len(wanted) == 0 {
 		return guess(text), nil // unknown types
 	}
-	return nil, fmt.Errorf("want %s, got %q", strings.Join(wanted, " or "), secret.Text(text))
+	return nil, fmt.Errorf("want %s, got %q", strings.Join(wanted, " or "), excerpt(text))
+}
+
+// excerpt returns the beginning of a value for an error message, without secrets.
+func excerpt(text string) string {
+	const shown, searched = 200, 4 << 10 // more is searched than shown, so that a secret that is cut is not shown
+	runes := []rune(secret.Text(text[:min(len(text), searched)]))
+	if len(runes) <= shown {
+		return string(runes)
+	}
+	return string(runes[:shown-1]) + "…"
 }
 
 // kinds collects the types that a property may have, through references and unions. Each reference is followed once.
@@ -92,6 +102,16 @@ func (k *kinds) add(p Schema, top bool) {
 			}
 		}
 	}
+}
+
+// typesOf returns the types that a property may have, through references and unions. If these permit anything, it returns
+// the property's own types.
+func (s Schema) typesOf(property Schema) []string {
+	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
+	if k.add(property, true); k.anything || len(k.types) == 0 {
+		return property.Type
+	}
+	return k.types
 }
 
 func (k *kinds) note(t string) {
@@ -149,7 +169,7 @@ func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 			return v, nil
 		}
 	}
-	return nil, fmt.Errorf("want one of %s, got %q", EnumText(enum), secret.Text(text))
+	return nil, fmt.Errorf("want one of %s, got %q", EnumText(enum), excerpt(text))
 }
 
 // guess converts a text of unknown type. JSON other than a string is used as it is; anything else becomes a string.
