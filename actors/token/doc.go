@@ -15,11 +15,12 @@
 //
 //   - At most one renewal is in progress. A request that was refused with an older token is retried with the current one.
 //     All other refused requests wait for the renewal.
-//   - A new refresh token is on disk, or writing it has failed, before the access token issued with it is used.
+//   - A new refresh token is on disk, or writing it has failed or timed out, before the access token issued with it is used.
 //   - A failed renewal ends a login only if the error is invalid_grant, and only after the state file was read again, since
 //     another process may have renewed the login. After any other failure the old token stays in use and the renewal is
 //     retried. A refused token without a refresh token ends the login, too.
-//   - A pending login is bound to the principal that began it, times out after 10 minutes, and accepts one answer.
+//   - A pending login is bound to the principal that began it, and accepts one answer. It times out after 10 minutes, unless its
+//     code is being redeemed.
 //   - A token issued after its login was ended or canceled is revoked, unless the actor has stopped or restarted. A logout is
 //     answered when all its tokens have been handled and the state file was written.
 //   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer. A panic ends all that are pending.

@@ -26,7 +26,7 @@ type pendingLogin struct {
 	device    bool
 	interval  time.Duration // between two polls of a device login
 	redeeming bool          // a request for its token is in progress
-	answered  bool          // the browser's answer has arrived; a second one is refused
+	answered  bool          // FinishLogin has arrived; a second one is refused
 	taken     bool          // counted in the budget
 	stepUp    bool          // requests more scopes than the current login has
 }

@@ -63,7 +63,7 @@ func (r *renewal) succeeded(now time.Time) {
 }
 
 // failed records a failure and returns the pause before the next attempt. Depending on jitter, a random number in [0,1), the
-// pause is shortened by up to half.
+// pause is shortened by less than half.
 func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration {
 	r.failures++
 	r.fault = err
