@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every kind of bench except telemetry and writes a report for each into the directory $1. The reports in docs/bench
-# were made with this script. It takes about half an hour on two cores, during which the machine should be otherwise idle.
+# were made with this script. It takes a quarter of an hour on two cores, during which the machine should be otherwise idle.
 # Each --assert is a goal. A missed goal is noted in the report and does not end the script; a failed run does. The
 # variables TIME and ROUNDS set the duration of each measurement and the number of rounds.
 set -euo pipefail
