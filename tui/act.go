@@ -42,7 +42,7 @@ type rowAct struct {
 func (a *App) listActs(*tcell.EventKey) {
 	a.acts, a.actAt, a.word, a.actsOf = a.rowActs(), 0, "", ""
 	if row := a.view().table.row(); row != nil {
-		a.actsOf = " of " + plain(row.ID)
+		a.actsOf = " of " + row.title()
 	}
 	a.mode = modeActs
 }

@@ -16,7 +16,7 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 	a.scrolls(rect{x, y, w, h}, func(n int) { a.panelTop += n })
 	title, all := "no row selected", []panelLine(nil)
 	if r := a.view().table.row(); r != nil {
-		title = plain(r.ID)
+		title = r.title()
 		if r.Detail != nil {
 			all = panelLines(a.detail(r), w)
 		}
@@ -85,7 +85,13 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 	a.scrolls(rect{0, top, w, bottom - top}, func(n int) { a.helpTop += n })
 	var all []panelLine
 	if letters := sortLetters(a.view().part()); letters != "" {
-		all = append(all, panelLine{"in " + a.view().part().Name + ", shift and", letters})
+		for n, piece := range wrap("sorts "+a.view().part().Name+" by: "+letters, max(10, w-15)) {
+			label := ""
+			if n == 0 {
+				label = "shift and"
+			}
+			all = append(all, panelLine{fmt.Sprintf("%-13s", label), piece})
+		}
 	}
 	for i := range actions {
 		for n, piece := range wrap(strings.ReplaceAll(actions[i].help, "`", ""), max(10, w-15)) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,6 +39,7 @@ type Cell struct {
 // Row is one row of a view.
 type Row struct {
 	ID      string // identifies the row across Pictures
+	Title   string // names the row for the user; "" = ID
 	Cells   []Cell
 	Health  Health
 	Mark    Severity
@@ -55,6 +57,9 @@ type Row struct {
 
 	folded string // see foldedText; "" = not computed yet
 }
+
+// title returns the row's name in titles.
+func (r *Row) title() string { return plain(cmp.Or(r.Title, r.ID)) }
 
 // Branch is the place of a row in a tree. Rows of a tree are in depth-first order.
 type Branch struct {

@@ -67,7 +67,7 @@ func callRow(p *Picture, c status.Call) Row {
 	}
 	age := ago(c.Began, p.Now)
 	return Row{
-		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Call: c.ID, Health: health, Mark: sevBusy, Copy: c.ID,
+		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Title: cmp.Or(c.Public, c.Item), Call: c.ID, Health: health, Mark: sevBusy, Copy: c.ID,
 		Cells: []Cell{age, text(clientOf(p, c)), text(c.Who), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(stateOf(c), health), queue, server, took(p.Now.Sub(c.Began)),
 			bytesCell(c.In), none(), left, recordingCell(recordedUntil(p, c.Server), p.Now)},
 		Detail: func() []Field { return callFields(p, c) },
@@ -155,7 +155,7 @@ func finishedRow(call status.FinishedCall) Row {
 	mark := markOf(c)
 	total := took(time.Duration(c.Seconds * 1e9))
 	return Row{
-		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Health: mark.health(), Mark: mark, Copy: cmp.Or(c.Public, c.Item),
+		ID: callKey(c.Session, cmp.Or(c.Public, c.Item), c.Began), Server: c.Server, Session: c.Session, Title: cmp.Or(c.Public, c.Item), Health: mark.health(), Mark: mark, Copy: cmp.Or(c.Public, c.Item),
 		Cells: []Cell{clock(endOf(c)), text(cmp.Or(c.Client, c.Session)), text(c.Who), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(outcomeOf(c), mark.health()),
 			between(c.Began, c.Taken), between(c.Written, c.Answered), total, bytesCell(c.In), bytesCell(c.Out), {Number: -1}},
 		Detail: func() []Field { return finishedFields(c) },

@@ -35,7 +35,7 @@ func denialRow(p *Picture, d *status.Denial) Row {
 	times := count(d.Times)
 	times.Text = "×" + times.Text
 	return Row{
-		ID: strconv.FormatUint(d.Number, 10), Health: mark.health(), Mark: mark, Copy: explains(d),
+		ID: strconv.FormatUint(d.Number, 10), Title: d.What, Health: mark.health(), Mark: mark, Copy: explains(d),
 		Cells: []Cell{ago(d.Last, p.Now), text(d.Who), text(d.From), text(strings.TrimPrefix(d.What, "tools/call ")), colored(d.Why, mark.health()), text(d.Rule), times},
 		Detail: func() []Field {
 			return fields(Field{"who", who(d)}, Field{"from", d.From}, Field{"what", d.What}, Field{"why", d.Why}, Field{"permitted by", d.Rule}, Field{"explain", explains(d)},

@@ -97,7 +97,7 @@ func logRow(e *status.Event, id string, times int) Row {
 		what += "  ×" + strconv.Itoa(times)
 	}
 	return Row{
-		ID: id, Server: e.Server, Health: health, Rank: rank, Copy: what,
+		ID: id, Title: "line of " + cmp.Or(e.Server, "the gateway"), Server: e.Server, Health: health, Rank: rank, Copy: what,
 		Cells: []Cell{{Text: e.Time.Local().Format("15:04:05.000"), Number: float64(e.Time.UnixMilli())}, colored(level, health), text(e.Server), {Text: long(what), Health: health}},
 		Detail: func() []Field {
 			return fields(Field{"time", e.Time.Local().Format(time.RFC3339Nano)}, Field{"level", e.Level}, Field{"server", e.Server},

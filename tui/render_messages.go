@@ -144,7 +144,7 @@ func (m recorded) row(server string, first, second Cell) Row {
 		phase.Health = Bad
 	}
 	return Row{
-		ID: strconv.FormatUint(m.Number, 10), Server: server, Copy: m.Type,
+		ID: strconv.FormatUint(m.Number, 10), Title: m.Type, Server: server, Copy: m.Type,
 		Cells: []Cell{first, second, text(strings.TrimPrefix(m.Type, "message.")), text(m.Class), bytesCell(int64(m.Bytes)), {Text: strconv.Itoa(m.Depth), Number: float64(m.Depth)}, phase},
 		Detail: func() []Field {
 			return fields(Field{"message", m.Type}, Field{"number", strconv.FormatUint(m.Number, 10)}, Field{"actor", m.actor}, Field{"handled at", m.At.Local().Format("15:04:05.000000")},
