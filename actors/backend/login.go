@@ -13,8 +13,9 @@ import (
 func loginReason(err error) string { return strings.TrimPrefix(err.Error(), "log in: ") }
 
 // loginRefused handles a request that the server refused because of its credentials, without executing it. A call
-// returns to the pool, which knows how its client can log in. Running calls were accepted and continue. If none is left
-// and more than a scope is missing, the connection is closed until a login arrives.
+// returns to the pool, which knows how its client can log in, or fails if an earlier request of the call was executed.
+// Other running calls were accepted and continue. If none is left and more than a scope is missing, the connection is
+// closed until a login arrives.
 func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[id]
 	switch {

@@ -20,7 +20,7 @@ const (
 	firstPoll   = time.Second            // pause before a poll if the server does not name one
 	shortPoll   = 100 * time.Millisecond // shortest pause, whatever the server asks for
 	longPoll    = 30 * time.Second       // longest pause
-	maxFailures = 3                      // consecutive requests about a task that may fail; the next failure ends its call
+	maxFailures = 3                      // consecutive internal errors or missing responses; the next one, or any other error, ends the call
 )
 
 // poll is the task that a modern server has created for a legacy client's call. The client does not know about it. The

@@ -93,8 +93,8 @@ func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol
 	return s.done(now, p, *f, out)
 }
 
-// answeredOwn handles the response to a request of the gateway. While the connection opens, some HTTP statuses take
-// precedence over the response.
+// answeredOwn handles the response to a request of the gateway. During the handshake, some HTTP statuses take
+// precedence over an error response.
 func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool

@@ -57,7 +57,8 @@ func (s *state) refuseOrAskLogin(now time.Time, q *queued, w target, out []kerne
 	return append(out, s.refuse(q, s.unavailableFault(now, w)))
 }
 
-// requireLogin asks the user of a call to log in, or fails the call with an error that says how to log in.
+// requireLogin asks the user of a call to log in. If that is not possible, it fails the call. The error says how to log
+// in, unless only the gateway can log in or the call may have been executed.
 func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
 	if s.usesClientCredentials(key) {

@@ -45,7 +45,7 @@ func (l *logins) waiters() []message.CallRef {
 type login struct {
 	phase  message.LoginPhase
 	reason string    // why a login is needed
-	logins uint64    // number of times it has become present
+	logins uint64    // number of times it has become present, or has been renewed after the server refused it
 	usedAt time.Time // when a client last tried to begin, finish or end it
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // reconfigure applies a new configuration. If the transport has changed, the connections to the changed replicas are
-// replaced; a stopped lazy server stays stopped. All other settings apply at once.
+// replaced, or all connections if the old or the new configuration is invalid. A stopped lazy server stays stopped if its
+// catalog is known. All other settings apply at once.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	before := s.server
 	s.server, s.fault, s.catalog.remembered.server = m.Server, m.Server.Fault, m.Server

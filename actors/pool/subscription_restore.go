@@ -56,8 +56,8 @@ func (s *state) retrySubscriptions(out []kernel.Effect) []kernel.Effect {
 }
 
 // restoreSubscriptions subscribes again to every resource that no connection reports on, if a connection is ready. It
-// runs whenever the leader may have changed, and when the pause before a retry is over. Waiting subscribers of a
-// tenant that cannot get a connection are answered.
+// runs whenever the leader may have changed, when the pause before a retry is over, and when a replica has refused
+// legacy connections. Waiting subscribers of a tenant that cannot get a connection are answered.
 func (s *state) restoreSubscriptions(out []kernel.Effect) []kernel.Effect {
 	if len(s.subscriptions.byKey) == 0 {
 		return out

@@ -38,7 +38,8 @@ func (s *state) canSubscribe(tenant string) bool {
 	return s.replicas.readyConnectionOf(tenant) != nil
 }
 
-// addForSubscriber opens a connection for a tenant's subscription, unless one is ready or will soon be.
+// addForSubscriber opens a connection for a tenant's subscription, unless one is ready or will soon be, or the server has
+// no leader.
 func (s *state) addForSubscriber(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case key.tenant == "" || s.fault != "" || s.replicas.leader() == nil || s.canSubscribe(key.tenant):

@@ -21,8 +21,8 @@ func (s *state) maySubscribeLater(tenant string) bool {
 	})
 }
 
-// armWaitTimer starts the timer for subscribers that wait for the server, unless it runs. Subscribers wait like calls
-// do. When a leader is ready, all subscriptions without a connection are restored on it.
+// armWaitTimer starts the timer for subscribers that wait for a connection, unless it runs. They wait for at most
+// queue.timeout, as calls do. When a connection is ready, restoreSubscriptions subscribes for them.
 func (s *state) armWaitTimer(sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if len(sub.waiting) == 0 || s.subscriptions.waitArmed {
 		return out

@@ -42,9 +42,9 @@ func withTenantHeaders(conn *connection, entry *config.Server) config.Server {
 	return with
 }
 
-// addTenantConnection opens a connection for a tenant at the replica with the fewest tenant connections. It opens none if
-// the tenant already has a connection of this class that the target allows. If maxBackends is reached, the least recently
-// used idle connection of another tenant is closed to make room. If there is none, no connection is opened.
+// addTenantConnection opens a connection for a tenant at the suitable replica with the fewest tenant connections. It opens
+// none if the tenant already has a connection of this class that the target allows. If maxBackends is reached, the least
+// recently used idle connection of another tenant is closed to make room. If there is none, no connection is opened.
 func (s *state) addTenantConnection(now time.Time, w target, by requester, out []kernel.Effect) []kernel.Effect {
 	count, all := map[int]int{}, 0
 	for _, conn := range s.replicas.connections {
