@@ -149,7 +149,7 @@ func TestSubscriptionsSurvivePoolRestart(t *testing.T) {
 	}
 }
 
-// An update of a sub-resource reaches the subscribers of its parent in both eras. An update of a URI that only shares a
+// S0.10.6: An update of a sub-resource reaches the subscribers of its parent in both eras. An update of a URI that only shares a
 // prefix does not.
 func TestUpdatesOfSubresources(t *testing.T) {
 	inBubble(func(t *testing.T) {
@@ -163,6 +163,15 @@ func TestUpdatesOfSubresources(t *testing.T) {
 			server.sendUpdate(uri)
 			if got := h.received(); len(got) != want {
 				t.Errorf("%s: %v, want %d", uri, got, want)
+			}
+		}
+		s, err := h.gateway.Status(t.Context())
+		if err != nil || len(s.Subscriptions) != 2 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		for _, sub := range s.Subscriptions {
+			if sub.Told != 2 || sub.LastMinute != 2 || sub.Merged != 0 || s.Now.Sub(sub.Last) > time.Minute {
+				t.Errorf("in the status: %+v", sub)
 			}
 		}
 	})(t)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"goblin-actor/internal/status"
@@ -15,7 +16,7 @@ var sessionsKind = &Kind{
 	Name: "sessions", Enter: "calls", Danger: status.End, Worst: true,
 	Columns: []Column{{Name: "SESSION", Sort: 'N'}, {Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "WHO", Sort: 'U', Spare: true}, {Name: "PROJECT", Sort: 'J', Wide: true, Spare: true}, {Name: "SPEAKS", Sort: 'P', Wide: true}, {Name: "VIA", Sort: 'V', Wide: true},
 		{Name: "10 MIN", Sort: 'T', Right: true}, {Name: "FAILED", Sort: 'F', Right: true}, {Name: "RUN", Sort: 'R', Right: true}, {Name: "PARKED", Sort: 'K', Right: true}, {Name: "SUBS", Sort: 'W', Right: true},
-		{Name: "AGE", Sort: 'A', Right: true}, {Name: "QUIET", Sort: 'Q', Right: true}},
+		{Name: "UNSENT", Sort: 'B', Right: true, Spare: true, Bytes: true}, {Name: "AGE", Sort: 'A', Right: true}, {Name: "QUIET", Sort: 'Q', Right: true}, {Name: "WHY", Spare: true}},
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Sessions))
 		seen := map[string]int{}
@@ -65,7 +66,7 @@ func usesOf(p *Picture) map[string]use {
 func sessionRow(p *Picture, s status.Session, id string, u use) Row {
 	mark := sevGood
 	switch {
-	case u.parked > 0:
+	case u.parked > 0, s.Dropped > 0 && s.Unsent > 0:
 		mark = sevLimited
 	case s.InFlight == 0 && s.Streams == 0:
 		mark = sevIdle
@@ -77,17 +78,41 @@ func sessionRow(p *Picture, s status.Session, id string, u use) Row {
 	if u.failed > 0 {
 		failed.Health = Warn
 	}
+	unsent, why := Cell{}, Cell{}
+	if s.Unsent > 0 {
+		unsent = bytesCell(int64(s.Unsent))
+	}
+	if s.Dropped > 0 {
+		why = colored(strconv.FormatUint(s.Dropped, 10)+" dropped", Warn)
+	}
 	return Row{
 		ID: id, Session: s.ID, Project: s.Project, Health: mark.health(), Mark: mark,
 		Cells: []Cell{text(id), text(s.Client), text(s.Who), text(s.Project), text(s.Protocol), text(s.Transport), count(u.finished), failed, count(s.InFlight), parked, count(u.subscriptions),
-			ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
+			unsent, ago(s.Since, p.Now), ago(s.LastSeen, p.Now), why},
 		Detail: func() []Field {
 			return fields(
-				Field{"session", s.ID + " (the first characters; the full id is secret)"}, Field{"client", s.Client}, Field{"principal", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
+				Field{"session", sessionField(s.ID)}, Field{"client", s.Client}, Field{"principal", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
 				Field{"transport", s.Transport}, Field{"since", instant(s.Since)}, Field{"last request", instant(s.LastSeen)},
 				Field{"calls running", strconv.Itoa(s.InFlight)}, Field{"calls in the last ten minutes", strconv.Itoa(u.finished) + ", " + strconv.Itoa(u.failed) + " failed"},
 				Field{"streams open", strconv.Itoa(s.Streams)}, Field{"subscriptions", strconv.Itoa(u.subscriptions)},
+				Field{"unsent", unlessZero(int64(s.Unsent))}, Field{"dropped", dropped(s.Dropped)},
 			)
 		},
 	}
+}
+
+// sessionField explains the id of a session.
+func sessionField(id string) string {
+	if strings.HasPrefix(id, "listen/") {
+		return id + " (a subscription stream: clients of this protocol version have no session)"
+	}
+	return id + " (the first characters; the full id is secret)"
+}
+
+// dropped explains why messages were dropped. It returns "" if none were.
+func dropped(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return plural(int(n), "log or progress message") + ", because the client reads too slowly"
 }

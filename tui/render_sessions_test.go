@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"goblin-actor/internal/status"
 )
@@ -26,6 +29,43 @@ func TestSubscriptionStreams(t *testing.T) {
 	}
 	if clients["a"] != 2 || clients["b"] != 1 {
 		t.Errorf("subscriptions by client: %v", clients)
+	}
+}
+
+// S0.10.6: The row of a resource has the sums over its clients. A rate of the past does not count.
+func TestSubscriptionCounts(t *testing.T) {
+	p := noPicture()
+	p.Now = noon
+	for i, ago := range []time.Duration{time.Second, 30 * time.Second, 2 * time.Minute} {
+		p.Subscriptions = append(p.Subscriptions, status.Subscription{Session: fmt.Sprint(i), Server: "files", URI: "x", OwnURI: "x", Told: 9, LastMinute: 4, Merged: 2, Last: noon.Add(-ago)})
+	}
+	var got []string
+	for _, r := range subscriptionsKind.Rows(p) {
+		got = append(got, textIn(subscriptionsKind, r, "TOLD/MIN")+" "+textIn(subscriptionsKind, r, "MERGED")+" "+textIn(subscriptionsKind, r, "LAST"))
+	}
+	if want := []string{"8 6 1.0s", "4 2 1.0s", "4 2 30s", "0 2 2m00s"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A session whose client reads too slowly is limited only as long as something waits for it.
+func TestSlowSession(t *testing.T) {
+	for _, c := range []struct {
+		status.Session
+		mark        Severity
+		unsent, why string
+	}{
+		{status.Session{Streams: 1}, sevGood, "", ""},
+		{status.Session{Streams: 1, Unsent: 2048}, sevGood, "2.0K", ""},
+		{status.Session{Streams: 1, Unsent: 2048, Dropped: 3}, sevLimited, "2.0K", "3 dropped"},
+		{status.Session{Streams: 1, Dropped: 3}, sevGood, "", "3 dropped"},
+	} {
+		p := noPicture()
+		p.Sessions = []status.Session{c.Session}
+		r := sessionsKind.Rows(p)[0]
+		if r.Mark != c.mark || textIn(sessionsKind, r, "UNSENT") != c.unsent || textIn(sessionsKind, r, "WHY") != c.why {
+			t.Errorf("%+v: got mark %v, %q, %q", c.Session, r.Mark, textIn(sessionsKind, r, "UNSENT"), textIn(sessionsKind, r, "WHY"))
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func samplePicture() *Picture {
 			{Server: "memory", State: "ready", Incarnation: 1, Protocol: "2025-06-18", Transport: "stdio", PID: 41240, Since: ago(3 * time.Hour)},
 		},
 		Sessions: []status.Session{
-			{ID: "1ak3v7qd", Client: "editor 1.98.2", Protocol: "2025-11-25", Transport: "http", Since: ago(2 * time.Hour), LastSeen: ago(2 * time.Second), InFlight: 2, Streams: 1},
+			{ID: "1ak3v7qd", Client: "editor 1.98.2", Protocol: "2025-11-25", Transport: "http", Since: ago(2 * time.Hour), LastSeen: ago(2 * time.Second), InFlight: 2, Streams: 1, Unsent: 421888, Dropped: 3},
 			{ID: "1azz07pb", Client: "desktop 0.12", Protocol: "2025-06-18", Transport: "stdio", Since: ago(40 * time.Minute), LastSeen: ago(4 * time.Minute)},
 			{ID: "listen/7", Client: "agent 2.1", Protocol: "2026-07-28", Transport: "http", Since: ago(70 * time.Second), LastSeen: ago(70 * time.Second), Streams: 1},
 		},
@@ -42,7 +42,8 @@ func samplePicture() *Picture {
 			{ID: "desk/1/2", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "queued", Began: ago(2 * time.Second)},
 		},
 		Subscriptions: []status.Subscription{
-			{Session: "1ak3v7qd", Server: "files", URI: "resource://files/file:///home/ada/notes/milk.md", OwnURI: "file:///home/ada/notes/milk.md"},
+			{Session: "1ak3v7qd", Server: "files", URI: "resource://files/file:///home/ada/notes/milk.md", OwnURI: "file:///home/ada/notes/milk.md",
+				Told: 2210, LastMinute: 12, Merged: 210, Last: ago(400 * time.Millisecond)},
 			{Session: "listen/7", Server: "memory", URI: "resource://memory/memory://graph", OwnURI: "memory://graph"},
 		},
 		Actors: []status.Actor{

@@ -57,6 +57,8 @@ type Subscription struct {
 	Public string                    // the URI as the client wrote it, also used in its updates
 	Due    []message.ResourceUpdated // updates that wait for a stream, at most one of each URI
 	Own    *message.ConnectionOwner  // owner of the connections it uses; nil = shared connections
+
+	updates *updates // nil = there were none
 }
 
 // ReportSubscriptions returns the subscriptions for the status, at most reportedSubs.
@@ -66,7 +68,9 @@ func ReportSubscriptions(session, who string, subs map[Resource]*Subscription) [
 		if len(all) == reportedSubs {
 			break
 		}
-		all = append(all, status.Subscription{Session: session, Who: who, Server: r.Server, URI: sub.Public, OwnURI: r.URI})
+		report := status.Subscription{Session: session, Who: who, Server: r.Server, URI: sub.Public, OwnURI: r.URI}
+		sub.updates.report(&report)
+		all = append(all, report)
 	}
 	return all
 }

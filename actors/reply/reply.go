@@ -57,8 +57,9 @@ type Departed struct {
 // Class returns Urgent, because the call must not continue without a client.
 func (Departed) Class() kernel.Class { return kernel.Urgent }
 
-// Perform executes effects that write to an exchange. Refuse and Watch are left to the actor.
-func Perform(m *status.Metrics, act any) {
+// Perform executes effects that write to an exchange. Refuse and Watch are left to the actor. It returns how many log and progress
+// messages were dropped because the client reads too slowly.
+func Perform(m *status.Metrics, act any) (dropped int) {
 	switch a := act.(type) {
 	case Answer:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
@@ -70,13 +71,14 @@ func Perform(m *status.Metrics, act any) {
 		a.X.AnswerPieces(a.Pieces, a.Newline, a.Memory)
 	case Notify:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
-		a.X.Notify(a.Message, a.Weight, a.Key)
+		return a.X.Notify(a.Message, a.Weight, a.Key).Dropped
 	case AnswerFault:
 		a.X.Report.Code = a.Fault.Code(protocol.EraLegacy)
 		Perform(m, Answer{a.X, protocol.Message{Frame: a.Fault.AppendTo(nil, a.X.Frame.IDBytes(), protocol.EraLegacy)}})
 	case Accept:
 		a.X.Accept()
 	}
+	return 0
 }
 
 // LargeFrame is the size in bytes from which an edited frame is written in pieces instead of being copied.

@@ -118,6 +118,21 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // report returns the session's status. Its id is a secret, so the report names it by its first eight characters.
+// report returns the session's part of the status. It may change while bytes wait for the client.
+func (s *session) report() message.SessionReport {
+	r := s.state.report()
+	for _, stream := range s.state.streams {
+		r.Session.Unsent += stream.Unsent()
+	}
+	for _, h := range s.state.calls.All() {
+		if h.listing == nil { // the queries of a tasks/list share its exchange
+			r.Session.Unsent += h.x.Unsent()
+		}
+	}
+	r.Session.Dropped, r.Changing = s.dropped, r.Session.Unsent > 0
+	return r
+}
+
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
 		ID: shortID(s.id), Client: s.client.name, Who: message.NameOf(s.principal.who), Project: s.catalog.key.Project, Protocol: s.client.version, Transport: s.transport,

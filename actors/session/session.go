@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/clientcalls"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
@@ -58,6 +59,8 @@ type session struct {
 	meters map[string]*status.ServerMetrics // by server; saves a locked lookup for each call
 	replay *downstream.Replay               // messages sent on the client's streams; nil = none yet, or its version cannot resume
 	stream *downstream.EventStream          // sse: the stream that carries everything
+
+	dropped uint64 // log and progress messages that were dropped because the client reads too slowly
 }
 
 func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -102,8 +105,11 @@ type (
 		message     protocol.Message
 		key         string // of the waiting message that it replaces; "" = it replaces none and counts as a log line
 		undelivered any    // what to keep if no stream takes it; nil = nothing
+
+		subscription *clientsubs.Subscription // of a resource's update; else nil
 	}
-	coalesced struct{ method protocol.Method } // a notification replaced one that waited for a stream
+	coalesced struct{ subscription *clientsubs.Subscription } // an update replaced one that waited for a stream
+	report    struct{ message.Inspect }
 )
 
 // Messages of the session to itself.
@@ -121,7 +127,7 @@ func (streamReady) Class() kernel.Class { return kernel.Outcome }
 func (s *session) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case reply.Answer, reply.AnswerPieces, reply.AnswerFault, reply.Notify, reply.Accept:
-		reply.Perform(s.Metrics, a)
+		s.dropped += uint64(reply.Perform(s.Metrics, a))
 	case refuse:
 		s.refuse(a)
 	case notFound:
@@ -140,7 +146,10 @@ func (s *session) Act(self kernel.Self, act any) {
 	case push:
 		s.push(self, a)
 	case coalesced:
-		s.Metrics.Notification(a.method, status.Coalesced)
+		a.subscription.Merged()
+		s.Metrics.Notification(protocol.NotificationResourcesUpdated, status.Coalesced)
+	case report:
+		a.Reply(s.report())
 	case openStream:
 		s.openStream(self, a)
 	case closeStream:

@@ -183,7 +183,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case message.NewLimits: // a shorter sessionIdle takes effect at the next check
 		s.limits = m.Limits
 	case message.Inspect:
-		m.Reply(s.report())
+		return append(out, kernel.Act(report{m})), true
 	case kernel.Stopping:
 		return s.stop(now, out), true
 	default:

@@ -46,7 +46,12 @@ func (s *session) push(self kernel.Self, a push) {
 		weight = downstream.WeightLog
 	}
 	for i := len(a.streams) - 1; i >= 0; i-- {
-		if a.streams[i].Push(a.message, weight, a.key) {
+		done := a.streams[i].Push(a.message, weight, a.key)
+		s.dropped += uint64(done.Dropped)
+		if a.subscription != nil {
+			a.subscription.Count(time.Now(), done)
+		}
+		if !done.Over {
 			s.Metrics.Bytes(status.Clients, status.Out, len(a.message.Frame))
 			s.Metrics.Notification(a.method, status.Delivered)
 			return

@@ -20,7 +20,7 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 		return s.keep(r, m, out)
 	}
 	frame := rawjson.AppendEdited(nil, m.Frame.Raw, rawjson.Edit{Span: m.Span, With: rawjson.Quote(public)})
-	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.Method, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, key: public, undelivered: m}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.Method, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, key: public, undelivered: m, subscription: s.subs.active[r]}))
 }
 
 // Limits of the updates that wait for a stream.
@@ -33,7 +33,7 @@ const (
 // keep stores an update until a stream opens.
 func (s *state) keep(r clientsubs.Resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	if s.subs.keep(r, m) {
-		return append(out, kernel.Act(coalesced{protocol.NotificationResourcesUpdated}))
+		return append(out, kernel.Act(coalesced{s.subs.active[r]}))
 	}
 	return out
 }

@@ -53,7 +53,7 @@ func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 
 // updated passes on a change of a resource or task, with the client's URI and the stream's tag.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	_, public, ok := clientsubs.SubscriptionFor(s.view, s.subs.active, &m)
+	r, public, ok := clientsubs.SubscriptionFor(s.view, s.subs.active, &m)
 	if !ok {
 		return out
 	}
@@ -74,5 +74,5 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 		edits = append(edits, rawjson.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := rawjson.AppendEdited(nil, raw, edits...)
-	return s.send(kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}), out)
+	return s.send(kernel.Act(update{reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}, s.subs.active[r]}), out)
 }

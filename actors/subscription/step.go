@@ -127,9 +127,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.QueryIdleSince:
 		return append(out, kernel.Tell(m.To, message.IdleSince{Survey: m.Survey, Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
-		m.Reply(message.SessionReport{Session: status.Session{
-			ID: s.id, Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: s.transport(), Since: s.since, LastSeen: s.since, Streams: 1,
-		}, Subscriptions: clientsubs.ReportSubscriptions(s.id, message.NameOf(s.listener.who), s.subs.active)})
+		return append(out, kernel.Act(report{m}))
 	case kernel.Stopping:
 		return s.stop(out)
 	}
@@ -179,4 +177,12 @@ func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.
 		return s.tellChanges(out)
 	}
 	return s.begin(out)
+}
+
+// report returns the stream's part of the status. It may change while bytes wait for the client.
+func (s *state) report() message.SessionReport {
+	unsent := s.x.Unsent()
+	return message.SessionReport{Session: status.Session{
+		ID: s.id, Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: s.transport(), Since: s.since, LastSeen: s.since, Streams: 1, Unsent: unsent,
+	}, Subscriptions: clientsubs.ReportSubscriptions(s.id, message.NameOf(s.listener.who), s.subs.active), Changing: unsent > 0}
 }

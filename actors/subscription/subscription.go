@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
@@ -42,16 +43,28 @@ type subscription struct {
 	state *state
 }
 
+type (
+	update struct { // notifies the client of a change
+		reply.Notify
+		subscription *clientsubs.Subscription
+	}
+	report struct{ message.Inspect }
+)
+
 func (l *subscription) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return step(l.state, now, msg, out)
 }
 
-func (*subscription) Act(self kernel.Self, act any) {
+func (l *subscription) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case reply.Answer:
 		a.X.Answer(a.Message)
 	case reply.Notify:
 		a.X.Notify(a.Message, a.Weight, a.Key)
+	case update:
+		a.subscription.Count(time.Now(), a.X.Notify(a.Message, a.Weight, a.Key))
+	case report:
+		a.Reply(l.state.report())
 	case reply.Accept:
 		a.X.Accept()
 	case reply.Refuse:

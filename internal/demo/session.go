@@ -167,7 +167,7 @@ func (c *session) tell(key string, frame []byte) {
 // push sends the frame on the first stream that accepts it. It never blocks.
 func (c *session) push(key string, frame []byte) bool {
 	return slices.ContainsFunc(c.streams, func(s *downstream.EventStream) bool {
-		return s.Push(protocol.Message{Frame: frame}, downstream.WeightState, key)
+		return !s.Push(protocol.Message{Frame: frame}, downstream.WeightState, key).Over
 	})
 }
 

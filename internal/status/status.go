@@ -149,6 +149,8 @@ type Session struct {
 	LastSeen  time.Time `json:"lastSeen"`
 	InFlight  int       `json:"inFlight"`
 	Streams   int       `json:"streams"`
+	Unsent    int       `json:"unsent,omitempty"`  // bytes that wait for the client to read them
+	Dropped   uint64    `json:"dropped,omitempty"` // log and progress messages that were dropped because the client reads too slowly
 }
 
 // Call is a call in flight.
@@ -181,6 +183,11 @@ type Subscription struct {
 	Server  string `json:"server"`
 	URI     string `json:"uri"`      // as sent by the client
 	OwnURI  string `json:"original"` // URI as the server defines it
+
+	Told       uint64    `json:"told,omitempty"`       // notifications sent to the client
+	LastMinute uint64    `json:"lastMinute,omitempty"` // notifications in the minute before Last, approximately
+	Last       time.Time `json:"last,omitzero"`        // when the client was last notified
+	Merged     uint64    `json:"merged,omitempty"`     // updates that a newer one has replaced while they waited for the client
 }
 
 // Actor is the state of one actor.

@@ -92,14 +92,14 @@ func (b *batch) flush() {
 	b.answers = nil
 }
 
-func (b *batch) notify(p protocol.Message, weight Weight, key string) {
+func (b *batch) notify(p protocol.Message, weight Weight, key string) Queued {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.streaming && !b.whole.Origin.JSONOnly && b.whole.Origin.Remote != stdioRemote {
 		b.streaming = true
 		b.flush()
 	}
-	b.whole.Notify(p, weight, key)
+	return b.whole.Notify(p, weight, key)
 }
 
 // batchMember is the port of one message of a batch.
@@ -129,15 +129,16 @@ func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
 }
 
 // notify adds the member's number to the key, so that state messages of two members do not replace each other.
-func (m *batchMember) notify(msg protocol.Message, weight Weight, key string) {
+func (m *batchMember) notify(msg protocol.Message, weight Weight, key string) Queued {
 	if weight == WeightState || weight == WeightProgress {
 		key += "\x00" + strconv.Itoa(m.number)
 	}
-	m.batch.notify(msg, weight, key)
+	return m.batch.notify(msg, weight, key)
 }
 
 func (m *batchMember) setSession(id string)   { m.batch.whole.SetSession(id) }
 func (m *batchMember) onGone(f func())        { m.batch.whole.OnGone(f) }
 func (m *batchMember) resumable(r *Replay)    { m.batch.whole.Resumable(r) }
 func (*batchMember) takeBody() body           { return body{} }
+func (*batchMember) unsent() int              { return 0 } // the members share what waits
 func (m *batchMember) budget() *stream.Budget { return m.batch.whole.port.budget() }

@@ -42,8 +42,8 @@ func (r *redirected) settle() bool {
 	return true
 }
 
-func (r *redirected) push(p protocol.Message, weight Weight, key string) {
-	r.stream.out.push(p, weight, outboxKey{owner: r.number, key: key})
+func (r *redirected) push(p protocol.Message, weight Weight, key string) Queued {
+	return r.stream.out.push(p, weight, outboxKey{owner: r.number, key: key})
 }
 
 func (r *redirected) answer(msg protocol.Message) { r.answers([]protocol.Message{msg}) }
@@ -56,10 +56,11 @@ func (r *redirected) answers(parts []protocol.Message) {
 	}
 }
 
-func (r *redirected) notify(msg protocol.Message, weight Weight, key string) {
-	if !r.over.Load() {
-		r.push(msg, weight, key)
+func (r *redirected) notify(msg protocol.Message, weight Weight, key string) Queued {
+	if r.over.Load() {
+		return Queued{Over: true}
 	}
+	return r.push(msg, weight, key)
 }
 
 func (r *redirected) accept() { r.settle() }
@@ -73,5 +74,6 @@ func (r *redirected) refuse(_ int, body []byte, _ time.Duration) {
 func (*redirected) setSession(string)        {}
 func (r *redirected) onGone(f func())        { r.stream.OnGone(f) }
 func (*redirected) resumable(*Replay)        {}
+func (*redirected) unsent() int              { return 0 } // they wait in the stream
 func (*redirected) takeBody() body           { return body{} }
 func (r *redirected) budget() *stream.Budget { return r.body.budget }

@@ -95,11 +95,19 @@ const (
 	WeightProgress               // like WeightState once 32 messages with the same key wait; dropped if the budget has no room
 )
 
+// Queued is the outcome of sending a message before or without an answer.
+type Queued struct {
+	Over    bool // the exchange or stream has ended, so the message is not sent
+	Merged  bool // the message replaces one with the same key that was still waiting
+	Dropped int  // log and progress messages that were dropped because the client reads too slowly; the message may be one of them
+}
+
 // port is the destination of an exchange's messages.
 type port interface {
 	answer(msg protocol.Message)
 	answers(parts []protocol.Message) // the answers to a batch
-	notify(msg protocol.Message, weight Weight, key string)
+	notify(msg protocol.Message, weight Weight, key string) Queued
+	unsent() int
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
 	setSession(id string)
@@ -130,9 +138,13 @@ func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.
 
 // Notify sends a message ahead of the answer. Only WeightState and WeightProgress use key. If Origin.JSONOnly
 // is set, the message is dropped.
-func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
-	x.port.notify(msg, weight, key)
+func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) Queued {
+	return x.port.notify(msg, weight, key)
 }
+
+// Unsent returns how many bytes wait for the client to read them. It returns 0 for an exchange that shares the place where its
+// messages wait with others: on stdio, after Redirect, and in a batch.
+func (x *Exchange) Unsent() int { return x.port.unsent() }
 
 // Accept answers with 202 without a body, or with 204 to a Delete.
 func (x *Exchange) Accept() {
@@ -173,7 +185,8 @@ type EventStream struct {
 type outbox interface {
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
-	push(msg protocol.Message, weight Weight, key outboxKey) bool
+	push(msg protocol.Message, weight Weight, key outboxKey) Queued
+	unsent() int
 	close()
 	onGone(func())
 	endpoint(uri string)
@@ -204,10 +217,13 @@ func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) 
 	s.out.refuse(status, body, retryAfter)
 }
 
-// Push queues a message. It returns false if the stream has ended and the message was not queued.
-func (s *EventStream) Push(msg protocol.Message, weight Weight, key string) bool {
+// Push queues a message.
+func (s *EventStream) Push(msg protocol.Message, weight Weight, key string) Queued {
 	return s.out.push(msg, weight, outboxKey{key: key})
 }
+
+// Unsent returns how many bytes wait for the client to read them.
+func (s *EventStream) Unsent() int { return s.out.unsent() }
 
 // Crowded reports whether the stream holds so many unread bytes that further requests of its client should be refused.
 func (s *EventStream) Crowded() bool { return s.out.crowded() }

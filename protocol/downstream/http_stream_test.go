@@ -56,7 +56,7 @@ func TestStreamPushes(t *testing.T) {
 	// fasthttp releases the connection after it has written the header. Until then it counts as a connection and as a stream.
 	eventually(t, "the only open connection to be a stream", func() bool { open, n := s.Connections(); return open == 1 && n == 1 })
 	for _, n := range []string{"a", "b", "c"} {
-		if !stream.Push(protocol.Message{Frame: note(n)}, WeightAnswer, "") {
+		if stream.Push(protocol.Message{Frame: note(n)}, WeightAnswer, "").Over {
 			t.Fatal("Push returned false")
 		}
 	}
@@ -67,7 +67,7 @@ func TestStreamPushes(t *testing.T) {
 	stream.Push(protocol.Message{Frame: []byte(large)}, WeightAnswer, "")
 	stream.Push(protocol.Message{Frame: note("last")}, WeightLog, "")
 	stream.Close()
-	if stream.Push(protocol.Message{Frame: note("late")}, WeightAnswer, "") {
+	if !stream.Push(protocol.Message{Frame: note("late")}, WeightAnswer, "").Over {
 		t.Error("Push succeeded after Close")
 	}
 	c.expect(event(large) + event(string(note("last"))))
@@ -124,7 +124,7 @@ func TestStreamSlowReader(t *testing.T) {
 		if age := (<-gone).Sub(began); age != 30*time.Second {
 			t.Errorf("lost after %v", age)
 		}
-		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
+		if !stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "").Over {
 			t.Error("Push succeeded after the end")
 		}
 		if stats := s.Stats(); stats.LostStreams != 1 || stats.DroppedLogs < 4000 {
@@ -202,7 +202,7 @@ func TestStreamClientLeaves(t *testing.T) {
 		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s: OnGone was not called", name)
 		}
-		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
+		if !stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "").Over {
 			t.Errorf("%s: Push succeeded after the end", name)
 		}
 	}

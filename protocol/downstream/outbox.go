@@ -42,9 +42,9 @@ type outboxQueue struct {
 	budget      *stream.Budget            // counts the bytes while it has room
 }
 
-// push queues a message and retains its frame. It returns how many log and progress messages it has dropped. lost means
-// that the reader is too far behind: the caller must end the stream.
-func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (dropped int, lost bool) {
+// push queues a message and retains its frame. late means that the reader is too far behind: the caller must end the
+// stream.
+func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (done Queued, late bool) {
 	switch weight {
 	case WeightAnswer:
 		if !q.budget.Admits(q.bytes, len(msg.Frame)) {
@@ -52,7 +52,7 @@ func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (
 		}
 	case WeightLog, WeightProgress:
 		if !q.budget.Spares(q.bytes, len(msg.Frame)) {
-			return 1, false
+			return Queued{Dropped: 1}, false
 		}
 	}
 	if weight == WeightState || weight == WeightProgress && q.steps[key] >= outboxSteps {
@@ -60,12 +60,12 @@ func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (
 			q.uncount(old)
 			old.Message = msg
 			q.count(old)
-			return 0, q.overfull(weight)
+			return Queued{Merged: true}, q.overfull(weight)
 		}
 	}
 	if weight == WeightLog && q.logs >= outboxLogs {
 		q.remove(q.oldestLog)
-		dropped = 1
+		done.Dropped = 1
 	}
 	item := &outboxItem{Message: msg, weight: weight, key: key, prev: q.last}
 	if q.last == nil {
@@ -92,7 +92,7 @@ func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (
 			q.oldestLog = item
 		}
 	}
-	return dropped, q.overfull(weight)
+	return done, q.overfull(weight)
 }
 
 func (q *outboxQueue) overfull(weight Weight) bool {

@@ -40,8 +40,8 @@ func TestOutbox(t *testing.T) {
 	for _, test := range tests {
 		var q outboxQueue
 		for _, m := range test.push {
-			if dropped, lost := q.push(protocol.Message{Frame: []byte(m.frame)}, m.weight, outboxKey{m.owner, m.key}); dropped > 0 || lost {
-				t.Errorf("%s: dropped %d, lost %v", test.name, dropped, lost)
+			if done, late := q.push(protocol.Message{Frame: []byte(m.frame)}, m.weight, outboxKey{m.owner, m.key}); done.Dropped > 0 || late {
+				t.Errorf("%s: %+v, late %v", test.name, done, late)
 			}
 		}
 		if got := strings.Join(drainOutbox(&q), " "); got != test.want || q.bytes != 0 {
@@ -61,8 +61,8 @@ func TestOutboxLimits(t *testing.T) {
 	q.push(protocol.Message{Frame: answer("1")}, WeightAnswer, outboxKey{})
 	used := budget.Used()
 	q.push(protocol.Message{Frame: answer("2")}, WeightAnswer, outboxKey{}) // exceeds the share
-	if dropped, lost := q.push(protocol.Message{Frame: answer("3")}, WeightLog, outboxKey{}); dropped != 1 || lost {
-		t.Errorf("a log message that does not fit: dropped %d, lost %v", dropped, lost)
+	if done, late := q.push(protocol.Message{Frame: answer("3")}, WeightLog, outboxKey{}); done.Dropped != 1 || late {
+		t.Errorf("a log message that does not fit: %+v, late %v", done, late)
 	}
 	question := `{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"message":"` + strings.Repeat("x", 600<<10) + `"}}`
 	q.push(protocol.Message{Frame: []byte(question)}, WeightAnswer, outboxKey{})
@@ -119,10 +119,13 @@ func TestOutboxRandomScripts(t *testing.T) {
 				continue
 			}
 			e := entry{itoa(i), Weight(rapid.IntRange(0, 2).Draw(t, "weight")), outboxKey{key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key")}}
-			n, _ := q.push(protocol.Message{Frame: []byte(e.frame)}, e.weight, e.key)
-			dropped += n
+			done, _ := q.push(protocol.Message{Frame: []byte(e.frame)}, e.weight, e.key)
+			dropped += done.Dropped
 			isLog := func(m entry) bool { return m.weight == WeightLog }
-			if at := slices.IndexFunc(model, func(m entry) bool { return e.weight == WeightState && m.weight == WeightState && m.key == e.key }); at >= 0 {
+			if at := slices.IndexFunc(model, func(m entry) bool { return e.weight == WeightState && m.weight == WeightState && m.key == e.key }); at >= 0 || done.Merged {
+				if at < 0 || !done.Merged {
+					t.Fatalf("step %d: merged is %v, but the model has it at %d", i, done.Merged, at)
+				}
 				model[at] = e
 				continue
 			}

@@ -258,7 +258,7 @@ func TestResumeStream(t *testing.T) {
 	stream.Push(protocol.Message{Frame: note("b")}, WeightState, "b")
 	c.Close()
 	eventually(t, "the stream to end", func() bool { _, n := s.Connections(); return n == 0 })
-	if stream.Push(protocol.Message{Frame: note("lost")}, WeightState, "c") {
+	if !stream.Push(protocol.Message{Frame: note("lost")}, WeightState, "c").Over {
 		t.Error("Push succeeded on a stream that has ended")
 	}
 	again := dial(t, address)

@@ -146,9 +146,9 @@ func (x *Response) decide(v verdict) {
 	}
 }
 
-func (x *Response) notify(msg protocol.Message, weight Weight, key string) {
+func (x *Response) notify(msg protocol.Message, weight Weight, key string) Queued {
 	if x.Origin.JSONOnly {
-		return
+		return Queued{}
 	}
 	x.mu.Lock()
 	if x.state != responseOpen {
@@ -157,19 +157,20 @@ func (x *Response) notify(msg protocol.Message, weight Weight, key string) {
 		if detached {
 			x.track.deliver(msg, weight, outboxKey{key: key})
 		}
-		return
+		return Queued{Over: !detached}
 	}
-	dropped, lost := x.queue.push(msg, weight, outboxKey{key: key})
+	done, late := x.queue.push(msg, weight, outboxKey{key: key})
 	x.mu.Unlock()
-	if dropped > 0 {
-		x.carrier.DroppedLogs(dropped)
+	if done.Dropped > 0 {
+		x.carrier.DroppedLogs(done.Dropped)
 	}
-	if lost {
+	if late {
 		x.end(true)
 		x.carrier.Lost()
-		return
+		return done
 	}
 	x.carrier.Wake()
+	return done
 }
 
 func (x *Response) setSession(id string) {
@@ -279,6 +280,8 @@ func (x *Response) takeBody() body {
 	x.body.counted, x.body.lease = 0, nil
 	return b
 }
+
+func (x *Response) unsent() int { return x.Waiting() }
 
 // Waiting returns how many bytes wait for the client to read them.
 func (x *Response) Waiting() int {

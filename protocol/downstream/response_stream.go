@@ -93,37 +93,42 @@ func (st *StreamResponse) settle(state streamState, v *verdict) {
 	st.carrier.Wake()
 }
 
-func (st *StreamResponse) push(msg protocol.Message, weight Weight, key outboxKey) bool {
-	taken, lost := st.put(msg, weight, key, false)
-	return taken && !lost
+func (st *StreamResponse) push(msg protocol.Message, weight Weight, key outboxKey) Queued {
+	done, late := st.put(msg, weight, key, false)
+	done.Over = done.Over || late
+	return done
 }
+
+func (st *StreamResponse) unsent() int { return st.Waiting() }
 
 // pushTracked is like push, but for messages of the track's exchange. taken means that the message will be written or
 // retained, even if the stream ends because of it. Until the stream has released the track, it takes every message.
 func (st *StreamResponse) pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool) {
-	taken, _ = st.put(msg, weight, key, true)
-	return taken
+	done, _ := st.put(msg, weight, key, true)
+	return !done.Over
 }
 
-func (st *StreamResponse) put(msg protocol.Message, weight Weight, key outboxKey, late bool) (taken, lost bool) {
+// put queues a message. If tracked is true, a closing stream takes it too. late means that the reader was too far behind, and that the
+// stream has ended with the message.
+func (st *StreamResponse) put(msg protocol.Message, weight Weight, key outboxKey, tracked bool) (done Queued, late bool) {
 	st.mu.Lock()
-	if st.state != streamAccepted && st.state != streamOpen && !(late && st.state == streamClosing) {
+	if st.state != streamAccepted && st.state != streamOpen && !(tracked && st.state == streamClosing) {
 		st.mu.Unlock()
-		return false, false
+		return Queued{Over: true}, false
 	}
-	dropped, lost := st.queue.push(msg, weight, key)
-	if !lost {
+	done, late = st.queue.push(msg, weight, key)
+	if !late {
 		st.carrier.Wake()
 	}
 	st.mu.Unlock()
-	if dropped > 0 {
-		st.carrier.DroppedLogs(dropped)
+	if done.Dropped > 0 {
+		st.carrier.DroppedLogs(done.Dropped)
 	}
-	if lost {
+	if late {
 		st.end()
 		st.carrier.Lost()
 	}
-	return true, lost
+	return done, late
 }
 
 func (st *StreamResponse) crowded() bool {

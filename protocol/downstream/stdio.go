@@ -279,22 +279,23 @@ func (s *stdioServer) send(msg protocol.Message) {
 	s.mu.Unlock()
 }
 
-// put queues a message. It returns false if the server has ended. The caller must hold mu.
-func (s *stdioServer) put(msg protocol.Message, weight Weight, key outboxKey) bool {
+// put queues a message. The caller must hold mu.
+func (s *stdioServer) put(msg protocol.Message, weight Weight, key outboxKey) Queued {
 	if s.over {
-		return false
+		return Queued{Over: true}
 	}
-	dropped, lost := s.queue.push(msg, weight, key)
-	s.dropped += uint64(dropped)
-	if lost {
+	done, late := s.queue.push(msg, weight, key)
+	s.dropped += uint64(done.Dropped)
+	if late {
 		go s.finish(errStdoutStuck)
-		return false
+		done.Over = true
+		return done
 	}
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	return true
+	return done
 }
 
 // write writes queued messages to out until the server ends. If out supports deadlines, each write may take WriteTimeout.

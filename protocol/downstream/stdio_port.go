@@ -19,7 +19,14 @@ func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
 	}
 }
 
-func (st *stdioStream) push(msg protocol.Message, weight Weight, key outboxKey) bool {
+func (st *stdioStream) unsent() int {
+	s := (*stdioServer)(st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.bytes
+}
+
+func (st *stdioStream) push(msg protocol.Message, weight Weight, key outboxKey) Queued {
 	s := (*stdioServer)(st)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,6 +92,7 @@ func (x *stdioExchange) answer(msg protocol.Message) { x.settle(msg) }
 func (x *stdioExchange) accept()                     { x.settle(protocol.Message{}) }
 func (*stdioExchange) setSession(string)             {}
 func (*stdioExchange) resumable(*Replay)             {}
+func (*stdioExchange) unsent() int                   { return 0 } // see stdioStream
 func (x *stdioExchange) budget() *stream.Budget      { return x.s.o.Budget }
 
 func (x *stdioExchange) answers(parts []protocol.Message) {
@@ -104,12 +112,13 @@ func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) {
 	x.settle(protocol.Message{Frame: body})
 }
 
-func (x *stdioExchange) notify(msg protocol.Message, weight Weight, key string) {
+func (x *stdioExchange) notify(msg protocol.Message, weight Weight, key string) Queued {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
-	if !x.settled {
-		x.s.put(msg, weight, outboxKey{owner: x.number, key: key})
+	if x.settled {
+		return Queued{Over: true}
 	}
+	return x.s.put(msg, weight, outboxKey{owner: x.number, key: key})
 }
 
 func (x *stdioExchange) onGone(f func()) {

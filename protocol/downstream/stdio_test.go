@@ -165,7 +165,7 @@ func TestStdioOrder(t *testing.T) {
 		if err := <-run.done; err != nil {
 			t.Error(err)
 		}
-		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
+		if !stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "").Over {
 			t.Error("Push succeeded after the end")
 		}
 	})
