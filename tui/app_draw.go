@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,8 +33,8 @@ func (a *App) Draw(screen tcell.Screen) {
 		top++
 	}
 	if full || a.busyLine() {
-		bottom--
-		a.drawLast(screen, bottom, w)
+		bottom -= min(h, a.lastLines(w, full))
+		a.drawLast(screen, rect{0, bottom, w, h - bottom})
 	}
 	switch {
 	case a.mode == modeHelp:
@@ -80,15 +81,16 @@ func (a *App) drawBody(screen tcell.Screen, r rect, full, tall bool) {
 			r.h = h
 		}
 	}
-	for i, place := range v.places(r, full, tall && !a.panel) {
+	places := v.places(r, full, tall && !a.panel)
+	for i, place := range places {
 		part := v.panels[i]
 		if place.h < 1 || place.w < 1 {
 			continue
 		}
 		head, row := a.panelZones(v, i, place)
 		if full {
-			tabs := a.tabs(place.w)
-			if at := a.rule(screen, place.x, place.y, place.w, v.title(part), tabs); at > 0 {
+			tabs := cmp.Or(a.tabs(place.w), v.hidden(i, places))
+			if at := a.rule(screen, place.x, place.y, place.w, v.title(part), tabs); at > 0 && v.isServerPage() {
 				a.tabButtons(at, place.y)
 			}
 			place.y, place.h = place.y+1, place.h-1
@@ -124,6 +126,24 @@ func (a *App) drawAbove(screen tcell.Screen, r rect, tall bool) int {
 		l.draw(screen, r.x, r.y+i, r.w, a.colors())
 	}
 	return len(all)
+}
+
+// hidden returns the key that shows panels for which there is no room, and their names, for the title of the i-th panel. It returns ""
+// if all panels with anything to show have a place, or if a later one has.
+func (v *view) hidden(i int, places []rect) string {
+	var names []string
+	for j, p := range v.panels {
+		switch {
+		case places[j].h > 0 && j > i:
+			return ""
+		case places[j].h == 0 && p.visible():
+			names = append(names, p.kind.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "tab " + strings.Join(names, ", ")
 }
 
 // tabsMark precedes the tabs of a server's page.

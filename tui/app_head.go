@@ -125,17 +125,41 @@ func (a *App) busyLine() bool {
 
 func (a *App) flashing() bool { return a.flash != "" && a.now().Sub(a.flashed) < flashTime }
 
+// maxFlash is the maximum number of lines of a message.
+const maxFlash = 3
+
+// showsFlash reports whether the last line shows a message.
+func (a *App) showsFlash() bool {
+	switch a.mode {
+	case modeCommand, modeFilter, modeConfirm, modeCopy:
+		return false
+	case modeForm:
+		return a.flashing() && !a.form.copying
+	}
+	return a.flashing()
+}
+
+// lastLines returns how many lines drawLast needs. Only a long message on a screen that is not small needs more than one.
+func (a *App) lastLines(w int, full bool) int {
+	if !full || !a.showsFlash() {
+		return 1
+	}
+	return len(wrapped(a.flash, w, maxFlash))
+}
+
 // drawLast draws the last line: the input, a question, a message, or key hints.
-func (a *App) drawLast(screen tcell.Screen, y, w int) {
-	p, hint := a.colors(), a.modeHint()
+func (a *App) drawLast(screen tcell.Screen, r rect) {
+	p, hint, y, w := a.colors(), a.modeHint(), r.y, r.w
 	switch {
 	case a.mode == modeCommand || a.mode == modeFilter:
 		drawInput(screen, a.input.SetLabelStyle(p.Key), p.Health[Plain], rect{0, y, w, 1})
 	case a.mode == modeConfirm:
 		put(screen, 0, y, w, a.confirm, p.Health[Bad], nil, p.Match)
 		a.yesOrNo(y, w, a.confirm)
-	case a.flashing() && a.mode != modeCopy && (a.mode != modeForm || !a.form.copying):
-		put(screen, 0, y, w, a.flash, p.Health[a.flashHealth], nil, p.Match)
+	case a.showsFlash():
+		for i, line := range wrapped(a.flash, w, max(1, r.h)) {
+			put(screen, 0, y+i, w, line, p.Health[a.flashHealth], nil, p.Match)
+		}
 	case hint != "":
 		put(screen, 0, y, w, hint, p.Key, nil, p.Match)
 		a.keyButtons(0, y, w, hint)
