@@ -3,7 +3,8 @@ package catalog
 import "goblin-actor/protocol"
 
 // holdings maps the items of one kind to their public names in the previous snapshot. An item keeps its public name as
-// long as its server lists it, whichever servers start later. nil = no names to keep, or the naming has changed.
+// long as its server lists it and it requests the same name, whichever servers start later. nil = no names to keep, or
+// the naming has changed.
 type holdings map[ownName]*item
 
 // holdings returns the names of a kind's items in the snapshot.

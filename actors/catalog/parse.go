@@ -21,7 +21,7 @@ const (
 )
 
 // parsed is an item of a server without public names. It is immutable, and reused by later snapshots while the server's
-// list is the same slice.
+// list is the same slice and its toolRules are the same.
 type parsed struct {
 	own      string // name, URI or template text of the server
 	item     protocol.Item

@@ -17,9 +17,9 @@ type Found struct {
 	Unlisted bool   // the URI is valid only if the server has mentioned it; the server's pool checks this
 }
 
-// Resource resolves a URI, in this order: the public URI or alternative spelling of a listed resource; an expansion
-// of a template in either spelling; a server's own URI, if exactly one server owns it; and a URI that names its
-// server but is not listed, if the configuration allows that (unlisted.go).
+// Resource resolves a URI, in this order: the public URI or alternative spelling of a listed resource; in style prefix,
+// any URI that its server owns; in style underscore, an expansion of a template; a server's own URI, if exactly one
+// server owns it; and an unlisted URI whose server is known, if the configuration allows that (unlisted.go).
 func (v *View) Resource(uri string) (Found, *protocol.Fault) {
 	q := v.search()
 	found, fault := q.resource(uri)

@@ -52,8 +52,8 @@ type offer struct {
 
 // Build builds the snapshot that follows previous, which is nil for the first one. The order of the sources does not
 // matter. The Generation of a kind increases if its content differs from previous, or if a server has announced a change
-// of that kind and its items are listed. Disabled servers are omitted. For 10 000 tools it takes 50 ms from scratch, and 11 ms if the list of one of 20
-// servers has changed (2 shared cores, 2026).
+// of that kind and its items are listed. Disabled servers are omitted. For 10 000 tools it takes 50 ms from scratch, and
+// 11 ms if the list of one of 20 servers has changed (2 shared cores, 2026).
 func Build(previous *Snapshot, sources []Source, naming Naming, projects ...config.Project) *Snapshot {
 	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), derived: newDerived(nil, len(sources))}
 	if previous != nil {
@@ -191,10 +191,10 @@ func sameEntries(a, b []*Entry) bool {
 	})
 }
 
-// View returns the view of a client with this key. It returns false if the server does not exist, is disabled or is
-// outside the project, or if the project does not exist for the key's rights. Views of single servers, of rights and
-// of several projects are cached by key. View blocks while it builds a view, or while another goroutine builds one of the
-// same snapshot.
+// View returns the view of a client with this key. It returns false if the server does not exist, is disabled, is the
+// gateway's own, or is outside the project or the rights, or if the project does not exist for the key's rights. Views of
+// single servers, of rights and of several projects are cached by key. View blocks while it builds a view, or while
+// another goroutine builds one of the same snapshot.
 func (s *Snapshot) View(k Key) (*View, bool) {
 	within, ok := s.part(k)
 	if !ok || k.Server == "" {

@@ -10,8 +10,9 @@ import (
 // maxSuspects is the maximum number of servers considered for an unknown name.
 const maxSuspects = 64
 
-// Suspects returns the servers that might own an unknown name or URI: the server it names, otherwise up to maxSuspects
-// servers. They may still be starting, or have changed without notice.
+// Suspects returns the servers in view that might own an unknown name or URI: those it names, otherwise up to maxSuspects
+// servers. They may still be starting, or have changed without notice. Unless names pass through, there are none for a
+// URI in style prefix that names a server outside the view.
 func (v *View) Suspects(kind protocol.ItemKind, name string) []*Server {
 	servers := v.servers[:min(len(v.servers), maxSuspects)]
 	if v.pass {
