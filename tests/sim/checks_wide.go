@@ -25,7 +25,9 @@ var connMark = regexp.MustCompile(`of (s[0-9]+#[0-9]+)`)
 
 // setOrigin adds the client's principal, project and forwarded header to an origin.
 func (c *client) setOrigin(o *downstream.Origin) {
-	o.Principal = c.principal
+	if o.Principal = c.principal; o.SessionID != "" && c.owner != c.principalID() {
+		c.w.strange[c.principalID()]++
+	}
 	if c.headerValue != "" {
 		o.Forwarded = map[string][]string{forwardedHeader: {c.headerValue}}
 	}

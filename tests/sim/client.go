@@ -31,6 +31,7 @@ type client struct {
 	pipe             *pipeclient.Client
 
 	session      string
+	owner        string // id of the principal that opened the session
 	state        string // "", opening, ready, closed, gone; modern: "" until it is gone
 	lastID       int
 	pending      map[int]*clientRequest // requests without a response
@@ -99,7 +100,7 @@ func (c *client) origin(method, name string) downstream.Origin {
 // send posts a request. members are the members of params other than _meta, each preceded by a comma.
 func (c *client) send(method, name, members string) *clientRequest {
 	c.lastID++
-	a := &clientRequest{client: c, id: c.lastID, method: method, session: c.session, headerValue: c.headerValue, principal: c.principalID(), began: c.w.history.moment(), sent: time.Now()}
+	a := &clientRequest{client: c, id: c.lastID, method: method, item: name, session: c.session, headerValue: c.headerValue, principal: c.principalID(), began: c.w.history.moment(), sent: time.Now()}
 	c.w.history.requests = append(c.w.history.requests, a)
 	meta := ""
 	if c.modern {

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"goblin-actor/tests/sim/pipeclient"
 )
@@ -71,14 +72,14 @@ func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipecli
 		delete(c.pending, id)
 	}
 	of.answers++
-	of.ended = c.w.history.moment()
+	of.ended, of.answered = c.w.history.moment(), time.Now()
 	c.w.history.answered++
 	if of.abandoned {
 		c.w.count("a response after the client abandoned the call")
 	}
 	if e.Error != nil {
 		of.failed, of.code, of.retryable = true, e.Error.Data.Code, e.Error.Data.Retryable
-		of.message = e.Error.Message
+		of.message, of.number = e.Error.Message, e.Error.Code
 		c.w.count("answered with " + of.code)
 		c.w.history.checkLost(c.w, of)
 	}

@@ -71,7 +71,7 @@ func (c *client) read(x responseReader, a *clientRequest, seen pipeclient.Seen) 
 // handle handles a received message. a is the request on whose response it came, or nil for a stream.
 func (c *client) handle(a *clientRequest, seen pipeclient.Seen) {
 	if a != nil && a.method == "initialize" && seen.Session != "" {
-		c.session = seen.Session
+		c.session, c.owner = seen.Session, a.principal
 	}
 	if len(seen.Frame) == 0 {
 		return

@@ -91,7 +91,10 @@ type clientRequest struct {
 	abandoned     bool   // the client left or canceled; a response may still come
 	code          string // error.data.code of its response
 	failed        bool   // answered with an error
-	retryable     bool   // error.data.retryable of its response
+	number        int    // error.code of its response
+	item          string // name or URI that it is about, unless it has a nonce
+	answered      time.Time
+	retryable     bool // error.data.retryable of its response
 	began         int
 	ended         int
 	sent          time.Time

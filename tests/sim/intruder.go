@@ -33,8 +33,8 @@ func (p *Params) drawPrincipals() {
 	}
 }
 
-func newPrincipal(name string) *identity.Principal {
-	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}
+func (w *world) newPrincipal(name string) *identity.Principal {
+	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Usage: w.usageOf(name)}
 }
 
 // publishPrincipals gives the gateway the principals, if clients are authenticated.
@@ -46,7 +46,7 @@ func (w *world) publishPrincipals() {
 		}
 	}
 	if len(all) > 0 {
-		intruder := newPrincipal("intruder")
+		intruder := w.newPrincipal(intruderName)
 		all[intruder.ID] = intruder
 		w.gateway.LoadPrincipals(all)
 	}
@@ -81,7 +81,7 @@ func (w *world) maybeRevoke() {
 	w.trace("%s is revoked", old.ID)
 	w.revoked[old.Name] = true
 	w.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
-	next := newPrincipal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
+	next := w.newPrincipal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
 	w.gateway.AddPrincipals(map[string]*identity.Principal{next.ID: next})
 	for _, other := range w.clients {
 		if other.principalID() == old.ID {
@@ -115,6 +115,14 @@ type intrusion struct {
 	seen    [2][]pipeclient.Seen
 	want    string // must occur in both responses; "" = no requirement
 	until   time.Time
+	theft   int // index in world.thefts plus 1; 0 = it used no session
+}
+
+// theft is a message of the intruder with the session of a client.
+type theft struct {
+	client  *client
+	session string
+	over    time.Time // when it was answered; zero = not yet
 }
 
 // drop closes the attempt's response readers.
@@ -149,7 +157,7 @@ const unknownID = "1azzzzzzzzzzzzzzzzzzzzzzzzzz"
 func (w *world) stealSession(c *client) {
 	origin := func(id string) downstream.Origin {
 		o := c.origin("", "")
-		o.Remote, o.Principal, o.SessionID = "127.0.0.1:39999", newPrincipal("intruder"), id
+		o.Remote, o.Principal, o.SessionID = "127.0.0.1:39999", w.newPrincipal(intruderName), id
 		return o
 	}
 	s := &intrusion{action: "a session"}
@@ -184,6 +192,8 @@ func (w *world) stealSession(c *client) {
 		s.action += ", and ended it"
 	}
 	w.count("a stolen session")
+	w.thefts = append(w.thefts, theft{client: c, session: c.session})
+	s.theft = len(w.thefts)
 	w.awaitIntrusion(c, s)
 }
 
@@ -194,7 +204,7 @@ func (w *world) stealState(c *client) {
 	for i, state := range []string{c.sealed.state, unknownID} {
 		tool := w.toolOf[c.sealed.nonce]
 		o := c.origin("tools/call", tool)
-		o.Remote, o.Principal = "127.0.0.1:39999", newPrincipal("intruder")
+		o.Remote, o.Principal = "127.0.0.1:39999", w.newPrincipal(intruderName)
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 			`"io.modelcontextprotocol/clientCapabilities":%s},"name":%q,"arguments":{"nonce":%d},"inputResponses":{"q1":{"action":"accept","content":{}}},"requestState":%q}}`,
 			capabilities, tool, c.sealed.nonce, state)
@@ -204,6 +214,7 @@ func (w *world) stealState(c *client) {
 			return
 		}
 		s.readers[i] = x
+		w.forgeries++
 	}
 	w.count("a stolen state")
 	w.awaitIntrusion(c, s)
@@ -227,6 +238,9 @@ func (w *world) awaitIntrusion(c *client, s *intrusion) {
 			return
 		}
 		s.drop()
+		if s.theft > 0 && over {
+			w.thefts[s.theft-1].over = time.Now()
+		}
 		w.checkIntrusion(c, s)
 	}
 	w.scheduler.After(time.Second, look)

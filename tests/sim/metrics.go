@@ -11,13 +11,13 @@ import (
 // samples are the integer samples of the goblin_ families of /metrics, by name and labels as written.
 type samples map[string]int
 
-// scrape parses /metrics.
-func (w *world) scrape() samples {
+// scrape parses /metrics. The parameter shown is the gateway's status.
+func (w *world) scrape(shown *status.Snapshot) samples {
 	var b strings.Builder
 	if err := w.gateway.Metrics().Write(&b); err != nil {
 		w.violated("/metrics: %v", err)
 	}
-	if err := status.WriteSnapshot(&b, w.status()); err != nil {
+	if err := status.WriteSnapshot(&b, shown); err != nil {
 		w.violated("/metrics: %v", err)
 	}
 	all := samples{}
@@ -54,7 +54,8 @@ func (w *world) checkMetrics() {
 	if w.failed() {
 		return
 	}
-	m := w.scrape()
+	shown := w.status()
+	m := w.scrape(shown)
 	for _, gauge := range []string{"goblin_in_flight", "goblin_queue_depth"} {
 		if n := m.sum(gauge); n != 0 {
 			w.violated("/metrics: %s is %d, but no client waits", gauge, n)
@@ -71,6 +72,8 @@ func (w *world) checkMetrics() {
 		w.checkToolCounters(m, s)
 	}
 	w.checkUsage(m)
+	w.checkUsers(shown)
+	w.checkFinished("after the scenes")
 	w.checkSeconds()
 	w.checkRequestCounter(m, "completion/complete")
 	w.checkRequestCounter(m, "resources/read")

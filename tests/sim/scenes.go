@@ -39,7 +39,9 @@ func (c *client) complete(value string) *clientRequest {
 }
 
 func (c *client) completeAt(s *server, value string) *clientRequest {
-	return c.send("completion/complete", "", fmt.Sprintf(`,"ref":{"type":"ref/prompt","name":"%s_p"},"argument":{"name":"x","value":%q}`, s.name, value))
+	a := c.send("completion/complete", "", fmt.Sprintf(`,"ref":{"type":"ref/prompt","name":"%s_p"},"argument":{"name":"x","value":%q}`, s.name, value))
+	a.item = s.name + "_p"
+	return a
 }
 
 // callWith calls a tool with an instruction; see follow.

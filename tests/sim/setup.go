@@ -106,7 +106,7 @@ func (w *world) addClient(i int, cp ClientParams) {
 		}
 	}
 	if cp.Principal != "" {
-		c.principal = newPrincipal(cp.Principal)
+		c.principal = w.newPrincipal(cp.Principal)
 	}
 	c.pipe = &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.resumeReads}
 	w.clients = append(w.clients, c)

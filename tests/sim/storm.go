@@ -176,6 +176,7 @@ func (w *world) settle() {
 	w.checkRecordings("after the storm")
 	w.checkPayloads("after the storm")
 	w.checkQuiet("after the storm")
+	w.checkFinished("after the storm")
 	w.checkStreams("after the storm")
 	for _, c := range w.clients {
 		c.recover()

@@ -23,7 +23,7 @@ type watcher struct {
 
 	mu       sync.Mutex
 	snapshot *status.Snapshot
-	calls    map[uint64]bool // numbers of the finished calls
+	calls    map[uint64]status.FinishedCall // by number
 	missed   uint64
 	notices  int
 	last     string // id of the last notice
@@ -53,7 +53,7 @@ func (w *world) startWatchers() {
 	local := status.Local{Gateway: steady{w.gateway}, Counters: w.gateway.Metrics(), Changes: w.gateway.Changes(), Streams: status.NewStreams("simulated")}
 	w.watchers = nil
 	for _, faulty := range []bool{false, true} {
-		v := &watcher{local: local, faulty: faulty, calls: map[uint64]bool{}, finished: make(chan struct{})}
+		v := &watcher{local: local, faulty: faulty, calls: map[uint64]status.FinishedCall{}, finished: make(chan struct{})}
 		var ctx context.Context
 		ctx, v.cancel = context.WithCancel(context.Background())
 		go v.follow(ctx)
@@ -95,7 +95,7 @@ func (v *watcher) take(n status.Notice) error {
 	}
 	v.missed += n.Missed
 	for _, f := range n.Finished {
-		v.calls[f.Number] = true
+		v.calls[f.Number] = f
 	}
 	if v.faulty && v.notices%5 == 0 {
 		v.mu.Unlock()
@@ -147,13 +147,13 @@ func (w *world) checkStreams(when string) {
 	}
 }
 
-// checkReported checks that a watcher was told of the gateway's finished calls.
+// checkReported checks that a watcher was told of the gateway's finished calls, with all their facts.
 func (w *world) checkReported(when string, v *watcher) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, f := range w.gateway.Metrics().Finished("", 0) {
-		if !v.calls[f.Number] && v.missed == 0 {
-			w.violated("%s: the stream did not report the finished call %d of %s", when, f.Number, f.Server)
+		if told, ok := v.calls[f.Number]; told != f && (ok || v.missed == 0) {
+			w.violated("%s: the stream did not report the finished call %+v, but %+v", when, f, told)
 		}
 	}
 	w.count("a stream that equals the status")

@@ -17,6 +17,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/tests/sim/pipeclient"
 )
@@ -127,17 +128,21 @@ type world struct {
 	history                *history
 	calm                   bool
 	began                  time.Time
-	guaranteed             []*clientRequest // unanswered requests of honest clients
-	slowest                time.Duration    // longest response time of a guaranteed request
-	lastAdmitted           time.Time        // last response to the honest client that was not refused for lack of buffer space
-	lastReload             int              // moment of the last reload
-	toolOf                 map[int]string   // by nonce
-	instructionOf          map[int]string   // by nonce: the instruction for the tool
-	everSubscribed         map[string]bool  // "client uri": was ever subscribed
-	counts                 map[string]int   // how often each situation occurred
-	droppedURIs            map[string]bool  // resources that no client subscribes to anymore
-	connByName             map[string]*conn // by the mark in their messages
-	revoked                map[string]bool  // names of revoked principals
+	guaranteed             []*clientRequest           // unanswered requests of honest clients
+	slowest                time.Duration              // longest response time of a guaranteed request
+	lastAdmitted           time.Time                  // last response to the honest client that was not refused for lack of buffer space
+	lastReload             int                        // moment of the last reload
+	toolOf                 map[int]string             // by nonce
+	instructionOf          map[int]string             // by nonce: the instruction for the tool
+	everSubscribed         map[string]bool            // "client uri": was ever subscribed
+	counts                 map[string]int             // how often each situation occurred
+	droppedURIs            map[string]bool            // resources that no client subscribes to anymore
+	connByName             map[string]*conn           // by the mark in their messages
+	revoked                map[string]bool            // names of revoked principals
+	usage                  map[string]*identity.Usage // by the name of a principal: the counts of its calls
+	strange                map[string]int             // by the id of a principal: its messages with a session of an earlier one
+	thefts                 []theft
+	forgeries              int // requests of the intruder with a sealed state
 	intruder               *pipeclient.Client
 	stateFile              string // path; "" = none
 	watchers               []*watcher
@@ -166,7 +171,7 @@ func Run(t testing.TB, p Params, verbose bool) Outcome {
 	w := &world{
 		t: t, p: p, verbose: verbose, digest: sha256.New(), history: newHistory(), skipped: map[int]bool{},
 		toolOf: map[int]string{}, instructionOf: map[int]string{}, everSubscribed: map[string]bool{}, counts: map[string]int{},
-		connByName: map[string]*conn{}, revoked: map[string]bool{}, droppedURIs: map[string]bool{},
+		connByName: map[string]*conn{}, revoked: map[string]bool{}, usage: map[string]*identity.Usage{}, strange: map[string]int{}, droppedURIs: map[string]bool{},
 		serverRand: rand.New(rand.NewPCG(p.Seed, 2)), clientRand: rand.New(rand.NewPCG(p.Seed, 3)),
 		scheduler: newScheduler(rand.New(rand.NewPCG(p.Seed, 4))),
 	}

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/status"
+)
+
+const intruderName = "intruder"
+
+// usageOf returns the counts of a principal. The principal has the same counts as long as the story lasts.
+func (w *world) usageOf(name string) *identity.Usage {
+	if w.usage[name] == nil {
+		w.usage[name] = new(identity.Usage)
+	}
+	return w.usage[name]
+}
+
+// surveyed is a gateway whose status was requested before. Another request would cost its actors turns.
+type surveyed struct {
+	*actors.Gateway
+	shown *status.Snapshot
+}
+
+func (g surveyed) Status(context.Context) (*status.Snapshot, error) { return g.shown, nil }
+
+// users returns what /userz shows. The parameter shown is the gateway's status.
+func (w *world) users(shown *status.Snapshot) []status.User {
+	keys := func() (all []status.User) {
+		for _, name := range sortedKeys(w.usage) {
+			u := status.User{Name: name}
+			u.Count(w.usage[name].At(time.Now()))
+			all = append(all, u)
+		}
+		return all
+	}
+	local := status.Local{Gateway: surveyed{w.gateway, shown}, Counters: w.gateway.Metrics(), Keys: keys}
+	users, err := local.Users(context.Background(), "")
+	if err != nil {
+		w.violated("/userz: %v", err)
+	}
+	return users.Users
+}
+
+// userBook is what clients know of the calls of a user.
+type userBook struct {
+	calls, failed       int // that have certainly ended
+	mostOK, mostFailed  int
+	refused, maxRefused int
+}
+
+// checkUsers compares the counts of all users with the servers' counters, and those of each user with what its clients know. No call may
+// be in progress.
+func (w *world) checkUsers(shown *status.Snapshot) {
+	book := w.userBooks()
+	var calls, failed uint64
+	for _, u := range w.users(shown) {
+		calls, failed = calls+u.Calls, failed+u.Failed
+		name := u.Name
+		if u.Local {
+			name = ""
+		}
+		b := book[name]
+		if b == nil {
+			b = &userBook{}
+		}
+		if ok := int(u.Calls - u.Failed); ok < b.calls-b.failed || ok > b.mostOK || int(u.Failed) < b.failed || int(u.Failed) > b.mostFailed {
+			w.violated("/userz has %d calls of %s, %d of which failed; its clients know of %d and %d, and sent %d requests that may have succeeded, and %d that may have failed",
+				u.Calls, u.Name, u.Failed, b.calls, b.failed, b.mostOK, b.mostFailed)
+		}
+		if int(u.Refused) < b.refused || int(u.Refused) > b.maxRefused {
+			w.violated("/userz has %d refused requests of %s, want %d to %d", u.Refused, u.Name, b.refused, b.maxRefused)
+		}
+		if u.Refused > 0 {
+			w.count("a user with refused requests")
+		}
+	}
+	var want status.Totals
+	for _, s := range w.gateway.Metrics().Sample(nil) {
+		want.Calls, want.Errors = want.Calls+s.Calls, want.Errors+s.Errors
+	}
+	if calls != want.Calls || failed != want.Errors {
+		w.violated("/userz has %d calls, %d of which failed; /metrics has %d and %d", calls, failed, want.Calls, want.Errors)
+	}
+}
+
+// userBooks returns what clients know, by the name of the user; "" = clients that are not authenticated.
+func (w *world) userBooks() map[string]*userBook {
+	books := map[string]*userBook{}
+	of := func(who string) *userBook {
+		if books[who] == nil {
+			books[who] = &userBook{}
+		}
+		return books[who]
+	}
+	all := w.history.calls(w, w.began)
+	for k, n := range all.least {
+		b := of(k.who)
+		if b.calls += n; k.outcome != outcomeOK {
+			b.failed += n
+		}
+	}
+	for k, n := range all.most {
+		if k.outcome == outcomeOK {
+			of(k.who).mostOK += n
+		} else {
+			of(k.who).mostFailed += n
+		}
+	}
+	for k, n := range all.unsure {
+		b := of(k.who)
+		b.mostOK, b.mostFailed = b.mostOK+n, b.mostFailed+n
+	}
+	w.addRefused(of)
+	return books
+}
+
+// addRefused adds the requests that the gateway refused because they were not admitted.
+func (w *world) addRefused(of func(who string) *userBook) {
+	for _, a := range w.history.requests {
+		if a.code == "REQUEST_STATE_INVALID" || a.method == "tools/call again" && a.isOpen() { // a state may also be refused after it was admitted
+			of(userOf(a.principal)).maxRefused++
+		}
+	}
+	for principal, n := range w.strange {
+		of(userOf(principal)).maxRefused += n
+	}
+	b := of(intruderName)
+	b.maxRefused += w.forgeries
+	for _, s := range w.thefts {
+		if b.maxRefused++; s.client.usedAfter(s) {
+			b.refused++
+		}
+	}
+}
+
+// userOf returns the name of the user with the given id; "" = clients that are not authenticated.
+func userOf(principal string) string { return strings.TrimPrefix(principal, "key:") }
+
+// usedAfter reports whether the client has used the session that the intruder used after the intruder's request was answered. Then
+// the session still existed, so it has refused that request.
+func (c *client) usedAfter(s theft) bool {
+	for _, a := range c.w.history.requests {
+		if a.client == c && a.session == s.session && !s.over.IsZero() && a.sent.After(s.over) && a.answers > 0 && !a.failed {
+			return true
+		}
+	}
+	return false
+}
