@@ -2,6 +2,8 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,15 +130,20 @@ func (w *world) compareCalls(when, server string, calls []status.FinishedCall, d
 		}
 	}
 	book := w.history.calls(w, since)
+	var wrong []string
 	for k, n := range book.least {
 		if k.server == server && got[k] < n && !(onlyFailed && k.outcome == outcomeOK) {
-			w.violated("%s: %d of the finished calls of %s since %v are %+v; clients know of %d", when, got[k], server, since, k, n)
+			wrong = append(wrong, fmt.Sprintf("%d are %+v; clients know of %d", got[k], k, n))
 		}
 	}
 	for k, n := range got {
-		if unsure := book.unsure[k.unknown()]; n > book.most[k]+unsure {
-			w.violated("%s: %d of the finished calls of %s since %v are %+v; clients sent %d such requests at most", when, n, server, since, k, book.most[k]+unsure)
+		if most := book.most[k] + book.unsure[k.unknown()]; n > most {
+			wrong = append(wrong, fmt.Sprintf("%d are %+v; clients sent %d such requests at most", n, k, most))
 		}
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong) // maps have a random order
+		w.violated("%s: of the finished calls of %s since %v, %s", when, server, since, strings.Join(wrong, "; "))
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 //   - The intruder cannot see, cancel, resume or answer another principal's calls.
 //   - Nothing of a revoked principal remains.
 
+// intruderName is the name of the intruder's principal.
+const intruderName = "intruder"
+
 // drawPrincipals draws the clients' principals. Some clients with sessions share one.
 func (p *Params) drawPrincipals() {
 	r := rand.New(rand.NewPCG(p.Seed, 8))
@@ -122,7 +125,7 @@ type intrusion struct {
 type theft struct {
 	client  *client
 	session string
-	over    time.Time // when it was answered; zero = not yet
+	over    time.Time // when the session answered it; zero = it has not
 }
 
 // drop closes the attempt's response readers.
@@ -238,9 +241,6 @@ func (w *world) awaitIntrusion(c *client, s *intrusion) {
 			return
 		}
 		s.drop()
-		if s.theft > 0 && over {
-			w.thefts[s.theft-1].over = time.Now()
-		}
 		w.checkIntrusion(c, s)
 	}
 	w.scheduler.After(time.Second, look)
@@ -252,6 +252,9 @@ func (w *world) checkIntrusion(c *client, s *intrusion) {
 	got, want := fmt.Sprintf("%+v", describeSeen(s.seen[0])), fmt.Sprintf("%+v", describeSeen(s.seen[1]))
 	if strings.Contains(got, "too many messages wait") || w.failed() {
 		return
+	}
+	if s.theft > 0 {
+		w.thefts[s.theft-1].over = time.Now()
 	}
 	if got != want || !strings.Contains(got, s.want) {
 		w.violated("the intruder took from client %s %s, and received %s; with a value that does not exist it received %s; both must be equal and contain %q", c.name, s.action, got, want, s.want)

@@ -10,8 +10,6 @@ import (
 	"goblin-actor/internal/status"
 )
 
-const intruderName = "intruder"
-
 // usageOf returns the counts of a principal. The principal has the same counts as long as the story lasts.
 func (w *world) usageOf(name string) *identity.Usage {
 	if w.usage[name] == nil {
@@ -46,11 +44,11 @@ func (w *world) users(shown *status.Snapshot) []status.User {
 	return users.Users
 }
 
-// userBook is what clients know of the calls of a user.
+// userBook is what clients know of the requests of a user: how many have certainly ended in a way, and how many may have.
 type userBook struct {
-	calls, failed       int // that have certainly ended
-	mostOK, mostFailed  int
-	refused, maxRefused int
+	ok, mostOK           int // calls
+	failed, mostFailed   int // calls
+	refused, mostRefused int // requests that did not become calls
 }
 
 // checkUsers compares the counts of all users with the servers' counters, and those of each user with what its clients know. No call may
@@ -68,12 +66,11 @@ func (w *world) checkUsers(shown *status.Snapshot) {
 		if b == nil {
 			b = &userBook{}
 		}
-		if ok := int(u.Calls - u.Failed); ok < b.calls-b.failed || ok > b.mostOK || int(u.Failed) < b.failed || int(u.Failed) > b.mostFailed {
-			w.violated("/userz has %d calls of %s, %d of which failed; its clients know of %d and %d, and sent %d requests that may have succeeded, and %d that may have failed",
-				u.Calls, u.Name, u.Failed, b.calls, b.failed, b.mostOK, b.mostFailed)
+		if ok, failed := int(u.Calls-u.Failed), int(u.Failed); ok < b.ok || ok > b.mostOK || failed < b.failed || failed > b.mostFailed {
+			w.violated("/userz has %d successful and %d failed calls of %s, want %d to %d and %d to %d", ok, failed, u.Name, b.ok, b.mostOK, b.failed, b.mostFailed)
 		}
-		if int(u.Refused) < b.refused || int(u.Refused) > b.maxRefused {
-			w.violated("/userz has %d refused requests of %s, want %d to %d", u.Refused, u.Name, b.refused, b.maxRefused)
+		if int(u.Refused) < b.refused || int(u.Refused) > b.mostRefused {
+			w.violated("/userz has %d refused requests of %s, want %d to %d", u.Refused, u.Name, b.refused, b.mostRefused)
 		}
 		if u.Refused > 0 {
 			w.count("a user with refused requests")
@@ -97,11 +94,12 @@ func (w *world) userBooks() map[string]*userBook {
 		}
 		return books[who]
 	}
-	all := w.history.calls(w, w.began)
+	all := w.history.calls(w, time.Time{})
 	for k, n := range all.least {
-		b := of(k.who)
-		if b.calls += n; k.outcome != outcomeOK {
-			b.failed += n
+		if k.outcome == outcomeOK {
+			of(k.who).ok += n
+		} else {
+			of(k.who).failed += n
 		}
 	}
 	for k, n := range all.most {
@@ -123,16 +121,16 @@ func (w *world) userBooks() map[string]*userBook {
 func (w *world) addRefused(of func(who string) *userBook) {
 	for _, a := range w.history.requests {
 		if a.code == "REQUEST_STATE_INVALID" || a.method == "tools/call again" && a.isOpen() { // a state may also be refused after it was admitted
-			of(userOf(a.principal)).maxRefused++
+			of(userOf(a.principal)).mostRefused++
 		}
 	}
 	for principal, n := range w.strange {
-		of(userOf(principal)).maxRefused += n
+		of(userOf(principal)).mostRefused += n
 	}
 	b := of(intruderName)
-	b.maxRefused += w.forgeries
+	b.mostRefused += w.forgeries
 	for _, s := range w.thefts {
-		if b.maxRefused++; s.client.usedAfter(s) {
+		if b.mostRefused++; s.client.usedAfter(s) {
 			b.refused++
 		}
 	}
