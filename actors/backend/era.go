@@ -260,14 +260,14 @@ func isEraNeutral(status int) bool {
 	return status >= 500
 }
 
-// setEra records the server's era. A late response to the other opening request is ignored.
+// setEra records the server's era. An era that was known and had to be determined again counts from now. A late response to the other opening request is ignored.
 func (s *state) setEra(now time.Time, era protocol.Era) {
 	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
 		delete(s.conn.pending, id)
 	}
 	s.conn.probe.discover, s.conn.probe.initialize = 0, 0
 	s.conn.era = era
-	if s.only() == protocol.EraUnknown && s.life.known.Era != era {
+	if s.only() == protocol.EraUnknown && (s.life.known.Era != era || s.conn.probe.plan == protocol.EraUnknown) {
 		s.life.known = message.KnownEra{Era: era, At: now}
 	}
 }

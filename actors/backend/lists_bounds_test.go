@@ -135,6 +135,20 @@ func TestAgeOfAKnownEra(t *testing.T) {
 	}
 }
 
+// An era that is determined again is new, even if it is the same. One that was taken as known keeps its age.
+func TestConfirmedEraIsNew(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for plan, want := range map[protocol.Era]time.Time{protocol.EraUnknown: now, protocol.EraLegacy: now.Add(-legacyAge)} {
+		server := cfg()
+		server.Protocol = "auto"
+		s := newState(Options{Server: server, Transport: "stdio", Known: message.KnownEra{Era: protocol.EraLegacy, At: now.Add(-legacyAge)}}, kernel.Reference{}, new(uint64))
+		s.conn.probe.plan = plan
+		if s.setEra(now, protocol.EraLegacy); !s.life.known.At.Equal(want) {
+			t.Errorf("planned era %v: known since %v, want %v", plan, s.life.known.At, want)
+		}
+	}
+}
+
 // For a method that no version of the protocol defines, some HTTP statuses mean that the server does not know it. For a
 // defined method they do not.
 func TestStatusOfUnknownMethods(t *testing.T) {

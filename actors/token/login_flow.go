@@ -69,7 +69,10 @@ func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effe
 	answer := message.LoginStarted{State: m.login.State, URL: m.login.URL, Issuer: m.login.Site.Issuer, Expires: now.Add(loginTimeout)}
 	if m.device != nil {
 		p.interval = m.device.Interval
-		answer.URL, answer.Complete, answer.UserCode, answer.Expires = m.device.URL, m.device.Complete, m.device.UserCode, m.device.Expires
+		answer.URL, answer.Complete, answer.UserCode = m.device.URL, m.device.Complete, m.device.UserCode
+		if m.device.Expires.Before(answer.Expires) {
+			answer.Expires = m.device.Expires
+		}
 		out = append(out, kernel.WakeAfter(p.interval, pollDue{m.number}))
 	}
 	out = append(out, kernel.Act(started{p.reply, answer}))

@@ -164,8 +164,11 @@ func (v *verifier) checkLine(raw []byte) error {
 
 // checkFirst checks the first line of a file.
 func (v *verifier) checkFirst(line *Line) error {
-	if line.Event != EventFile || line.Format != format {
-		return v.fail(line.N, "the file does not start with a file line of format 1: lines before this one are missing, or the file is not an audit log")
+	switch {
+	case line.Event != EventFile:
+		return v.fail(line.N, "the file does not start with a file line: lines before this one are missing, or the file is not an audit log")
+	case line.Format != format:
+		return v.fail(line.N, fmt.Sprintf("format %d is not supported; the file was written by a newer version of goblin-actor", line.Format))
 	}
 	key, err := ParseKey(line.Key)
 	if err != nil {
