@@ -163,7 +163,8 @@ func (w *world) stealSession(c *client) {
 		o.Remote, o.Principal, o.SessionID = "127.0.0.1:39999", w.newPrincipal(intruderName), id
 		return o
 	}
-	s := &intrusion{action: "a session"}
+	w.thefts = append(w.thefts, theft{client: c, session: c.session}) // also if a limit of the gateway ends it below
+	s := &intrusion{action: "a session", theft: len(w.thefts)}
 	switch how := w.clientRand.IntN(10); {
 	case how < 6:
 		raw := pick(w.clientRand, []string{
@@ -195,8 +196,6 @@ func (w *world) stealSession(c *client) {
 		s.action += ", and ended it"
 	}
 	w.count("a stolen session")
-	w.thefts = append(w.thefts, theft{client: c, session: c.session})
-	s.theft = len(w.thefts)
 	w.awaitIntrusion(c, s)
 }
 
