@@ -72,13 +72,10 @@ func TestStreamOfSecondsBeginsAgain(t *testing.T) {
 		time.Sleep(100*time.Second + time.Millisecond)
 		synctest.Wait()
 		began.Add(50)
-		known := len(r.notices)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(r.notices) != known+1 {
-			t.Fatalf("%d reports in a second", len(r.notices)-known)
-		}
-		if s := r.notices[known].Series[0]; s.Since != began.Load() || s.Seconds[0].Start != began.Load() || len(s.Seconds) != 51 {
+		last := r.notices[len(r.notices)-1]
+		if s := last.Series[0]; s.Since != began.Load() || s.Seconds[0].Start != began.Load() || len(s.Seconds) != 51 {
 			t.Errorf("got %d seconds from %d since %d, want 51 since %d", len(s.Seconds), s.Seconds[0].Start, s.Since, began.Load())
 		}
 	})
