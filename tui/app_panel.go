@@ -85,7 +85,7 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 	a.scrolls(rect{0, top, w, bottom - top}, func(n int) { a.helpTop += n })
 	var all []panelLine
 	if letters := sortLetters(a.view().part()); letters != "" {
-		for n, piece := range wrap("sorts "+a.view().part().Name+" by: "+letters, max(10, w-15)) {
+		for n, piece := range wrap("sorts by: "+letters, max(10, w-15)) {
 			label := ""
 			if n == 0 {
 				label = "shift and"

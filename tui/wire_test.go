@@ -80,10 +80,10 @@ type wireTTY struct {
 }
 
 // The methods of tcell.Tty.
-func (i *wireTTY) Start() error        { return nil }
-func (i *wireTTY) Stop() error         { return nil }
-func (i *wireTTY) Close() error        { return nil }
-func (i *wireTTY) NotifyResize(func()) {}
+func (*wireTTY) Start() error        { return nil }
+func (*wireTTY) Stop() error         { return nil }
+func (*wireTTY) Close() error        { return nil }
+func (*wireTTY) NotifyResize(func()) {}
 
 func (i *wireTTY) Drain() error {
 	i.once.Do(func() { close(i.ended) })
