@@ -39,11 +39,11 @@ var mayImport = map[string][]string{
 	"contrib/pypi":            {},
 	"contrib/registry/check":  {},
 
-	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
-		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
+	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientcalls", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+		"protocol/downstream", "protocol/stream", "actors/token", "internal/cluster", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
 	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
-	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status", "internal/trace"},
+	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/cluster", "internal/config", "internal/identity", "internal/policy", "internal/status", "internal/trace"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
 	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "protocol/upstream/embedded", "internal/secret"}, actorMayImport...), // starts backends
@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
 	"actors/clientsubs":   append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),
-	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the next two packages, it never sees connections to servers
+	"actors/session":      append([]string{"protocol/stream", "internal/cluster"}, clientMayImport...), // like the next two packages, it never sees connections to servers
 	"actors/stateless":    clientMayImport,
 	"actors/subscription": clientMayImport,
 	"actors/meta":         actorMayImport,
@@ -89,6 +89,7 @@ var mayImport = map[string][]string{
 	"internal/filter":             {"internal/config"},
 	"internal/policy":             {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
 	"internal/masterkey":          {},
+	"internal/cluster":            {},
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},
