@@ -258,3 +258,31 @@ func TestFormOfAnInvalidDefinition(t *testing.T) {
 	s.has("; run goblin-actor prompt in a shell")
 	s.hasNot("--json")
 }
+
+// A tool that was replaced or removed since its form was opened is not called, not even after its question.
+func TestFormOfAChangedTool(t *testing.T) {
+	s, u := formConsole(t, readFile, false)
+	s.press("a<ctrl-r>")
+	s.has("may change something")
+	p := *s.app.picture
+	was := p.Items
+	p.Items = &status.Items{Version: 100, Tools: []status.Item{{Server: "files", Public: "files_read_file", Raw: readFile, Description: "Delete a file"}}}
+	s.app.take(&p)
+	s.press("y")
+	s.has("not sent: files_read_file has changed since this form was opened; press esc, then r")
+	gone := p
+	gone.Items = &status.Items{Version: 101}
+	s.app.take(&gone)
+	s.press("<ctrl-r>y")
+	s.has("not sent: files_read_file is not offered any more")
+	if len(u.used) > 0 {
+		t.Error("the call was sent")
+	}
+	back := p
+	back.Items = was
+	s.app.take(&back)
+	s.press("<ctrl-r>y")
+	<-u.used
+	s.happen()
+	s.has("buy milk")
+}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -35,6 +36,9 @@ func (a *App) catchUp() {
 // send performs what the form describes. Its progress and its answer arrive with later Pictures.
 func (a *App) send(f *itemForm) {
 	u, err := f.current()
+	if err == nil {
+		err = a.outdated(f)
+	}
 	if err != nil {
 		f.note = "not sent: " + err.Error()
 		return
@@ -61,6 +65,30 @@ func (a *App) send(f *itemForm) {
 
 // runs reports whether a use is running.
 func (f *itemForm) runs() bool { return f.use != nil && f.use.ended.IsZero() }
+
+// outdated returns an error if the tool or prompt of the form is not what it was when the form was opened: the values and the
+// answer to "may change something" were meant for another one.
+func (a *App) outdated(f *itemForm) error {
+	p := a.picture
+	if a.paused != nil {
+		p = a.paused
+	}
+	items := p.Items.Tools
+	switch f.verb {
+	case form.Prompt:
+		items = p.Items.Prompts
+	case form.Read: // reading changes nothing
+		return nil
+	}
+	i := slices.IndexFunc(items, func(item status.Item) bool { return item.Public == f.item.Public })
+	switch {
+	case i < 0:
+		return errors.New(f.item.Public + " is not offered any more")
+	case items[i] != f.item:
+		return errors.New(f.item.Public + " has changed since this form was opened; press esc, then r for a new form")
+	}
+	return nil
+}
 
 // stop cancels the use that is running, if any.
 func (f *itemForm) stop() {
