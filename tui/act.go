@@ -18,6 +18,7 @@ const modeActs mode = "acts"
 type acting struct {
 	later    chan func() // see afterwards
 	readOnly bool        // the gateway refuses every action of this console
+	config   string      // Options.Config
 	form     *itemForm   // nil = no form is open
 	acts     []rowAct    // the actions that are listed
 	actsOf   string      // " of " and the row they belong to; "" = no row
@@ -53,6 +54,9 @@ func (a *App) rowActs() []rowAct {
 	if r := a.view().table.row(); r != nil {
 		if i, ok := a.formItem(); ok {
 			acts = append(acts, a.itemActs(i)...)
+		}
+		if t, ok := a.toolTarget(r); ok {
+			acts = append(acts, a.switchActs(t)...)
 		}
 		if a.view().part().Danger == status.Cancel {
 			acts = append(acts, a.cancelAct(r))
@@ -102,18 +106,20 @@ func (a *App) cancelAct(r *Row) rowAct {
 func (a *App) serverActs(server string) []rowAct {
 	name := form.Quote(server)
 	const shell = "run it in a shell"
-	return []rowAct{
+	acts := []rowAct{
 		{label: "restart the server", command: restartCommand(server), do: a.restarting(server)},
 		a.keepAct(server),
+	}
+	return append(append(acts, a.switchActs(a.serverTarget(server))...), []rowAct{
 		{label: "find what is wrong", command: "goblin-actor doctor " + name, why: shell},
 		{label: "follow its log", command: "goblin-actor logs " + name + " --follow", why: "press l here, or " + shell},
-	}
+	}...)
 }
 
 func restartCommand(server string) string { return "goblin-actor restart " + form.Quote(server) }
 
 // commandOf returns the command line of an action, or "" if there is no such command.
-func commandOf(act status.Action) string {
+func (a *App) commandOf(act status.Action) string {
 	switch act.Verb {
 	case status.Restart:
 		return restartCommand(act.Server)
@@ -123,6 +129,8 @@ func commandOf(act status.Action) string {
 		return recordCommand(act)
 	case status.Payloads:
 		return payloadsCommand(act)
+	case status.Enable, status.Disable:
+		return a.switchCommand(act)
 	}
 	return ""
 }
@@ -201,7 +209,11 @@ func (a *App) drawActs(screen tcell.Screen, r rect) {
 			if i == a.actAt && a.word != "" {
 				text += "  confirm: " + plain(a.word) + "_"
 			}
-			n := put(screen, x, y, r.x+r.w-x, text, p.Key, nil, p.Key)
+			room := r.x + r.w - x
+			if act.why != "" {
+				room = max(min(room, 40), room-width(act.why)-2) // a long command is cut rather than the reason
+			}
+			n := put(screen, x, y, room, text, p.Key, nil, p.Key)
 			if x += n + 2; act.why != "" && x < r.x+r.w {
 				put(screen, x, y, r.x+r.w-x, act.why, p.Hint, nil, p.Hint)
 			}

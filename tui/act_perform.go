@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// danger asks whether to perform the dangerous action of the selected row: restart its server, cancel its call, or end its
-// session.
+// danger asks whether to perform the dangerous action of the selected row: restart its server, cancel its call, end its
+// session, or disable the tool.
 func (a *App) danger(*tcell.EventKey) {
 	r := a.view().table.row()
 	if r == nil {
@@ -26,6 +26,10 @@ func (a *App) danger(*tcell.EventKey) {
 		a.canceling(r)()
 	case status.End:
 		a.ending(r)()
+	case status.Disable:
+		if t, ok := a.toolTarget(r); ok {
+			a.disabling(t)()
+		}
 	}
 }
 
@@ -100,14 +104,18 @@ func (a *App) perform(act status.Action) {
 	if act.Aim == "" {
 		act = a.aimed(act)
 	}
+	done := strings.TrimSpace(fmt.Sprintf("%s %s", act.Verb, cmp.Or(act.Server, act.Call, act.Session, act.Actor))) + ": requested"
+	if act.Verb == status.Enable || act.Verb == status.Disable {
+		done = a.switched(act)
+	}
+	if line := a.commandOf(act); line != "" {
+		done += "  = " + line
+	}
 	go func() {
 		ctx, cancel := context.WithTimeout(a.ctx, requestTime)
 		defer cancel()
 		err := a.source.Act(ctx, act)
-		result := outcome{strings.TrimSpace(fmt.Sprintf("%s %s", act.Verb, cmp.Or(act.Server, act.Call, act.Session, act.Actor))) + ": requested", Good}
-		if line := commandOf(act); line != "" {
-			result.text += "  = " + line
-		}
+		result := outcome{done, Good}
 		if err != nil {
 			result = outcome{err.Error(), Bad}
 		}

@@ -55,7 +55,7 @@ func init() {
 		{key: "v", label: "level", help: "in logs, the lowest level shown: info, warn, error, debug", is: char('v'), do: func(a *App, _ *tcell.EventKey) { a.view().table.nextLevel() }, disabled: noLevels, hint: hintView},
 		{key: "w", label: "wrap", help: "in logs, wrap long lines; again: cut them", is: char('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.wraps = !t.wraps }, disabled: noLevels, hint: hintView},
 		{key: ", .", label: "window", help: "compute rates over a shorter or longer time: 1 min, 5 min, 2 h", is: anyOf(char(','), char('.')), do: (*App).widen},
-		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, cancel the call, or end the session, after confirmation", is: ctrl('d'), do: (*App).danger, disabled: noDanger, hint: hintView, labelNow: dangerLabel},
+		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, cancel the call, end the session, or disable the tool, after confirmation", is: ctrl('d'), do: (*App).danger, disabled: noDanger, hint: hintView, labelNow: dangerLabel},
 		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: show all", is: ctrl('z'), do: (*App).faults, labelNow: faultsLabel},
 		{key: "ctrl-w", label: "all columns", help: "show all columns and, in metrics, also the Go runtime's; again: those that matter most", is: ctrl('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.all = !t.all; t.apply() }},
 		{key: "shift+letter", label: "sort", help: "sort by a column; again: reverse the order; a third time: restore it. `?` shows the letters", is: isSort, do: (*App).sortBy},

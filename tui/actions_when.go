@@ -88,8 +88,13 @@ func noDanger(a *App) string {
 		return ""
 	case status.End:
 		return a.noEnd(r)
+	case status.Disable:
+		if t, ok := a.toolTarget(r); ok {
+			return a.noSwitch(t, status.Disable)
+		}
+		return "this tool belongs to the gateway"
 	}
-	return "nothing to restart, cancel or end here"
+	return "nothing to restart, cancel, end or disable here"
 }
 
 func noHistory(a *App) string {

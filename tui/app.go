@@ -27,6 +27,7 @@ type Options struct {
 	NoMouse bool             // leave the mouse to the terminal
 
 	ReadOnly bool   // the gateway refuses every action of this console
+	Config   string // absolute path of the configuration file that commands of this user edit by default; "" = none
 	Logins   Logins // nil = the console cannot log in
 
 	// Explain explains whether a principal may use an item. It may block and is safe for concurrent use. nil = the
@@ -184,7 +185,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), now: o.Now, ends: o.Ends, picture: noPicture(), prompting: prompting{mode: modeBrowse},
 		machinery: machinery{screen: tview.NewApplication(), source: source, shows: make(chan wants, 1), outcomes: make(chan outcome, 16)}}
 	a.clipboard, a.edit, a.reread, a.suspend = a.toClipboard, o.Edit, o.Reread, a.screen.Suspend
-	a.later, a.readOnly, a.logins, a.explain = make(chan func(), 16), o.ReadOnly, o.Logins, o.Explain
+	a.later, a.readOnly, a.config, a.logins, a.explain = make(chan func(), 16), o.ReadOnly, o.Config, o.Logins, o.Explain
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now

@@ -60,7 +60,7 @@ type formItem struct {
 // formItem returns the item of the selected row.
 func (a *App) formItem() (i formItem, ok bool) {
 	r := a.view().table.row()
-	if r == nil {
+	if r == nil || r.Off != "" {
 		return i, false
 	}
 	all := a.picture.Items

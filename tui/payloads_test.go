@@ -81,7 +81,7 @@ func TestPayloadKeys(t *testing.T) {
 	}
 	s := newTestConsole(t, 120, 40, Options{ReadOnly: true})
 	s.press("1/github<enter>x")
-	s.has(`= POST /actions/payloads {"server": "github"}  this console is read-on…`)
+	s.has(`= POST /actions/payloads {"server": "github…  this console is read-only`)
 }
 
 // countingPayloads is a Source that counts queries of payloads.

@@ -21,6 +21,9 @@ func noRun(a *App) string {
 	if a.readOnly {
 		return "this console is read-only"
 	}
+	if r := a.view().table.row(); r != nil && r.Off != "" {
+		return "this tool is disabled; press x to enable it"
+	}
 	act, why := a.recordable()
 	if part := a.view().part(); why == "" && act.Server != "" && a.view().kind != callKind && !slices.Contains([]*Kind{healthKind, serversKind, backendsKind, callsKind, failuresKind, waitsKind}, part) {
 		return "nothing to run or record here; press x to record the row's server"

@@ -47,6 +47,7 @@ type Row struct {
 	Session string  // the row's session; "" = none
 	Whose   *string // the owner of the row's login; nil = the row is not a login
 	Project string  // the row's project; "" = none
+	Off     string  // the server's name for a disabled tool; "" = the row is not one
 	Call    string  // status.Call.ID if the row is a call
 	Copy    string  // what c copies, if it differs from ID
 	Goto    string  // name of the kind that enter opens, if it differs from Kind.Enter

@@ -14,9 +14,9 @@ import (
 // changed.
 var (
 	toolsKind = &Kind{
-		Name: "tools", Same: sameItems, Usage: true,
+		Name: "tools", Same: sameTools, Usage: true, Danger: status.Disable,
 		Columns: usedColumns("TOOL", Column{Name: "DESCRIPTION", Flex: true}),
-		Rows:    func(p *Picture) []Row { return p.called().tools },
+		Rows:    func(p *Picture) []Row { return withDisabled(p, p.called().tools) },
 	}
 	promptsKind = &Kind{
 		Name: "prompts", Same: sameItems, Usage: true,
@@ -56,6 +56,31 @@ func usedCells(p *Picture, u *status.ItemUsage) []Cell {
 
 func sameItems(a, b *Picture) bool {
 	return a.Items == b.Items && a.used.Equal(b.used) && slices.Equal(a.Subscriptions, b.Subscriptions)
+}
+
+func sameTools(a, b *Picture) bool {
+	return sameItems(a, b) && slices.EqualFunc(a.Servers, b.Servers, func(s, t status.Server) bool {
+		return s.Name == t.Name && slices.Equal(s.DisabledTools, t.DisabledTools)
+	})
+}
+
+// withDisabled returns the rows of tools, and a row for each tool that the configuration disables. The catalog does not have
+// these, so only their names are known.
+func withDisabled(p *Picture, tools []Row) []Row {
+	tools = slices.Clip(tools)
+	for i := range p.Servers {
+		s := &p.Servers[i]
+		for _, name := range s.DisabledTools {
+			r := Row{ID: "disabled " + s.Name + "/" + name, Server: s.Name, Off: name, Copy: name, Mark: sevOff, Health: sevOff.health(),
+				Detail: func() []Field {
+					return fields(Field{"name at the server", name}, Field{"server", s.Name}, Field{"state", "disabled in the configuration (tools.disabled)"})
+				},
+				Cells: []Cell{text(name), text(s.Name), {}, {}, {}, {}, text("disabled"), text("clients do not see it; x enables it")}}
+			r.prepare()
+			tools = append(tools, r)
+		}
+	}
+	return tools
 }
 
 // namedRows returns the rows of tools or prompts with the counters of those that were called.

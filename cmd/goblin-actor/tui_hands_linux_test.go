@@ -13,9 +13,15 @@ import (
 func consoleGateway(t *testing.T) string {
 	t.Helper()
 	consoleHome(t)
+	return serveConsole(t, consoleConfig(t))
+}
+
+// serveConsole starts a gateway with a file until the end of the test, and returns its address.
+func serveConsole(t *testing.T, config string) string {
+	t.Helper()
 	gate := newPTY(t)
 	address := make(chan string, 1)
-	served := gate.start(&firstLine{ch: address}, "serve", "--listen", "127.0.0.1:0", "--config", consoleConfig(t))
+	served := gate.start(&firstLine{ch: address}, "serve", "--listen", "127.0.0.1:0", "--config", config)
 	t.Cleanup(func() {
 		served.Process.Signal(syscall.SIGTERM)
 		if err := served.Wait(); err != nil {

@@ -5,19 +5,25 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/tui"
 )
 
-// Prepare sets in o how the console looks, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error
+// Prepare sets in o how the console looks and which configuration commands edit by default, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error
 // if the skin is invalid or there is no terminal.
 func Prepare(cmd *cobra.Command, o *tui.Options, look *Look) error {
 	o.Edit = edit
+	if path, ok := config.Find("", os.Getenv); ok {
+		o.Config = configfile.Absolute(path)
+	}
 	if err := look.set(o, cmd); err != nil {
 		return err
 	}
