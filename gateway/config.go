@@ -51,7 +51,7 @@ type Server struct {
 	Dir     string            // working directory; "" = that of this program
 
 	URL     string            // address of a server reached over HTTP, instead of Command
-	Headers map[string]string // sent with every request
+	Headers map[string]string // sent with every request, except those that the protocol sets itself, such as Accept
 
 	// Connect serves a server in this process. Packages gateway/mcpgo and gateway/gosdk return such functions for
 	// servers of these libraries. The gateway calls Connect on a separate goroutine for every connection. After a

@@ -118,8 +118,8 @@ func (r *Result) Text() string {
 }
 
 // CallTool calls a tool by its public name, or by another name that the gateway accepts from clients ("files:read").
-// args must be nil or a value that encoding/json encodes as an object, for example a json.RawMessage or a map. If the
-// tool ran and failed, CallTool returns a Result with IsError set, not an error.
+// args must be nil or a value that encoding/json encodes as an object, for example a json.RawMessage or a map. o may be nil.
+// If the tool ran and failed, CallTool returns a Result with IsError set, not an error.
 func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOptions) (*Result, error) {
 	var raw []byte
 	if args != nil {

@@ -161,7 +161,7 @@ func sideRows(rows []Row, server, side string, of status.Payload, none string) [
 	rows = append(rows, Row{ID: side, Server: server, Copy: cmp.Or(of.Text, of.Shape), Cells: []Cell{text(side), {Text: head, Health: Quiet}}, Detail: detail})
 	for i, l := range whole {
 		if i == maxPayloadLines {
-			rest := fmt.Sprintf("… %d more lines; d shows them", len(whole)-i)
+			rest := "… " + plural(len(whole)-i, "more line") + "; d shows all"
 			rows = append(rows, Row{ID: side + " rest", Server: server, Copy: of.Text, Cells: []Cell{{}, {Text: rest, Health: Quiet}}, Detail: detail})
 			break
 		}

@@ -145,7 +145,7 @@ func TestPayloadsWhilePaused(t *testing.T) {
 // A long text ends with the number of lines that are left out.
 func TestPayloadLinesAreLimited(t *testing.T) {
 	rows := sideRows(nil, "a", "answer", status.Payload{Bytes: 1, Text: "[" + strings.Repeat("1, ", maxPayloadLines+7) + "1]"}, "")
-	if last := rows[len(rows)-1]; len(rows) != maxPayloadLines+2 || last.Cells[1].Text != "… 10 more lines; d shows them" {
+	if last := rows[len(rows)-1]; len(rows) != maxPayloadLines+2 || last.Cells[1].Text != "… 10 more lines; d shows all" {
 		t.Errorf("%d rows, the last is %+v", len(rows), last.Cells)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // StartWaitOver tells an actor that StartWait has passed.
 type StartWaitOver struct{}
 
-// StartWait is how long the client on stdin and stdout waits for servers that are starting. Such clients list once, right after
+// StartWait is how long the client on stdin and stdout waits at most for servers that are starting. Such clients list once, right after
 // initialize, and many ignore list_changed.
 const StartWait = 5 * time.Second
 

@@ -40,7 +40,7 @@ func TestInvalidToolsAreHidden(t *testing.T) {
 	}
 	want := []string{
 		`odd: tool "bad" is hidden because its definition is invalid: /inputSchema/properties/n/type: want one of the types array, boolean, integer, null, number, object and string, found "int"`,
-		`odd: tool "half" is listed without its outputSchema, which is invalid: /outputSchema/items: want a schema, which is an object, true or false, found 7`,
+		`odd: tool "half" is listed without its outputSchema, which is invalid: /outputSchema/items: want a schema (an object, true or false), found 7`,
 	}
 	if !slices.Equal(s.Warnings(), want) {
 		t.Errorf("warnings %q", s.Warnings())

@@ -10,9 +10,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Report returns the calls for the status. The parameter session is the holder's name. The function who returns the
-// principal of a call, and the function waits returns what its client has not answered: a WaitsFor of each open server
-// request.
+// Report returns the held calls for the status. session is the name of their holder. The function who returns the name of
+// a call's principal. The function waits returns a text for WaitsFor for each server request that the call's client has
+// not answered.
 func (c *Calls[H, K, R]) Report(session string, who func(H) string, waits func(H) []string) (all []status.Call) {
 	for _, seq := range kernel.SortedKeys(c.held) {
 		h := c.held[seq]

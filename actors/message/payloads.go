@@ -21,7 +21,7 @@ type KeepPayloads struct {
 	Reply  chan<- error // capacity 1; nil = it has begun
 }
 
-// Abandon answers the operator.
+// Abandon answers the operator with ErrPayloadsGone if the message is not handled.
 func (k KeepPayloads) Abandon(kernel.Reason) { k.Reply <- ErrPayloadsGone }
 
 // DiscardPayloads discards a server's payloads, and keeps no more.
@@ -30,7 +30,7 @@ type DiscardPayloads struct {
 	Reply  chan<- error // capacity 1
 }
 
-// Abandon answers the operator.
+// Abandon answers the operator with ErrPayloadsGone if the message is not handled.
 func (d DiscardPayloads) Abandon(kernel.Reason) { d.Reply <- ErrPayloadsGone }
 
 // PermitPayloads reports what a reload changes for kept payloads.

@@ -21,7 +21,7 @@ type StartRecording struct {
 	Reply  chan<- error  // capacity 1; nil = the recording has begun
 }
 
-// Abandon answers the operator.
+// Abandon answers the operator with ErrRecorderGone if the message is not handled.
 func (r StartRecording) Abandon(kernel.Reason) { r.Reply <- ErrRecorderGone }
 
 // GetRecordings requests the recordings that are running or kept. They are ordered by the time of their start, and then by name.

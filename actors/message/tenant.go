@@ -44,7 +44,7 @@ func (t *Tenant) Description() string {
 		return ""
 	}
 	who := identity.IDIn(t.Who)
-	text := "clients that sent the same headers"
+	text := "clients that sent the same forwarded headers"
 	switch {
 	case t.Client != "" && who != "":
 		text = "one session of " + who

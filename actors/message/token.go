@@ -14,7 +14,7 @@ type BeginLogin struct {
 	Reply       chan<- LoginStarted // capacity 1
 }
 
-// Abandon answers if the actor does not exist.
+// Abandon answers with an error if the actor does not exist or did not handle the message.
 func (m BeginLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginStarted{Err: abandoned(why)})
 }
@@ -45,7 +45,7 @@ type FinishLogin struct {
 // String keeps codes out of logs.
 func (FinishLogin) String() string { return "[redacted]" }
 
-// Abandon answers if the actor does not exist.
+// Abandon answers with an error if the actor does not exist or did not handle the message.
 func (m FinishLogin) Abandon(why kernel.Reason) { m.Refuse(abandoned(why)) }
 
 // Refuse answers with an error.
@@ -63,7 +63,7 @@ type EndLogin struct {
 	Forgot chan<- struct{}      // receives a value when the login was removed from the state file, before the answer; capacity 1, or nil
 }
 
-// Abandon answers if the actor does not exist.
+// Abandon answers with an error if the actor does not exist or did not handle the message.
 func (m EndLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginFinished{Err: abandoned(why)})
 }

@@ -80,8 +80,8 @@ func (s *secondsState) wait(now time.Time, out []kernel.Effect) []kernel.Effect 
 	return append(out, kernel.WakeAfter(now.Truncate(time.Second).Add(time.Second).Sub(now), secondDue{s.timer}))
 }
 
-// record records the difference to the previous samples as the last second before now. If the timer was late, for instance because
-// the machine slept, that second includes what happened since the previous sample.
+// record records the difference from the previous samples as the last second before now. The first samples are only stored. If the
+// timer was late, for instance because the machine slept, that second includes what happened since the previous sample.
 func (s *secondsState) record(now time.Time, samples []status.Sample) {
 	end := now.Unix()
 	if end < s.until-int64(maxSetBack/time.Second) {

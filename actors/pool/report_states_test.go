@@ -133,7 +133,7 @@ func TestCountsInTheReport(t *testing.T) {
 	}
 }
 
-// The status shows since when a remembered catalog is used, together with the reason why the server is not ready.
+// The status shows when the remembered catalog was listed, in addition to the reason why the server is not ready.
 func TestCachedCatalogInTheReport(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	if r := w.s.report(); !r.CachedSince.IsZero() {

@@ -100,7 +100,8 @@ func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.leaveWhenDrained(out)
 }
 
-// Intercept forgets a task that no longer exists, and handles the effects of a task query, which the client must not see.
+// Intercept forgets a task that no longer exists. The client must not see the gateway's own queries for a tasks/list, so
+// Intercept handles their effects itself.
 func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	s.taskGone(h, e)
 	if h.listing == nil {

@@ -155,7 +155,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	caller := s.callerOf(m)
 	use := s.clients[caller.ClientKey] // nil = the client has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= use.share(limit) {
-		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client's share of the limit (limits.maxInFlightPerClient)"}, out)
 	}
 	if fault := s.calls.Unaudited(); fault != nil {
 		return s.refused(m, fault, out)

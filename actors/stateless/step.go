@@ -17,7 +17,7 @@ import (
 
 const (
 	questionWindow = 30 * time.Millisecond // server requests that arrive within it go out together
-	returnGrace    = 5 * time.Second       // how long a client that has left may return with its state
+	returnGrace    = 5 * time.Second       // how long a call that is not parked continues for a client that has left, but may return with its state
 	keptMessages   = 32                    // maximum number of progress and log messages of a call kept while no request waits
 )
 

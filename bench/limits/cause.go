@@ -117,7 +117,7 @@ func remedy(name string, server Server) string {
 		{"OVERLOADED (", "raise " + strings.TrimSuffix(strings.TrimPrefix(name, "OVERLOADED ("), ")")},
 		{"OVERLOADED", "no configuration setting would help: a gateway limits the calls from one address, and all calls of this run came from one"},
 		{"HTTP 503", "raise limits.maxSessions"},
-		{"RATE_LIMITED", "raise the rate limit of these clients"},
+		{"RATE_LIMITED", "raise rate or toolRate of the clients' roles under policy.roles; if the server answered HTTP 429, the limit is the server's own"},
 	} {
 		if strings.HasPrefix(name, r.begins) {
 			return r.change

@@ -82,10 +82,10 @@ func (w *Conn) head() (length int, chunked bool, err error) {
 		return 0, false, err
 	}
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
-		return 0, false, fmt.Errorf("status line: got %q", line)
+		return 0, false, fmt.Errorf("malformed HTTP status line: %q", line)
 	}
 	if w.Status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, false, fmt.Errorf("status line: got %q", line)
+		return 0, false, fmt.Errorf("malformed HTTP status line: %q", line)
 	}
 	w.EventStream, w.Ended = false, false
 	known := w.Status != 200
@@ -105,7 +105,7 @@ func (w *Conn) head() (length int, chunked bool, err error) {
 		switch {
 		case bytes.EqualFold(name, []byte("content-length")):
 			if length, err = strconv.Atoi(string(value)); err != nil || length < 0 {
-				return 0, false, fmt.Errorf("content-length: got %q", value)
+				return 0, false, fmt.Errorf("malformed Content-Length: %q", value)
 			}
 			known = true
 		case bytes.EqualFold(name, []byte("transfer-encoding")):
@@ -154,13 +154,13 @@ func (w *Conn) chunks() error {
 		}
 		n, err := strconv.ParseUint(string(line), 16, 31)
 		if err != nil {
-			return fmt.Errorf("chunk: got %q", line)
+			return fmt.Errorf("malformed chunk size: %q", line)
 		}
 		if err := w.fill(int(n)); err != nil {
 			return err
 		}
 		if end, err := w.line(); err != nil || len(end) != 0 {
-			return errors.Join(err, fmt.Errorf("chunk end: got %q", end))
+			return errors.Join(err, fmt.Errorf("malformed end of a chunk: %q", end))
 		}
 		if n == 0 {
 			return nil

@@ -95,7 +95,7 @@ func readUse(body io.Reader, tell func(status.UseEvent)) (answer status.UseResul
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return answer, fmt.Errorf("the answer is larger than %d MiB; run the command in a shell instead", maxAnswerBytes>>20)
+		return answer, fmt.Errorf("the answer is larger than %d MiB, the limit of the console; the call may have been executed; the form's command line shows larger answers in a shell, but executes the call again", maxAnswerBytes>>20)
 	}
 	return answer, cmp.Or(lines.Err(), errNoAnswer)
 }

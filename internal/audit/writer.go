@@ -240,8 +240,8 @@ func (w *writer) append(r *Record) {
 	}
 }
 
-// out writes the buffer. If that fails, it truncates the file to its previous size, and resets the chain to before.
-// If truncating fails as well, it closes the file, and complete lines of the buffer may remain.
+// out writes the buffer. If that fails, it truncates the file to its previous size, and restores the chain from
+// the parameter before. If truncating fails as well, it closes the file, and complete lines of the buffer may remain.
 func (w *writer) out(before chain) error {
 	if len(w.buf) == 0 {
 		return nil

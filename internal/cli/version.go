@@ -27,7 +27,7 @@ func newVersion() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print version, commit, date and Go version",
+		Short: "Print the version, commit, commit date, Go version and platform",
 		Args:  command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := build{program.Version(), program.Commit(), program.Date(), runtime.Version(), runtime.GOOS, runtime.GOARCH}

@@ -33,7 +33,8 @@ type Limits struct {
 	ParkedCall time.Duration `key:"parkedCall" min:"1s" max:"168h" default:"10m"`
 
 	// ParkedPerServer is the maximum number of calls per server that wait for their clients to answer a server request. Further ones are
-	// canceled with OVERLOADED. 0 means no limit.
+	// canceled with OVERLOADED. 0 means no limit. Calls that wait for a login are counted separately, with the same limit;
+	// for them 0 means 256.
 	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000" default:"256"`
 
 	// ParkedPerClient is the maximum number of calls per client that wait for the client to answer a server request. At

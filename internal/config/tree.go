@@ -290,7 +290,7 @@ func (b *treeBuilder) merge(a ast.Node, path string, depth int) []*node {
 	}
 	for _, m := range from {
 		if m.kind != mapping && m.kind != invalidKind {
-			b.fault(n.line, n.column, join(path, "<<"), fmt.Sprintf("got %s, want a mapping", m.kind), "write <<: *name with the anchor of a mapping")
+			b.fault(n.line, n.column, join(path, "<<"), fmt.Sprintf("got %s, want a mapping", m.kind), "write <<: *name, where name is the anchor of a mapping")
 			return nil
 		}
 	}

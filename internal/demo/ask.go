@@ -24,11 +24,11 @@ type reply struct {
 // askAll asks the client all questions at once. It blocks until each has a reply or the call ends. The replies are in
 // the order of the questions.
 //
-// A handler is written sequentially: it asks, evaluates the replies, and asks again. It must return errors of askAll
-// unchanged, must not have side effects before its last question, and must ask the same questions after the same
-// replies. The reason is that for a modern client a call ends at a question. When the client repeats the call with the
-// answers, the handler runs again, and askAll returns immediately for questions that have been answered. The key of a
-// question must be unique in its call.
+// A handler is written sequentially: it asks, evaluates the replies, and asks again. It must return errors from
+// askAll unchanged, must not have side effects before its last question, and must ask the same questions after the same
+// replies. The reason is that for a modern client a call ends at a question, except in a task, where askAll waits. When
+// the client repeats the call with the answers, the handler runs again, and askAll returns immediately for questions
+// that have been answered. The key of a question must be unique in its call.
 func (c *Call) askAll(questions ...question) ([]reply, error) {
 	if c.modern() {
 		return c.requireInput(questions)

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// maxHidden limits the reported texts with invisible characters per tool.
+// maxHidden is the maximum number of texts with invisible characters that are reported for one definition.
 const maxHidden = 5
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")

@@ -59,8 +59,8 @@ func mustLoad(t *testing.T, o Options) *Master {
 	return m
 }
 
-// TestKeysAreAlwaysTheSame checks a derived key (RFC 5869) against a fixed value, so that sealed data stays readable,
-// that two purposes have different keys, and that a printed key shows no secret.
+// TestKeysAreAlwaysTheSame checks that a derived key (RFC 5869) has a fixed value, because sealed data would otherwise
+// become unreadable. It also checks that two purposes have different keys, and that a printed Master shows no secret.
 func TestKeysAreAlwaysTheSame(t *testing.T) {
 	m := Of([]byte("0123456789abcdef0123456789abcdef"))
 	state, tasks := m.Key(State), m.Key(Tasks)

@@ -87,7 +87,7 @@ func (e *OAuthError) Hint() string {
 	case "invalid_scope":
 		return "check auth.scopes of the server"
 	case "access_denied":
-		return "the login was declined; start it again if that was a mistake"
+		return "the user or the authorization server declined the login; start it again if that was a mistake"
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func (*Agent) Authorize(site *AuthServer, client Client, scopes []string, redire
 	q.Set("resource", site.Resource)
 	setScopes(q, scopes)
 	if slices.Contains(scopes, offlineAccess) {
-		q.Set("prompt", "consent") // OpenID Connect Core, section 11: without it the scope is ignored
+		q.Set("prompt", "consent") // OpenID Connect Core, section 11: without it, servers may ignore offline_access
 	}
 	u.RawQuery = q.Encode()
 	l.URL = u.String()

@@ -18,7 +18,7 @@ import (
 // settle is how long a file must stay unchanged before it is read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// looks is the maximum number of checks for whether a file has settled.
+// looks is the maximum number of times that awaitSettled and load each check whether the files have settled.
 const looks = 10
 
 // watchedFiles watches the files of the configuration and, for a gateway that listens, the keys and the certificate.

@@ -59,7 +59,7 @@ func (d *Client) requireProxy(r *http.Request) (*url.URL, error) {
 func (d *Client) checkProxied(ctx context.Context, written string) error {
 	host := normalizeHost(written)
 	if _, err := netip.ParseAddr(host); err == nil || d.guard.hosts[host] {
-		return nil // check has already checked it
+		return nil // an address, which check has already checked, or a host that the operator allows at any address
 	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || isDisguised(host) {
 		return fmt.Errorf("%w: %q is neither a public host name nor an IP address in standard notation", ErrForbidden, shorten(written))

@@ -41,7 +41,7 @@ func (b *Bucket) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if pair[0] >= uint32(BucketCount) {
-		return fmt.Errorf("bucket %d does not exist; there are %d", pair[0], BucketCount)
+		return fmt.Errorf("histogram bucket %d does not exist; the last one is %d", pair[0], BucketCount-1)
 	}
 	b.Index, b.Count = uint8(pair[0]), pair[1]
 	return nil

@@ -17,7 +17,8 @@ func (s *Server) addUnadmitted(c *serverConn) {
 	oldest.Kill()
 }
 
-// removeUnadmitted removes a connection whose request was admitted, or which has ended. The caller must hold mu.
+// removeUnadmitted removes a connection from the list of those without an admitted request, if it is in the list. The
+// caller must hold mu.
 func (s *Server) removeUnadmitted(c *serverConn) {
 	if c.place != nil {
 		s.unadmitted.Remove(c.place)

@@ -79,7 +79,8 @@ func SkipSpace(raw []byte, i int) int {
 	return i
 }
 
-// SkipString returns the offset after the string whose opening quote is at i. The result is at least i+2.
+// SkipString returns the offset after the string whose opening quote is at i, or len(raw) if the string is unterminated.
+// The result is at least i+2, so it exceeds len(raw) if the quote is the last byte.
 func SkipString(raw []byte, i int) int {
 	from := i + 1
 	for end := min(i+24, len(raw)); from < end; from++ { // keys and names are short

@@ -108,7 +108,7 @@ func (r *Rope) whole() []byte {
 	return r.chunks[0][r.N:size]
 }
 
-// take adds a chunk if the budget allows it.
+// take adds a chunk if the budget allows it, and reports whether it did.
 func (r *Rope) take(size int) bool {
 	if !r.Budget.Take(size) {
 		return false

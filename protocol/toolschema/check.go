@@ -101,7 +101,7 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 	case 't', 'f':
 		return rawjson.SkipValue(c.raw, at), nil
 	default:
-		return at, c.want("a schema, which is an object, true or false", c.span(at))
+		return at, c.want("a schema (an object, true or false)", c.span(at))
 	}
 	if depth == maxCheckedDepth {
 		return at, flawed("schemas are nested more than %d levels deep", maxCheckedDepth)

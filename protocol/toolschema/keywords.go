@@ -191,7 +191,7 @@ func namesForm(c *schemaCheck, at rawjson.Span) *flaw {
 	for w := rawjson.WalkElements(c.raw, at); w.Next(); i++ {
 		name := w.Value.Of(c.raw)
 		if name[0] != '"' {
-			return c.want("a name, which is a string", w.Value).in(strconv.Itoa(i))
+			return c.want("a name (a string)", w.Value).in(strconv.Itoa(i))
 		}
 		if len(seen) < 64 && slices.ContainsFunc(seen, func(other []byte) bool { return bytes.Equal(other, name) }) {
 			return flawed("%s is listed twice", excerpt(name)).in(strconv.Itoa(i))
@@ -290,7 +290,7 @@ func positiveForm(c *schemaCheck, at rawjson.Span) *flaw {
 func countForm(c *schemaCheck, at rawjson.Span) *flaw {
 	text := at.Of(c.raw)
 	if n, err := strconv.ParseFloat(string(text), 64); !isNumber(text[0]) || err != nil || n < 0 || n != math.Trunc(n) {
-		return c.want("a whole number, 0 or more", at)
+		return c.want("a whole number of at least 0", at)
 	}
 	return nil
 }

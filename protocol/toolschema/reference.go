@@ -31,7 +31,7 @@ func refForm(c *schemaCheck, at rawjson.Span) *flaw {
 	c.refs[text] = true
 	fragment, inside := strings.CutPrefix(strings.TrimPrefix(text, string(c.id)), "#")
 	if !inside && text != string(c.id) && !c.has("$id", text) {
-		return c.want(`a reference inside this schema, which begins with "#"`, at)
+		return c.want(`a reference inside this schema (beginning with "#")`, at)
 	}
 	pointer, err := url.PathUnescape(fragment)
 	switch {

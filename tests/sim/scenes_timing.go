@@ -85,7 +85,7 @@ func (w *world) checkLogLine(s *server, a, b *client) {
 	if line := fmt.Sprintf(`"of %d"`, y.nonce); x.answers == 0 && y.answers == 1 && !y.failed {
 		for _, c := range w.readyClients(func(*client) bool { return true }) {
 			if c.logLines[line] != (c == b) {
-				w.violated("%s received the log line of %s: %v, although it was the only running call", c.name, y, c.logLines[line])
+				w.violated("%s received the log line of %s: %v, want %v; the only other call waits for its client", c.name, y, c.logLines[line], c == b)
 			}
 		}
 	}

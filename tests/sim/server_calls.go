@@ -57,7 +57,7 @@ func (c *conn) call(ticket uint64, r *frameToServer) {
 	case how < 94 && !c.modern:
 		call.askSome()
 	default:
-		w.count("a server that dies in a call")
+		w.count("a server that dies during a call")
 		w.scheduler.After(c.s.workTime(), func() { c.die() })
 	}
 }

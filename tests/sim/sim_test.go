@@ -44,7 +44,7 @@ var expectedSituations = []string{
 	"a question without an answer", "a question that reached its client", "a broken response that was not resumed",
 	"a scene: a crowd of calls", "a scene: a flood", "a scene: a log line during a question", "a scene: answered calls while other calls run", "a scene: new rules", "a scene: a server disabled during a subscription",
 	"a scene: the replica with a subscription dies", "a scene: unsubscribed before the confirmation",
-	"a server enabled or disabled", "a server that died", "a server that dies in a call", "a server down for a while",
+	"a server enabled or disabled", "a server that died", "a server that dies during a call", "a server down for a while",
 	"a lost session at a server", "a broken stream", "a resumed stream", "a response after the client abandoned the call",
 	"a response to a canceled or completed call", "a response sent twice", "answered with BACKEND_DISCONNECTED",
 	"answered with CLIENT_CANNOT_ANSWER", "answered with OVERLOADED", "answered with QUEUE_FULL", "answered with QUEUE_TIMEOUT",

@@ -208,7 +208,7 @@ func (p *place) revokedUnderLoad(ada, ben, benOnStreams *person) (answered int64
 	return l.ada.Load()
 }
 
-// load counts outcomes of calls.
+// load runs workers that call tools, and counts the outcomes.
 type load struct {
 	sync.WaitGroup
 	t    *testing.T

@@ -242,7 +242,7 @@ func (w *stdinWriter) reportResult(o upstream.Outgoing, written bool) {
 	_ = w.outbox.report(upstream.NotSent{Ticket: o.Ticket, Err: w.err})
 }
 
-// put writes p in chunks, each with its own deadline, so that it fails only if the process reads nothing.
+// put writes p in chunks and limits the time of each, so that a large frame does not time out while the process reads it.
 func (w *stdinWriter) put(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
