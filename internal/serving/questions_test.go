@@ -48,6 +48,31 @@ func TestQuestionIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// Of several consoles that answer a question at once, one answers it. The others are told.
+func TestQuestionIsAnsweredByOne(t *testing.T) {
+	var q questions
+	id, answers, err := q.add()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const consoles = 8
+	errs := make(chan error, consoles)
+	for range consoles {
+		go func() { errs <- q.answer(status.UseAnswer{Question: id, Action: status.Accept}) }()
+	}
+	told := 0
+	for range consoles {
+		if err := <-errs; errors.Is(err, status.ErrNoQuestion) {
+			told++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if len(answers) != 1 || told != consoles-1 {
+		t.Errorf("%d answers, and %d consoles were told", len(answers), told)
+	}
+}
+
 // A question ends when the server withdraws it. After the end of a call, there are no events.
 func TestQuestionIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
