@@ -12,7 +12,7 @@ import (
 // explainActs returns the action that explains the selected denial, if there is one.
 func (a *App) explainActs() []rowAct {
 	r := a.view().table.row()
-	if r == nil || a.view().kind != denialsKind {
+	if part := a.view().part(); r == nil || part != denialsKind && part != refusedKind {
 		return nil
 	}
 	i := slices.IndexFunc(a.picture.Denials, func(d status.Denial) bool { return strconv.FormatUint(d.Number, 10) == r.ID })

@@ -23,6 +23,7 @@ func TestDistances(t *testing.T) {
 		{"which call is stuck, and for whom does it wait?", []string{"6"}, []string{"48s  editor 1.98.2", "create_issue", "parked"}},
 		{"what did an agent do?", []string{"6"}, []string{"agent 2.1           files   files_read_file", "agent 2.1           issues  issues_search"}},
 		{"who listens to a resource?", strings.Split(": s u <enter>", " "), []string{"milk.md ▾", "└─ editor 1.98.2"}},
+		{"who is turned away, and why?", nil, []string{"─ turned away[3]", "198.51.100.7", "unknown or revoked key ×12"}},
 		{"which mailbox is deepest?", []string{"8", "D"}, []string{"◑  gateway/pool/github", "DEPTH↓"}},
 	} {
 		t.Run(c.question, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestHierarchy(t *testing.T) {
 // In the overview, tab goes through the panels that have rows.
 func TestPanels(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
-	for _, selected := range []string{"▌11:59:31  issues", "▌11:59:58          configuration", "▌  48s  github", "✗▌ issues"} {
+	for _, selected := range []string{"▌11:59:31  issues", "▌11:59:58          configuration", "▌  48s  github", "▌  2.0s  ?", "✗▌ issues"} {
 		s.press("<tab>")
 		s.has(selected)
 	}

@@ -30,6 +30,7 @@ const (
 	maxServerLines = 16
 	maxSideLines   = 12
 	maxWaitLines   = 5
+	maxDenialLines = 4
 	minSideLines   = 4
 )
 
@@ -41,16 +42,22 @@ func (v *view) places(r rect, full, tall bool) []rect {
 		out[v.focus] = r
 		return out
 	}
+	if v.kind != overviewKind {
+		return v.stacked(r)
+	}
+	return v.overviewPlaces(r, tall)
+}
+
+// overviewPlaces lays out the panels of the overview.
+func (v *view) overviewPlaces(r rect, tall bool) []rect {
+	out := make([]rect, len(v.panels))
 	need := func(i, most int) int {
 		if !v.panels[i].visible() {
 			return 0
 		}
 		return min(v.panels[i].need(), most)
 	}
-	if v.kind != overviewKind {
-		return v.stacked(r)
-	}
-	const servers, failures, log, waits = 0, 1, 2, 3
+	const servers, failures, log, waits, denials = 0, 1, 2, 3, 4
 	top := v.panels[servers].need()
 	if !tall { // one panel below the servers: the one that keys act on
 		lower := failures
@@ -66,15 +73,19 @@ func (v *view) places(r rect, full, tall bool) []rect {
 		out[lower] = rect{r.x, r.y + r.h - below, r.w, below}
 		return out
 	}
-	side, wait := max(need(failures, maxSideLines), need(log, maxSideLines)), need(waits, maxWaitLines)
-	first := min(top, max(maxServerLines, r.h-side-wait))
+	side, wait, denied := max(need(failures, maxSideLines), need(log, maxSideLines)), need(waits, maxWaitLines), need(denials, maxDenialLines)
+	first := min(top, max(maxServerLines, r.h-side-wait-denied))
 	// what is left over goes to the panels that can use it
-	free := r.h - first - side - wait
+	free := r.h - first - side - wait - denied
 	more := min(max(0, free), max(need(failures, r.h), need(log, r.h))-side)
 	side += more
 	free -= more
 	if more = min(max(0, free), need(waits, r.h)-wait); more > 0 {
 		wait += more
+		free -= more
+	}
+	if more = min(max(0, free), need(denials, r.h)-denied); more > 0 {
+		denied += more
 	}
 	out[servers] = rect{r.x, r.y, r.w, first}
 	y := r.y + first
@@ -89,6 +100,7 @@ func (v *view) places(r rect, full, tall bool) []rect {
 		out[log] = rect{r.x, y, r.w, side}
 	}
 	out[waits] = rect{r.x, y + side, r.w, wait}
+	out[denials] = rect{r.x, y + side + wait, r.w, denied}
 	return out
 }
 

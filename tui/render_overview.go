@@ -10,12 +10,13 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// overviewKind is the first view: the servers, worst first; the last failed calls; the log's warnings; and the calls in
-// flight that have waited longest.
+// overviewKind is the first view: the servers, worst first; the last failed calls; the log's warnings; the calls in flight
+// that have waited longest; and the requests that were refused lately.
 var overviewKind = &Kind{
 	Name:   "overview",
 	Head:   overviewHead,
-	Panels: []*Kind{healthKind, failuresKind, warningsKind, waitsKind},
+	Panels: []*Kind{healthKind, failuresKind, warningsKind, waitsKind, refusedKind},
+	Fetch:  denialsKind.Fetch,
 }
 
 // healthKind is the overview's panel of servers, with the gateway's own problems on top.
@@ -169,6 +170,33 @@ var waitsKind = &Kind{
 				health = Warn
 			}
 			r.Cells = []Cell{ago(c.Began, p.Now), text(c.Server), text(cmp.Or(c.Public, c.Item)), colored(why, health)}
+			rows = append(rows, r)
+		}
+		return rows
+	},
+}
+
+// refusedTime is how long a refused request is listed in the overview.
+const refusedTime = 10 * time.Minute
+
+// refusedKind is the overview's panel of the requests that were refused lately, the newest first.
+var refusedKind = &Kind{
+	Name: "turned away", Enter: "denials", Bare: true,
+	Columns: []Column{{Name: "AGE", Right: true}, {Name: "WHO", Words: true}, {Name: "FROM"}, {Name: "WHAT", URI: true}, {Name: "WHY", Flex: true}},
+	Rows: func(p *Picture) []Row {
+		var rows []Row
+		for i := range p.Denials {
+			d := &p.Denials[i]
+			if p.Now.Sub(d.Last) > refusedTime {
+				continue
+			}
+			r := denialRow(p, d)
+			why := colored(d.Why, r.Health)
+			if d.Times > 1 {
+				why.Text += fmt.Sprintf(" ×%d", d.Times)
+			}
+			r.Mark = sevNone
+			r.Cells = []Cell{ago(d.Last, p.Now), text(d.Who), text(d.From), r.Cells[3], why}
 			rows = append(rows, r)
 		}
 		return rows
