@@ -5,12 +5,12 @@
 //	/catalogz                              the catalog; ?known=<version> answers 304 if that is the current version
 //	/eventz                                log lines as server-sent events; ?once ends after the stored ones, ?after=<number> skips earlier ones
 //	/eventz?want=catalog                   changes of the catalog, with the same parameters; ?after=now skips the stored ones
-//	/eventz?want=state,calls               several wants: state, calls, sessions, actors, finished, log, lines, catalog
+//	/eventz?want=state,calls               several wants: state, calls, sessions, actors, finished, log, lines, catalog, second
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
 //	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
-//	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name> is the item's JSON
+//	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name>, with ?kind=<kind>, is the item's JSON
 //	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>, ?after=<number>
 //	/payloadz                              kept payloads of calls; ?call=<id>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
@@ -29,7 +29,7 @@
 // The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not
 // authenticated. The package has no state except the listener. Data comes from a Source (the gateway) and
 // status.Metrics, and is fetched for each request. If a Source does not answer within 5 seconds, the request fails,
-// except that /metrics then contains the counters alone.
+// except that /metrics then contains the counters alone. /eventz and the actions call, prompt and read have no such limit.
 //
 //	srv, err := admin.Listen(path, source, user, log)       // serves until Close
 //	defer srv.Close()

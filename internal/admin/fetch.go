@@ -11,7 +11,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxStatusBytes limits the size of a response that Fetch, or a Source that Dial returned, reads.
+// maxStatusBytes limits the size of a response that Fetch, or a Source that Dial returned, reads. On a stream of events,
+// it limits each line.
 const maxStatusBytes = 64 << 20
 
 // Fetch returns the Snapshot of the gateway with the admin socket at path. It blocks until the gateway answers or ctx ends.
@@ -19,7 +20,7 @@ func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
 	return FetchRecent(ctx, path, 0)
 }
 
-// FetchRecent is like Fetch, but the Snapshot includes the Series of the given number of seconds. 0 = without Series.
+// FetchRecent is like Fetch, but the Snapshot includes the Series of the last seconds, as many as given. 0 = without Series.
 func FetchRecent(ctx context.Context, path string, seconds int) (*status.Snapshot, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)

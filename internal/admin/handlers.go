@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// statusTimeout limits the wait for the Source.
+// statusTimeout limits the wait for the Source, except for streams of events and uses.
 const statusTimeout = 5 * time.Second
 
 // Source provides the gateway's status. It is safe for concurrent use, and returns when ctx ends. The returned Snapshot is not

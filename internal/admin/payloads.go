@@ -8,7 +8,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// payloadz serves the kept payloads. With ?call= it serves that of one call with its texts, otherwise those of all calls without.
+// payloadz serves the kept payloads. With ?call= it serves those of one call with their texts, otherwise those of
+// all calls without texts.
 func payloadz(src status.Source) http.HandlerFunc {
 	return storedEntries(func(ctx context.Context, query url.Values, _ uint64) ([]status.KeptPayloads, error) {
 		return src.Payloads(ctx, status.PayloadQuery{Call: query.Get("call")})

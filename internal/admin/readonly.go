@@ -9,7 +9,7 @@ import (
 // headerReadOnly is sent by clients that promise to change nothing. The gateway refuses their actions.
 const headerReadOnly = "Goblin-Read-Only"
 
-// refuseReadOnly refuses requests of read-only clients, except those that only look.
+// refuseReadOnly refuses all requests of read-only clients except GET and HEAD.
 func refuseReadOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(headerReadOnly) != "" && r.Method != http.MethodGet && r.Method != http.MethodHead {

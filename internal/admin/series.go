@@ -63,7 +63,8 @@ func secondz(src status.Source) http.HandlerFunc {
 	})
 }
 
-// itemz serves the counters of all items or, with ?server=, of the items of one server. With ?public= it serves the complete JSON of that item.
+// itemz serves the counters of all items or, with ?server=, of the items of one server. With ?public= it serves the complete
+// JSON of that item; ?kind= distinguishes items with the same public name.
 func itemz(src status.Source) http.HandlerFunc {
 	usage := storedEntries(func(ctx context.Context, query url.Values, _ uint64) ([]status.ItemUsage, error) {
 		list, err := src.Usage(ctx)

@@ -39,8 +39,9 @@ type streamFault struct {
 	Error string `json:"error"`
 }
 
-// streamz serves a stream of one or more wants as server-sent events: hello, a picture of the state, then changes and entries. It ends when
-// the client disconnects or the socket is closed. With ?once it ends after the picture and the stored entries.
+// streamz serves a stream of one or more wants as server-sent events: hello, then entries and, if any part of the state is wanted, a picture
+// of the state and its changes. It ends when the client disconnects or does not read for writeTime, or when the socket is closed. With ?once
+// it ends after the picture and the stored entries.
 func streamz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()

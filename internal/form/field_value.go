@@ -15,6 +15,7 @@ import (
 )
 
 // Read converts typed text to a value of the field and checks it. The text may name an option by value, title or number.
+// The elements of an array are separated by commas.
 func (f *Field) Read(text string) (json.RawMessage, error) {
 	var value json.RawMessage
 	switch {
@@ -68,7 +69,8 @@ func describeNumber(kind string) string {
 	return "a number"
 }
 
-// YesOrNo parses the answer to a yes-or-no question or a boolean field.
+// YesOrNo parses the answer to a yes-or-no question or a boolean field: y, yes, true, n, no or false in any case. For any
+// other text, ok is false.
 func YesOrNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes", "true":

@@ -145,7 +145,8 @@ func (in *Inputs) Fault(i int, text string) error {
 	return err
 }
 
-// Arguments converts the texts of all inputs to a JSON object.
+// Arguments converts the texts of all inputs to a JSON object. It leaves out inputs with an empty text. name is the
+// item's name for messages.
 func (in *Inputs) Arguments(name string, texts []string) ([]byte, error) {
 	var pairs []Pair
 	for i, text := range texts {

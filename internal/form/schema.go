@@ -102,8 +102,8 @@ func (s *Schema) open() bool {
 }
 
 // Arguments converts the pairs to a JSON object. If an argument is unknown or invalid, or required ones are missing, it
-// returns an *ArgumentError. Its hint describes these arguments, or suggests a declared name for an unknown one. tool is
-// the tool's name for messages.
+// returns an *ArgumentError. Its hint describes these arguments. For an unknown one, the hint suggests a similar name or
+// lists all names. tool is the tool's name for messages.
 func (s Schema) Arguments(tool string, pairs []Pair) ([]byte, error) {
 	object := map[string]json.RawMessage{}
 	for _, p := range pairs {

@@ -104,8 +104,8 @@ func (k *kinds) add(p Schema, top bool) {
 	}
 }
 
-// typesOf returns the types that a property may have, through references and unions. If these permit anything, it returns
-// the property's own types.
+// typesOf returns the types that a property may have, through references and unions. If these permit anything, or
+// there are none, it returns the property's own types.
 func (s Schema) typesOf(property Schema) []string {
 	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
 	if k.add(property, true); k.anything || len(k.types) == 0 {

@@ -154,7 +154,7 @@ func compact(raw []byte) string {
 	return b.String()
 }
 
-// Quote returns a word for a POSIX shell.
+// Quote returns a word for a POSIX shell, in single quotes if it needs them.
 func Quote(word string) string {
 	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-" + unknown
 	if word != "" && strings.Trim(word, bare) == "" {

@@ -8,7 +8,8 @@ import (
 
 // fineBounds are the upper bounds of the buckets of a histogram of calls in seconds: ten a decade, from less than the
 // duration of a call inside the process to the longest timeout. They contain the bounds of the histograms in /metrics.
-// Neighbors differ by less than a factor of 1.27, so a quantile computed from the buckets is within 12 % of the true one.
+// Neighbors differ by less than a factor of 1.27, so a quantile that is computed from the buckets and lies between two
+// bounds is within 12 % of the true one.
 var fineBounds = [...]float64{
 	.00001, .0000126, .0000158, .00002, .000025, .0000315, .0000397, .00005, .000063, .0000794,
 	.0001, .000126, .000158, .0002, .00025, .000315, .000397, .0005, .00063, .000794,
@@ -47,7 +48,7 @@ func (b *Bucket) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// BucketBound returns the upper bound of bucket i in seconds, or infinity for the last bucket. The bound belongs to the bucket.
+// BucketBound returns the upper bound of bucket i in seconds, or infinity for the last bucket. The bucket includes its bound.
 func BucketBound(i int) float64 {
 	if i < len(fineBounds) {
 		return fineBounds[i]

@@ -48,7 +48,7 @@ type FinishedCall struct {
 	Answered time.Time `json:"answered,omitzero"` // when the server's answer arrived
 }
 
-// Failed reports whether the caller got an error, or a result with isError.
+// Failed reports whether the call did not succeed: it ended with an error or a result with isError, or was canceled.
 func (f FinishedCall) Failed() bool { return f.Outcome != OutcomeOK.String() }
 
 // kept is a stored call: the fields of Ended that FinishedCall needs, in few bytes.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	followStep  = 100 * time.Millisecond // a stream reports at most once in this time, so at most ten times a second
+	followStep  = 100 * time.Millisecond // minimum time between two rounds of a stream; the result of a survey is reported in between
 	followSlow  = 10 * time.Second       // a reader that takes longer to receive a state gets a complete one next
 	followBatch = 256                    // maximum number of entries in a Notice
 	callPause   = 2 * time.Millisecond   // pause for each reported call, so that a stream costs a busy gateway less than 2 %

@@ -13,7 +13,7 @@ type Family struct {
 	Name   string
 	Type   string   // counter, gauge or histogram
 	Labels []string // all labels that a sample may have, except le
-	Help   string   // one sentence, with the unit
+	Help   string   // with the unit
 }
 
 // Families returns the gateway's own families, in the order of docs/metrics.md.
@@ -26,7 +26,7 @@ var families = []Family{
 	{"goblin_backend_connections", gauge, labels("server", "replica", "state"), "Connections to a replica, by state (ready or other)."},
 	{"goblin_calls_total", counter, labels("server", "method", "outcome"), "Finished calls, by server, method and outcome."},
 	{"goblin_call_seconds", histo, labels("server", "method"), "Seconds from the arrival of a call to its answer."},
-	{"goblin_in_flight", gauge, labels("server"), "Calls that a server is working on."},
+	{"goblin_in_flight", gauge, labels("server"), "Calls that a server has not answered yet, including those that wait for a client."},
 	{"goblin_queue_depth", gauge, labels("server"), "Calls that wait for a free slot of a server."},
 	{"goblin_queue_wait_seconds", histo, labels("server"), "Seconds that queued calls waited until they were sent to a server. Calls that did not wait are not counted."},
 	{"goblin_parked_calls", gauge, nil, "Calls that wait for a client to answer a server request."},

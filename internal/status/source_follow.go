@@ -30,7 +30,7 @@ var Wants = []Want{WantState, WantCalls, WantSessions, WantActors, WantFinished,
 type FollowOptions struct {
 	Want   []Want
 	Server string        // finished and lines: of this server only; "" = of all servers
-	Every  time.Duration // time between two reports; at least, and by default, 100 ms
+	Every  time.Duration // time between two rounds of reports; at least, and by default, 100 ms
 	New    bool          // skip finished calls, log lines and catalog changes that were stored before
 	Once   bool          // end after the complete state and the stored entries
 	Last   string        // continue after the Notice with this ID; it takes precedence over New

@@ -1,4 +1,5 @@
-// Package status describes the gateway to its operators: a Snapshot of its state, the log and calls of the recent past, and metrics.
+// Package status describes the gateway to its operators: a Snapshot of its state; the recent past, such as log lines, finished calls, denials
+// and changes of the catalog; and metrics. It also defines what operators can do: Action and Use.
 package status
 
 import "time"
@@ -75,7 +76,7 @@ type Project struct {
 	Templates int      `json:"templates"`
 }
 
-// Server is the state of one entry of mcpServers.
+// Server is the state of one entry of mcpServers, or of one group.
 type Server struct {
 	Name        string    `json:"name"`
 	State       string    `json:"state"`

@@ -11,7 +11,7 @@ import (
 const (
 	maxStreams   = 64
 	surveyTime   = 3 * time.Second        // timeout of a survey
-	surveyPause  = 250 * time.Millisecond // minimum time between the starts of two surveys
+	surveyPause  = 250 * time.Millisecond // minimum time between the starts of two surveys, unless an action makes the next one due
 	surveyCosts  = 50                     // that time is at least this many times the duration of a survey, so that surveys take at most 2 % of the time …
 	surveySlowly = 3 * time.Second        // … but at most this long
 )
