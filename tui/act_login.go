@@ -8,10 +8,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Logins logs in and out at servers for the user. Its methods block until that has ended or ctx ends, and are safe for concurrent use.
+// Logins logs the user in to servers and out of them. Its methods block until the login or logout has ended or ctx ends, and are safe for
+// concurrent use.
 type Logins interface {
-	// In logs in with a browser. Once it calls shown with the page that the user must open. err is why the browser
-	// cannot be opened; nil = it opens.
+	// In logs in with a browser. It calls shown at most once, with the page that the user must open. err is why the
+	// browser cannot be opened; nil = it opens.
 	In(ctx context.Context, l LoginAction, shown func(page string, err error)) error
 
 	// Out logs out.
@@ -78,7 +79,7 @@ func (a *App) logIn(l LoginAction) {
 			text, h := "logged in to "+server, Good
 			switch {
 			case errors.Is(err, context.Canceled):
-				text, h = "the login was left; if the browser has finished it, it may still complete", Warn
+				text, h = "stopped waiting for the login; if you have finished it in the browser, it may still complete", Warn
 			case err != nil:
 				text, h = "not logged in: "+err.Error(), Bad
 			}

@@ -114,7 +114,7 @@ func TestLeaveLogin(t *testing.T) {
 	s.has("The browser opens this page.")
 	s.press("<esc>")
 	s.happen()
-	s.has("the login was left; if the browser has finished it, it may still complete")
+	s.has("stopped waiting for the login; if you have finished it in the browser, it may still complete")
 }
 
 // Log out asks first. The logins of other users and a console without logins say why they cannot act.

@@ -75,7 +75,8 @@ func (a *App) noSwitch(t target, verb status.Verb) string {
 	return ""
 }
 
-// groupMembers returns the names of a group's members that are connected, or nil if the server is not a group.
+// groupMembers returns the names of a group's members that have connections, in any state, or nil if the server is not a
+// group.
 func groupMembers(p *Picture, server string) (members []string) {
 	for i := range p.Backends {
 		if b := &p.Backends[i]; b.Server == server && b.Member != "" && !slices.Contains(members, b.Member) {

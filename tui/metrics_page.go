@@ -11,9 +11,9 @@ import (
 // metric is one series of the page /metrics. The lines of a histogram are one series.
 type metric struct {
 	name    string
-	labels  string // without le
-	kind    string // counter, gauge, histogram; "" = unknown
-	value   float64
+	labels  string         // without le
+	kind    string         // counter, gauge, histogram; "" = unknown
+	value   float64        // of a histogram: the number of observations
 	buckets []metricBucket // of a histogram, ascending
 }
 

@@ -179,7 +179,7 @@ func (a *App) setMouse(on bool) {
 	a.mouse = on
 	a.screen.EnableMouse(on)
 	if on {
-		a.notify("the mouse clicks and scrolls; shift selects text, :mouse turns this off", Plain)
+		a.notify("the mouse clicks and scrolls; hold shift to select text; :mouse turns this off", Plain)
 		return
 	}
 	a.notify("the mouse selects text; :mouse turns clicks on", Plain)

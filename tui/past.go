@@ -17,7 +17,7 @@ const (
 // past is what the console knows about the recent past. It is immutable; Picture embeds it.
 type past struct {
 	Finished []status.FinishedCall // ordered by number
-	Failures []status.FinishedCall // the failed calls, ordered by number
+	Failures []status.FinishedCall // the failed and the canceled calls, ordered by number
 	Lines    []status.Event        // lines that the servers wrote themselves, ordered by number
 
 	Usage []status.ItemUsage // fetched only while a view of items is visible

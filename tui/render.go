@@ -17,7 +17,7 @@ type Column struct {
 	Sort  rune // shift+letter sorts by this column; 0 = not sortable
 	Right bool // right-aligned, for numbers
 	Flex  bool // shares the width that the other columns leave
-	Wide  bool // omitted on screens narrower than 100 columns
+	Wide  bool // omitted in tables narrower than 100 columns, unless all columns are shown
 	Min   int  // omitted in tables narrower than this
 	URI   bool // shortened in the middle if it is too long
 	Words bool // a filter for this column matches whole words only, because "ok" is also a part of "token"

@@ -9,7 +9,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// callKind is the page of one call: where its time went, and its details. enter in the calls opens it.
+// callKind is the page of one call: where its time went, its details, and its payloads and recorded messages if there are any. enter on a
+// call opens it.
 var callKind = &Kind{
 	Name:   "call",
 	Head:   callHead,
@@ -77,7 +78,7 @@ type phase struct {
 	note string
 }
 
-// callHead returns what the call is, and a bar for each part of its time.
+// callHead returns what the call is, a bar for each part of its time, and the line of recordingLine.
 func callHead(p *Picture, of scope) []line {
 	running, finished := findCall(p, of.call)
 	var first line

@@ -72,7 +72,7 @@ var failuresKind = &Kind{
 	Rows:    failureRows,
 }
 
-// failureRows returns the failed calls, newest first. Equal ones are one row.
+// failureRows returns the failed calls, newest first, without those that clients canceled. Equal ones are one row.
 func failureRows(p *Picture) []Row {
 	var rows []Row
 	times := map[string]int{} // by what they have in common

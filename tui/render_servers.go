@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// serversKind shows the entries of mcpServers, those that need attention first.
+// serversKind shows the servers, those that need attention first. A group is one server.
 var serversKind = &Kind{
 	Name: "servers", Title: "worst first", Enter: "backends", Danger: status.Restart, Worst: true,
 	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S', Words: true}, {Name: "READY", Right: true, Wide: true}, {Name: "CALLS/S", Sort: 'C', Right: true}, {Name: "ERR", Sort: 'E', Right: true}, {Name: "P95", Sort: 'P', Right: true, Wide: true}, {Name: "RUN", Sort: 'R', Right: true},

@@ -11,7 +11,7 @@ import (
 // recently is the time before now in which a session's finished calls are counted.
 const recently = 10 * time.Minute
 
-// sessionsKind shows the connected clients.
+// sessionsKind shows the sessions of clients, and the subscription streams of clients without sessions.
 var sessionsKind = &Kind{
 	Name: "sessions", Enter: "calls", Danger: status.End, Worst: true,
 	Columns: []Column{{Name: "SESSION", Sort: 'N'}, {Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "WHO", Sort: 'U', Spare: true}, {Name: "PROJECT", Sort: 'J', Wide: true, Spare: true}, {Name: "SPEAKS", Sort: 'P', Wide: true}, {Name: "VIA", Sort: 'V', Wide: true},
