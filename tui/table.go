@@ -29,7 +29,7 @@ type table struct {
 	order      int // sort column + 1; 0 = the kind's order
 	descending bool
 	moved      time.Time // when rows last changed places
-	touched    time.Time // when the user last pressed a key
+	touched    time.Time // when the user last pressed a key or used the mouse
 
 	selection
 	trends   map[trendKey]trend
@@ -100,11 +100,11 @@ func (t *table) restrict(keep func(*Row) bool) {
 	t.basis = basis{}
 }
 
-// apply computes the visible rows after a key, in their order.
+// apply computes the visible rows after the user has changed a setting, and holds none in its place.
 func (t *table) apply() { t.arrange(nil, time.Time{}) }
 
-// sort sorts by a column, numbers in descending order. A second call for the column reverses the order, a third
-// restores the original order.
+// sort sorts by a column: in descending order if it is right-aligned, as numbers are. A second call for the column reverses
+// the order, a third restores the original order.
 func (t *table) sort(column int) {
 	first := t.columns[column].Right
 	switch {

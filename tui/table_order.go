@@ -9,7 +9,7 @@ import (
 
 const (
 	restTime = time.Second     // rows change places at most once in this time
-	keyTime  = 2 * time.Second // after a key, rows keep their places for this time
+	keyTime  = 2 * time.Second // after a key, a click or a turn of the wheel, rows keep their places for this time
 )
 
 // order is the order of all rows of a table. It is computed once for each set of rows, not for each key.
@@ -112,8 +112,8 @@ func (v *earlier) same(t *table) bool {
 	return true
 }
 
-// hold keeps rows in the order of before if they have changed places less than restTime ago, or if a key was pressed
-// less than keyTime ago. New rows come in front of the row that they precede in the wanted order.
+// hold keeps rows in the order of before if they have changed places less than restTime ago, or if the user pressed
+// a key or used the mouse less than keyTime ago. New rows come in front of the row that they precede in the wanted order.
 func (t *table) hold(before *earlier, now time.Time) {
 	if before.same(t) {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxPlain   = 400 // maximum runes of a cell
+	maxPlain   = 400 // maximum runes of a cell, except the text of a log line
 	maxCluster = 8   // maximum runes of a character with its combining marks
 )
 

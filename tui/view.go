@@ -93,7 +93,7 @@ func (v *view) forget() {
 	v.last = nil
 }
 
-// touch records a key press, after which rows keep their places for a while.
+// touch records that the user pressed a key or used the mouse. Rows then keep their places for a while.
 func (v *view) touch(now time.Time) {
 	for _, p := range v.panels {
 		p.table.touched = now
