@@ -103,7 +103,7 @@ func (a *App) copyHint() string {
 			return copyQuestion + copyUses
 		}
 	}
-	return copyQuestion + "  esc nothing"
+	return copyQuestion + "  esc leave"
 }
 
 // jsonOf returns the details of a row as JSON, without control characters.

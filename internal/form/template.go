@@ -66,6 +66,7 @@ func TemplateInputs(template string) Inputs {
 }
 
 // Expand fills the variables of a URI template. Variables with an empty text, and those without an input, are left out.
+// A prefix modifier such as ":3" is ignored.
 func (in *Inputs) Expand(template string, texts []string) string {
 	values := map[string]string{}
 	for i, text := range texts {
