@@ -89,7 +89,7 @@ func (a *App) itemActs(i formItem) []rowAct {
 		name = "-- " + name
 	}
 	return []rowAct{
-		{label: label, command: "goblin-actor " + string(i.verb) + " " + name, do: func() { a.openFormOf(i) }},
+		{label: label, command: "goblin-actor " + string(i.verb) + " " + name, do: func() { a.openFormOf(i, nil) }},
 		{label: "describe it", command: "goblin-actor describe " + name, why: "press d here, or run it in a shell"},
 	}
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,45 @@ func TestExportOfAKeptCall(t *testing.T) {
 		copies("l", unkept)
 		copies("t", "-- command --\n"+unkept+"\n-- request.json --\n"+strings.Replace(request, `{"query":"it's a: [b]","token":"[redacted]"}`, `{"…":"…"}`, 1)+"\n")
 	}
+}
+
+// r on a finished call opens its form, filled in with the arguments that are kept. Hidden secrets are not filled in.
+func TestCallAgain(t *testing.T) {
+	picture := func() *Picture { // the call of which payloads are kept has ended
+		p := keptPicture()
+		p.Payloads[0].Payloads[0].Request.Text = `{"name": "github_search_code", "arguments": {"query": "it's a: [b]", "token": "[redacted]"}}`
+		i := slices.IndexFunc(p.Calls, func(c status.Call) bool { return c.ID == "desk/0/4" })
+		c := p.Calls[i]
+		p.Calls = slices.Delete(slices.Clone(p.Calls), i, i+1)
+		p.past = p.with([]status.FinishedCall{{Number: 999, ID: c.ID, Session: c.Session, Server: c.Server, Method: c.Method, Item: c.Item, Public: c.Public, Began: c.Began, Outcome: "ok", Seconds: 3}}, nil)
+		items := *p.Items
+		items.Tools = slices.Clone(items.Tools)
+		tool := &items.Tools[slices.IndexFunc(items.Tools, func(i status.Item) bool { return i.Public == c.Public })]
+		tool.Raw = `{"name":"search_code","inputSchema":{"type":"object","properties":{"query":{"type":"string"},"token":{"type":"string"}}}}`
+		p.Items = &items
+		return p
+	}
+	p := picture()
+	s := newTestConsole(t, 120, 40, Options{})
+	s.app.take(p)
+	s.press("6/github_search<enter><enter>")
+	s.app.take(p)
+	s.has("r again")
+	s.press("r")
+	s.has("─ call github_search_code ─")
+	s.has("it's a: [b]")
+	s.has("not filled in: token")
+	s.hasNot("[redacted]")
+	s.press("<esc>")
+	other := picture()
+	other.Payloads = nil
+	s.app.take(other)
+	s.press("r")
+	s.has("─ call github_search_code ─")
+	s.hasNot("it's a: [b]")
+	s.press("<esc><esc><esc>")
+	s.press("6/read_file<enter><end>r")
+	s.has("─ call files_read_file ─")
 }
 
 // A form is copied with its arguments and its answer.

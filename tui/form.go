@@ -18,6 +18,7 @@ const modeForm mode = "form"
 type itemForm struct {
 	formItem
 	fieldset
+	known   []byte   // arguments of an earlier call, raw JSON; nil = none
 	top     int      // first visible line of the answer
 	defined bool     // the fields are those of the item's definition
 	note    string   // a message about the form, such as why it was not sent
@@ -80,9 +81,9 @@ func (a *App) formItem() (i formItem, ok bool) {
 	return i, false
 }
 
-// openFormOf opens the form of an item. A resource has no arguments and is read at once.
-func (a *App) openFormOf(i formItem) {
-	a.form = &itemForm{formItem: i}
+// openFormOf opens the form of an item, filled in with the known arguments. A resource has no arguments and is read at once.
+func (a *App) openFormOf(i formItem, known []byte) {
+	a.form = &itemForm{formItem: i, known: known}
 	a.mode = modeForm
 	switch {
 	case i.template:
@@ -137,6 +138,7 @@ func (f *itemForm) define(raw []byte) {
 		f.note = err.Error() + how
 	}
 	f.begin(in)
+	f.note = cmp.Or(f.note, f.fill(f.known))
 }
 
 // current returns what the form would send, or an error that says why the form cannot be sent.

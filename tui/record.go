@@ -24,6 +24,9 @@ func noRun(a *App) string {
 	if r := a.view().table.row(); r != nil && r.Off != "" {
 		return "this tool is disabled; press x to enable it"
 	}
+	if _, _, ok := a.again(); ok {
+		return ""
+	}
 	act, why := a.recordable()
 	if part := a.view().part(); why == "" && act.Server != "" && a.view().kind != callKind && !slices.Contains([]*Kind{healthKind, serversKind, backendsKind, callsKind, failuresKind, waitsKind}, part) {
 		return "nothing to run or record here; press x to record the row's server"
@@ -35,13 +38,21 @@ func runLabel(a *App) string {
 	if _, ok := a.formItem(); ok {
 		return "run"
 	}
+	if _, _, ok := a.again(); ok {
+		return "again"
+	}
 	return "record"
 }
 
-// runRow opens the form of the selected item, or records the messages of the selected actor, server or call.
+// runRow opens the form of the selected item or finished call, or records the messages of the selected actor, server or
+// running call.
 func (a *App) runRow(*tcell.EventKey) {
 	if i, ok := a.formItem(); ok {
-		a.openFormOf(i)
+		a.openFormOf(i, nil)
+		return
+	}
+	if i, arguments, ok := a.again(); ok {
+		a.openFormOf(i, arguments)
 		return
 	}
 	if act, why := a.recordable(); why == "" {
