@@ -122,7 +122,7 @@ screenshots: ## redraw docs/images from the console's screens
 	go test ./tui -run TestPictures -update
 
 SECONDS ?= 3600
-soak-tui: ## use the console of a gateway with 10 000 tools and 1000 sessions under load, for SECONDS (3600) after a warm-up of 200; memory, goroutines and descriptors must not grow
+soak-tui: ## use the console of a gateway with 10 000 tools and 1000 sessions under load, for SECONDS (3600) after a warm-up of 500; memory, goroutines and descriptors must not grow
 	go test -count=1 -timeout $$(( $(SECONDS) + 1500 ))s -v ./tui -run TestSoak -soak $(SECONDS)s
 
 golden: ## rewrite the expected screens of the console; read the diff before you commit

@@ -29,7 +29,7 @@ var soakTime = flag.Duration("soak", 0, "how long TestSoak measures after its wa
 
 const (
 	soakGrowth = 2 << 20           // bytes that the heap may grow
-	soakWarm   = 200 * time.Second // until the console's and the gateway's rings are full
+	soakWarm   = 500 * time.Second // until the console's and the gateway's rings are full
 )
 
 // soakKeys are pressed again and again. They go through all views, and return to the overview.
