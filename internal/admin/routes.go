@@ -79,7 +79,9 @@ func logz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		after, err := number(r, "after")
 		if id := r.Header.Get("Last-Event-ID"); err == nil && id != "" {
-			after, err = strconv.ParseUint(id, 10, 64)
+			if after, err = strconv.ParseUint(id, 10, 64); err != nil {
+				err = errors.New("Last-Event-ID: want the number of an event, for example 17")
+			}
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)

@@ -143,6 +143,7 @@ func TestStreamRequests(t *testing.T) {
 		{"want=state,&once", "", 400, "unknown kind"},
 		{"want=state&every=x&once", "", 400, "is not a duration"},
 		{"want=state&once", "x", 400, "is not the id of an event"},
+		{"want=log&once", "x", 400, "Last-Event-ID: want the number of an event"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/eventz?"+c.query, nil)
 		r.Header.Set("Last-Event-ID", c.id)
