@@ -28,7 +28,7 @@ func NewStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the status of a running gateway",
-		Long: `Show the servers of a running gateway, what they offer, current activity, and the rates of the last minute. The exit code is 0 if the gateway answers.
+		Long: `Show the servers of a running gateway, what they offer, current activity, and the rates of the last minute. Without --watch, also show the last failed calls and refused requests of the last ten minutes. The exit code is 0 if the gateway answers.
 
 The command uses the gateway's admin socket. --connect takes the gateway's port, a loopback address or the path of the socket.`,
 		Args: command.Args(0, 0, ""),
@@ -62,18 +62,18 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 		}
 		return target.Unreachable(err)
 	}
-	return printAs(w, snapshot, out)
+	return printAs(w, snapshot, fetchLately(ctx, path, snapshot.Now), out)
 }
 
-// printAs prints a snapshot in a format.
-func printAs(w io.Writer, snapshot *status.Snapshot, out output.Format) error {
+// printAs prints a snapshot, and what has happened lately, in a format.
+func printAs(w io.Writer, snapshot *status.Snapshot, l lately, out output.Format) error {
 	switch out {
 	case output.Table:
-		return printStatus(w, snapshot)
+		return printStatus(w, snapshot, l)
 	case lines:
-		return printLines(w, sentences(&status.Snapshot{}, snapshot))
+		return printLines(w, append(sentences(&status.Snapshot{}, snapshot), l.sentences()...))
 	}
-	raw, err := json.Marshal(report(snapshot))
+	raw, err := json.Marshal(report(snapshot, l))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func printPage(w io.Writer, out output.Format, l latest) error {
 	} else {
 		now := *l.snapshot
 		now.Now = now.Now.Add(time.Since(l.came)) // a gateway without changes sends no newer snapshot
-		if err := printAs(&page, &now, out); err != nil {
+		if err := printAs(&page, &now, lately{}, out); err != nil {
 			return err
 		}
 	}

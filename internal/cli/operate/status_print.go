@@ -19,8 +19,8 @@ import (
 // statusWidth is the width of the output in columns. Single long words and the names of servers may exceed it.
 const statusWidth = 80
 
-// printStatus prints a snapshot for users: a summary, the servers, the reasons for failures, and hints.
-func printStatus(w io.Writer, s *status.Snapshot) error {
+// printStatus prints a snapshot for users: a summary, the servers, the reasons for failures, hints, and what has happened lately.
+func printStatus(w io.Writer, s *status.Snapshot, l lately) error {
 	p := terminal.PaletteFor(w)
 	var b strings.Builder
 	paragraph(&b, fmt.Sprintf("goblin-actor %s on %s, up %s, ", terminal.OneLine(s.Version, 40), terminal.OneLine(strings.Join(s.Listen, ", "), 0),
@@ -58,6 +58,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 			paragraph(&b, p.Good("hint:")+" ", program.Hint(hint), terminal.Plain)
 		}
 	}
+	l.print(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -23,7 +23,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 	s.Servers = append(s.Servers, status.Server{Name: "needs", State: "misconfigured", Replicas: 1, Hint: "fix the configuration: run goblin-actor config check"})
 	var b strings.Builder
-	if err := printStatus(&b, s); err != nil {
+	if err := printStatus(&b, s, lately{}); err != nil {
 		t.Fatal(err)
 	}
 	out := b.String()
@@ -51,7 +51,7 @@ func TestStatusNamesTheOldestCall(t *testing.T) {
 	}}
 	for _, want := range []string{"0 sessions, 2 calls in flight; the oldest started at 11:56:40 (3m20s): clock_wait", "0 sessions, 0 calls in flight"} {
 		var b strings.Builder
-		if err := printStatus(&b, s); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
+		if err := printStatus(&b, s, lately{}); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("%v, no %q in\n%s", err, want, b.String())
 		}
 		s.Calls = nil

@@ -26,17 +26,19 @@ type serverRates struct {
 	P99            float64 `json:"p99"`
 }
 
-// reported is the JSON of the command status: the status with rates in place of the series that they are computed from.
+// reported is the JSON of the command status: the status with rates in place of the series that they are computed from, and
+// what has happened lately.
 type reported struct {
 	*status.Snapshot
 	Rates []serverRates `json:"rates,omitempty"`
+	lately
 }
 
 // report returns the JSON of a status.
-func report(s *status.Snapshot) reported {
+func report(s *status.Snapshot, l lately) reported {
 	copied := *s
 	copied.Series = nil
-	return reported{&copied, ratesOf(s)}
+	return reported{&copied, ratesOf(s), l}
 }
 
 // ratesOf returns the rates of the gateway, then those of each server, or nil if the gateway does not report series.

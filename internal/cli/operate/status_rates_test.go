@@ -21,7 +21,7 @@ func TestStatusPrintsRates(t *testing.T) {
 	printed := func() string {
 		t.Helper()
 		var b strings.Builder
-		if err := printStatus(&b, s); err != nil {
+		if err := printStatus(&b, s, lately{}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
@@ -29,7 +29,7 @@ func TestStatusPrintsRates(t *testing.T) {
 	if got, want := printed(), "LAST MINUTE CALLS/S ERRORS P50 P95 P99 all 1.5 10.0% 8.9ms 890ms 890ms files 1.5 10.0% 8.9ms 890ms 890ms no servers"; !strings.HasSuffix(got, want) {
 		t.Errorf("got %q, want %q at its end", got, want)
 	}
-	text, err := json.Marshal(report(s))
+	text, err := json.Marshal(report(s, lately{}))
 	if want := `"rates":[{"server":"","calls":90,"callsPerSecond":1.5,"errorShare":0.1,`; err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), `"series"`) {
 		t.Errorf("%s, %v; want %s and no series", text, err, want)
 	}

@@ -1,0 +1,85 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+)
+
+const (
+	latelyWindow = 10 * time.Minute
+	maxLately    = 20 // of each kind
+	shownLately  = 3  // of each kind, for people
+)
+
+// lately is what failed and who was refused in the last ten minutes, the newest first.
+type lately struct {
+	Failures []status.FinishedCall `json:"failures,omitempty"`
+	Denials  []status.Denial       `json:"denials,omitempty"`
+}
+
+// fetchLately queries the gateway at the socket. What it cannot fetch is left out: an older gateway does not have all pages.
+func fetchLately(ctx context.Context, path string, now time.Time) (l lately) {
+	source, err := admin.Dial(path)
+	if err != nil {
+		return l
+	}
+	calls, _ := source.Finished(ctx, "", 0)
+	for _, c := range slices.Backward(calls) {
+		if len(l.Failures) < maxLately && c.Failed() && c.Outcome != status.OutcomeCancelled.String() && now.Sub(ended(c)) <= latelyWindow {
+			l.Failures = append(l.Failures, c)
+		}
+	}
+	denials, _ := source.Denials(ctx)
+	for _, d := range denials {
+		if len(l.Denials) < maxLately && now.Sub(d.Last) <= latelyWindow {
+			l.Denials = append(l.Denials, d)
+		}
+	}
+	return l
+}
+
+func ended(c status.FinishedCall) time.Time {
+	return c.Began.Add(time.Duration(c.Seconds * float64(time.Second)))
+}
+
+// sentences returns a sentence for each failure and refusal that people are shown.
+func (l *lately) sentences() (all []string) {
+	for _, c := range l.Failures[:min(shownLately, len(l.Failures))] {
+		why := cmp.Or(c.Code, c.Outcome)
+		if c.Error != "" {
+			why += ": " + terminal.OneLine(c.Error, 200)
+		}
+		all = append(all, fmt.Sprintf("%s failed at %s: %s", terminal.OneLine(cmp.Or(c.Public, c.Item, c.Method), 60), ended(c).Local().Format(time.TimeOnly), why))
+	}
+	for _, d := range l.Denials[:min(shownLately, len(l.Denials))] {
+		who := "a client without a valid key"
+		if d.Who != status.Unknown {
+			who = terminal.OneLine(d.Who, 60)
+		}
+		times := ""
+		if d.Times > 1 {
+			times = fmt.Sprintf(" (%d times)", d.Times)
+		}
+		all = append(all, fmt.Sprintf("%s from %s was turned away at %s: %s: %s%s", who, terminal.OneLine(d.From, 60), d.Last.Local().Format(time.TimeOnly), terminal.OneLine(d.What, 80), d.Why, times))
+	}
+	return all
+}
+
+// print prints the sentences as paragraphs.
+func (l *lately) print(b *strings.Builder) {
+	all := l.sentences()
+	if len(all) > 0 {
+		b.WriteString("\nlast ten minutes:\n")
+	}
+	for _, sentence := range all {
+		paragraph(b, "", sentence, terminal.Plain)
+	}
+}
