@@ -242,7 +242,7 @@ func TestMisdirectedRequest(t *testing.T) {
 	}
 }
 
-// A client whose name does not fit in a session id gets no session, and is told why.
+// A client whose name does not fit in a session id gets no session. The error says why.
 func TestSessionThatDoesNotFitInItsID(t *testing.T) {
 	a, _, _ := startCluster(t, echoServers, withAuth)
 	name := strings.Repeat("n", 300)

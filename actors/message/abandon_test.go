@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A call whose backend panicked while it sent the call may have been executed. The client is told so, and the pool does not try it again.
+// A call whose backend panicked while it sent the call may have been executed. The error says so, and the pool does not try the call again.
 func TestPanicWhileSending(t *testing.T) {
 	for _, c := range []struct {
 		frame     string

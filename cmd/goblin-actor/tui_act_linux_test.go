@@ -73,7 +73,7 @@ func TestConsoleDisables(t *testing.T) {
 	reader.leave(cmd)
 }
 
-// Of two consoles that do the same at once, one acts. The other is told, and does not act on what replaced the target.
+// If two consoles do the same at once, one acts. The other gets an error, and does not act on what has replaced the target.
 func TestTwoConsolesAtOnce(t *testing.T) {
 	at := consoleGateway(t)
 	first, cmd1 := attach(t, at, "servers")

@@ -48,7 +48,7 @@ func TestQuestionIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// Of several consoles that answer a question at once, one answers it. The others are told.
+// If several consoles answer a question at once, one answers it. The others get an error.
 func TestQuestionIsAnsweredByOne(t *testing.T) {
 	var q questions
 	id, answers, err := q.add()

@@ -176,7 +176,8 @@ func TestSwitchRefused(t *testing.T) {
 	}
 }
 
-// Of many who disable different servers at once, none overwrites the edit of another. Of two who disable the same, one is told.
+// Concurrent switches of different servers do not overwrite each other. If two callers disable the same server, one of them gets an
+// error.
 func TestSwitchesAtOnce(t *testing.T) {
 	text := "mcpServers:\n"
 	names := strings.Split("abcdefgh", "")
@@ -205,7 +206,7 @@ func TestSwitchesAtOnce(t *testing.T) {
 	}
 }
 
-// A caller that stops waiting while the gateway is busy is told that nothing was changed.
+// A caller that stops waiting while the gateway is busy gets an error that says that nothing was changed.
 func TestSwitchWhileBusy(t *testing.T) {
 	s := newSwitching(t, "mcpServers:\n  a: {command: none, startup: lazy}\n")
 	busy, free := make(chan bool), make(chan bool)
