@@ -58,7 +58,7 @@ func TestActionsHideSecrets(t *testing.T) {
 		}
 	}
 	if err := source.Act(t.Context(), status.Action{Verb: status.Restart}); !errors.Is(err, status.ErrNotThere) || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("a console in the gateway's process is told %v", err)
+		t.Errorf("a console in the gateway's process gets %v", err)
 	}
 }
 
