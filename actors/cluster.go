@@ -22,6 +22,20 @@ type Relay interface {
 	Delete(incarnation string, x *downstream.Exchange)
 }
 
+// clusterKeys gives the seal.Sealer of a node its keys.
+type clusterKeys struct{ *Cluster }
+
+// Current returns the incarnation of this node.
+func (k clusterKeys) Current() string { return k.Incarnation }
+
+// StateKeys returns the keys with which a node seals requestStates.
+func (k clusterKeys) StateKeys(incarnation string) [][32]byte {
+	return k.Secrets.StateKeys(incarnation)
+}
+
+// TaskKeys returns the keys of the tags in task ids.
+func (k clusterKeys) TaskKeys() [][32]byte { return k.Secrets.TaskKeys() }
+
 // incarnation returns the incarnation of this node, or "" if the gateway runs alone.
 func (c *Cluster) incarnation() string {
 	if c == nil {

@@ -51,8 +51,8 @@ func (r *testRelay) take() []string {
 	return relayed
 }
 
-// startCluster starts two nodes. Each has the servers that the function servers returns.
-func startCluster(t *testing.T, servers func() map[string]*actortest.Server, change func(*config.Config)) (a, b *httpHarness, relay *testRelay) {
+// startCluster starts two nodes. Each has the servers that the function servers returns, or one that open connects to.
+func startCluster(t *testing.T, servers func() map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) (a, b *httpHarness, relay *testRelay) {
 	t.Helper()
 	secrets, err := cluster.NewSecrets([]string{cluster.NewSecret()})
 	if err != nil {
@@ -61,7 +61,7 @@ func startCluster(t *testing.T, servers func() map[string]*actortest.Server, cha
 	relay = &testRelay{nodes: map[string]*Gateway{}}
 	start := func() *httpHarness {
 		node := &Cluster{Secrets: secrets, Incarnation: cluster.NewIncarnation(), Relay: relay}
-		w := startNode(t, node, servers(), change)
+		w := startNode(t, node, servers(), change, open...)
 		relay.mu.Lock()
 		relay.nodes[node.Incarnation] = w.gateway
 		relay.mu.Unlock()

@@ -42,7 +42,7 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if era == protocol.EraModern {
-		f.modern(x, admitted)
+		f.modern(x, admitted, f.relayed)
 		return
 	}
 	if x.Origin.SessionID != "" {
@@ -169,7 +169,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		return
 	}
 	if era == protocol.EraModern {
-		f.modern(x, admitted)
+		f.modern(x, admitted, false)
 		return
 	}
 	if x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled {

@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -13,8 +14,9 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// modern checks a modern message and passes it to the actor that serves it.
-func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
+// modern checks a modern message and passes it to the actor that serves it, here or, unless relayed is true, on another node of
+// the cluster.
+func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted, relayed bool) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
 		if x.Origin.Stdio && x.Frame.Method == protocol.NotificationCancelled {
@@ -35,7 +37,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		g.openSubscription(x, admitted)
 		return
 	}
-	g.statelessRequest(x, admitted)
+	g.statelessRequest(x, admitted, relayed)
 }
 
 // openSubscription asks the gateway actor for a subscription stream.
@@ -53,22 +55,28 @@ func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admi
 
 // statelessRequest passes a request to a stateless session. A request that continues a parked call goes to the stateless session
 // that holds the call. Other requests on stdio go to the first one, and all others to each in turn.
-func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admitted) {
+func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admitted, relayed bool) {
 	request := message.StatelessRequest{Exchange: x, Admitted: admitted}
 	number := int(g.nextStateless.Add(1) % uint64(g.statelessCount))
 	if x.Origin.Stdio {
 		number = 0 // stdio cancellations are sent there
 	}
-	if x.Params.RequestState.Present() {
+	if x.Params.RequestState.Present() || g.cluster != nil && x.Params.TaskID.Present() {
 		sealer := g.sealer.Load()
 		if sealer == nil { // no stateless session has started yet
 			request.Abandon(kernel.NotRunning)
 			return
 		}
-		if request.State = g.openState(sealer, x, admitted); request.State == nil {
+		if x.Params.RequestState.Present() {
+			if request.State = g.openState(sealer, x, admitted); request.State == nil {
+				return
+			}
+		}
+		if node := nodeOf(sealer, x, &request); node != "" && node != sealer.Node() {
+			g.modernElsewhere(node, x, relayed)
 			return
 		}
-		if request.State.Kind == seal.Parked {
+		if request.State != nil && request.State.Kind == seal.Parked {
 			number = int(request.State.Actor)
 		}
 	}
@@ -87,8 +95,7 @@ func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admi
 // openState returns the sealed state that a request carries. If the state is invalid or belongs to another principal, openState
 // refuses the request and returns nil. Both cases have the same error, which does not reveal whether a stolen state is valid.
 func (g *Gateway) openState(sealer *seal.Sealer, x *downstream.Exchange, admitted message.Admitted) *seal.State {
-	text, _ := rawjson.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
-	state, err := sealer.Open(text, time.Now())
+	state, err := sealer.Open(stateText(x), time.Now())
 	if err != nil || !state.IsOf(admitted.Principal()) {
 		refusal := &message.Refusal{Fault: &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}}
 		g.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
@@ -96,6 +103,33 @@ func (g *Gateway) openState(sealer *seal.Sealer, x *downstream.Exchange, admitte
 		return nil
 	}
 	return &state
+}
+
+func stateText(x *downstream.Exchange) string {
+	text, _ := rawjson.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
+	return text
+}
+
+// nodeOf returns the incarnation of the node that must serve a modern request, or "" if any node can: the node that holds the call
+// which the request continues, or whose process runs the task that it names.
+func nodeOf(sealer *seal.Sealer, x *downstream.Exchange, request *message.StatelessRequest) string {
+	switch {
+	case request.State != nil && request.State.Node != "":
+		return seal.NodeIn(stateText(x))
+	case request.State == nil && x.Params.TaskID.Present():
+		id, _ := rawjson.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
+		return admission.TaskIDs{Sealer: sealer, Principal: request.Principal()}.NodeOf(id)
+	}
+	return ""
+}
+
+// modernElsewhere passes a modern request on to the node that must serve it. A request that another node has passed on is refused.
+func (g *Gateway) modernElsewhere(node string, x *downstream.Exchange, relayed bool) {
+	if relayed {
+		message.RefuseFault(x, 421, misdirected)
+		return
+	}
+	g.cluster.Relay.Post(node, x)
 }
 
 // statelessSession returns the stateless session with that number.

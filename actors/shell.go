@@ -173,6 +173,9 @@ func seed() uint64 {
 // startStateless spawns the stateless sessions.
 func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	sealer := seal.New(a.key)
+	if g.cluster != nil {
+		sealer = seal.NewShared(clusterKeys{g.cluster})
+	}
 	g.sealer.Store(sealer)
 	for number := range g.statelessCount {
 		ref := stateless.Spawn(self, stateless.Options{

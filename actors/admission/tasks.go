@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"crypto/hmac"
 	"strings"
 
 	"goblin-actor/actors/catalog"
@@ -52,40 +51,62 @@ func PublicTaskID(server, own string) string { return server + "/" + own }
 
 // TaskIDs translates task ids of modern servers. The gateway stores nothing about the tasks themselves. A public id
 // ends with a tag that depends on the principal. Without authentication there is no tag, and any client may name any
-// task.
+// task. In a cluster, the id of a task whose server is a process of the node names the node.
 type TaskIDs struct {
 	Sealer    *seal.Sealer
 	Principal string // message.PrincipalOf; "" = not authenticated
 }
 
-// taskMark separates a task id from its principal's tag. Tags do not contain it.
-const taskMark = "~"
+const (
+	// taskMark separates a task id from its principal's tag. Tags do not contain it.
+	taskMark = "~"
+
+	// taskNodeMark separates the name of a task's server from the incarnation of its node. Names do not contain it.
+	taskNodeMark = "@"
+)
 
 // Public returns the id by which the principal knows a server's task. It is always the same, because servers may name a
 // task repeatedly.
-func (t TaskIDs) Public(server, own string) string {
-	id := PublicTaskID(server, own)
+func (t TaskIDs) Public(server *catalog.Server, own string) string {
+	place := server.Name
+	if node := t.Sealer.Node(); node != "" && !server.Rules.Remote() {
+		place += taskNodeMark + node
+	}
+	id := PublicTaskID(place, own)
 	if t.Principal == "" {
 		return id
 	}
-	return id + taskMark + t.Sealer.TaskTag(t.Principal, server, own)
+	return id + taskMark + t.Sealer.TaskTag(t.Principal, place, own)
 }
 
-// own returns a public id without its tag. It returns false if the tag is missing or belongs to another principal.
-func (t TaskIDs) own(id string) (string, bool) {
-	if t.Principal == "" {
-		return id, true
+// parse splits a public id into the server's name, the incarnation of the node that has the task ("" = any node) and the
+// server's own id. It returns false if the principal's tag is missing or belongs to another principal.
+func (t TaskIDs) parse(id string) (server, node, own string, ok bool) {
+	tag := ""
+	if t.Principal != "" {
+		at := strings.LastIndex(id, taskMark)
+		if at < 0 {
+			return "", "", "", false
+		}
+		id, tag = id[:at], id[at+len(taskMark):]
 	}
-	at := strings.LastIndex(id, taskMark)
-	if at < 0 {
-		return "", false
+	place, own, _ := strings.Cut(id, "/")
+	if t.Principal != "" && !t.Sealer.IsTaskTag(tag, t.Principal, place, own) {
+		return "", "", "", false
 	}
-	server, own, _ := strings.Cut(id[:at], "/")
-	return id[:at], hmac.Equal([]byte(t.Public(server, own)), []byte(id))
+	server, node, _ = strings.Cut(place, taskNodeMark)
+	return server, node, own, true
+}
+
+// NodeOf returns the incarnation of the node that has a task, or "" if any node can serve it or the id is not the
+// principal's.
+func (t TaskIDs) NodeOf(id string) string {
+	_, node, _, _ := t.parse(id)
+	return node
 }
 
 // Edit replaces a server's own task id, at span, with the principal's public id.
-func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, server string) []rawjson.Edit {
+func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, server *catalog.Server) []rawjson.Edit {
 	if own, ok := rawjson.Unquote(span.Of(raw)); ok {
 		return append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(t.Public(server, own))})
 	}
@@ -93,13 +114,12 @@ func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, serve
 }
 
 // ModernTask returns the server and its own task id for a principal's public id. The server is nil if the id is not the principal's,
-// or if no server in view with that name has the tasks extension.
+// if another node has the task, or if no server in view with that name has the tasks extension.
 func ModernTask(view *catalog.View, id string, ids TaskIDs) (server *catalog.Server, own string) {
-	plain, theirs := ids.own(id)
-	if !theirs {
+	name, node, own, theirs := ids.parse(id)
+	if !theirs || node != "" && node != ids.Sealer.Node() {
 		return nil, ""
 	}
-	name, own, _ := strings.Cut(plain, "/")
 	for _, server := range view.Servers() {
 		if server.Name == name && own != "" && HasModernTasks(server) {
 			return server, own

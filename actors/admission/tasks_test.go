@@ -23,7 +23,7 @@ func FuzzTaskIDs(f *testing.F) {
 			server, found := ModernTask(view, id, TaskIDs{Sealer: sealer, Principal: principal})
 			return server != nil && found == own
 		}
-		id := TaskIDs{Sealer: sealer, Principal: a}.Public("one", own)
+		id := TaskIDs{Sealer: sealer, Principal: a}.Public(&catalog.Server{Name: "one"}, own)
 		if got := leads(id, a); got != (own != "") {
 			t.Errorf("%q of %q leads there: %v", id, a, got)
 		}

@@ -228,8 +228,12 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // all requests of the call have the same digest
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
+	node := s.node
+	if kind == seal.Relayed && s.sealer.Node() != "" && v.Upstream.Rules.Remote() {
+		node = "" // every node of the cluster reaches this server
+	}
 	return s.sealer.Seal(&seal.State{
-		Kind: kind, Call: v.Seq, Actor: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
+		Kind: kind, Call: v.Seq, Actor: s.number, Node: node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
 		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
 	})
 }

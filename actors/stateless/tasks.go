@@ -15,7 +15,8 @@ import (
 
 // Tasks of modern servers are passed through to modern clients (extension io.modelcontextprotocol/tasks). Clients know a task as
 // <server>/<the server's own id>. With authentication, each principal has ids that only it can use (admission.TaskIDs). The
-// gateway stores nothing about a task, so the task outlives the gateway.
+// gateway stores nothing about a task, so the task outlives the gateway. In a cluster, the front passes a request for a task of another
+// node's process on to that node.
 
 // taskTarget returns the server of the task that a request names. If the client has not declared the extension, no server is
 // queried. If no server in view has the extension, the method does not exist.
@@ -48,5 +49,5 @@ func publicTask(edits []rawjson.Edit, v *heldCall, info *protocol.ResultInfo, f 
 		return edits
 	}
 	ids := admission.TaskIDs{Sealer: sealer, Principal: v.caller.Principal}
-	return ids.Edit(edits, f.Raw, rawjson.Member(f.Raw, f.Result, "taskId"), v.Server)
+	return ids.Edit(edits, f.Raw, rawjson.Member(f.Raw, f.Result, "taskId"), v.Upstream)
 }

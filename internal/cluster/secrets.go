@@ -87,3 +87,18 @@ func (s *Secrets) of(id secretID) *secret {
 	}
 	return nil
 }
+
+// StateKeys returns the keys with which a node seals requestStates: the first one seals, and all of them open.
+func (s *Secrets) StateKeys(incarnation string) [][32]byte { return s.keys("state", incarnation) }
+
+// TaskKeys returns the keys of the tags in task ids, which all nodes share: the first one makes tags, and all of them are
+// accepted.
+func (s *Secrets) TaskKeys() [][32]byte { return s.keys("tasks", "") }
+
+func (s *Secrets) keys(purpose, incarnation string) [][32]byte {
+	keys := make([][32]byte, len(s.list))
+	for i := range s.list {
+		keys[i] = [32]byte(s.list[i].key(purpose, incarnation))
+	}
+	return keys
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -282,6 +283,15 @@ func (c *Config) Forwarded() []string {
 		}
 	}
 	return names
+}
+
+// Remote reports whether the server is reached over HTTP, so that it is the same one for every node of a cluster. A group
+// is remote if all its members are.
+func (s *Server) Remote() bool {
+	if len(s.Members) > 0 {
+		return !slices.ContainsFunc(s.Members, func(m Server) bool { return len(m.URLs) == 0 })
+	}
+	return len(s.URLs) > 0
 }
 
 // Isolates reports whether clients get separate connections: per session, per principal or per set of forwarded headers.

@@ -12,7 +12,8 @@
 // the call answers a second retry like the first. The nonce is random and has 96 bits. So one key allows 2^32 seals with a
 // probability of a repeated nonce below 2^-32 (NIST SP 800-38D, section 8.3): a hundred per second for more than a year.
 //
-// A requestState is the unpadded base64url encoding of these fields (sizes in bytes):
+// A requestState is the unpadded base64url encoding of these fields (sizes in bytes). In a cluster, the incarnation of the node
+// that sealed it and a dot precede it (see Nodes).
 //
 //	version (1) | key id (4) | nonce (12) | ciphertext | tag (16)
 //

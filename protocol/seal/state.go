@@ -19,7 +19,7 @@ type State struct {
 	Kind      Kind
 	Call      uint64 // Parked: number of the call in its actor
 	Actor     uint32 // Parked: number of the stateless-session actor
-	Node      string // node name of the gateway process that holds the call; "" means any
+	Node      string // node name of the gateway process that must continue the call; "" means any of a cluster
 	Server    string // name of the server
 	Replica   uint32 // Relayed: the replica that sent input_required
 	Principal string
