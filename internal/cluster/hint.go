@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// HintKind is the kind of a hint. A node ignores kinds that it does not know.
+type HintKind string
+
+// The kinds of hints.
+const (
+	HintDead   HintKind = "dead"   // a request to the node Incarnation failed; every node should check whether it still exists
+	HintCancel HintKind = "cancel" // the client of Session has canceled Request
+	HintEnded  HintKind = "ended"  // Session has ended
+	HintLevel  HintKind = "level"  // the log level of Session is Level now
+	HintRoots  HintKind = "roots"  // the roots of the client of Session have changed
+)
+
+// Hint tells the other nodes about an event early. It may get lost: nodes learn everything but a cancellation in another
+// way, too, only later.
+//
+//	{"cluster":"prod","from":"abcdefg2","kind":"cancel","session":"2…","request":7}
+type Hint struct {
+	Cluster     string          `json:"cluster"`
+	From        string          `json:"from"` // incarnation of the sender
+	Kind        HintKind        `json:"kind"`
+	Incarnation string          `json:"incarnation,omitempty"`
+	Session     string          `json:"session,omitempty"`
+	Holder      string          `json:"holder,omitempty"`  // of the session's principal; "" = no principal
+	Request     json.RawMessage `json:"request,omitempty"` // id of a request, a number or string
+	Level       string          `json:"level,omitempty"`
+}
+
+// errHint is returned for a hint that is too long.
+var errHint = errors.New("a hint to other nodes is too long or has an invalid request id")
+
+// Encode returns the hint as a message. It returns an error if the client's request id is too long or no JSON.
+func (h *Hint) Encode() ([]byte, error) {
+	if len(h.Request) > maxID || len(h.Session) > MaxSessionID || len(h.Holder) > MaxHolder || len(h.Request) > 0 && !json.Valid(h.Request) {
+		return nil, errHint
+	}
+	return encode(h), nil
+}
+
+// ParseHint decodes a hint. Its kind may be unknown.
+func ParseHint(message []byte) (*Hint, error) {
+	h := &Hint{}
+	if err := decode(message, h); err != nil {
+		return nil, err
+	}
+	switch {
+	case !ValidName(h.Cluster):
+		return nil, errField("hint", "cluster")
+	case !ValidIncarnation(h.From):
+		return nil, errField("hint", "from")
+	case h.Kind == "" || !printable(string(h.Kind), maxText):
+		return nil, errField("hint", "kind")
+	case h.Incarnation != "" && !ValidIncarnation(h.Incarnation):
+		return nil, errField("hint", "incarnation")
+	case len(h.Session) > MaxSessionID:
+		return nil, errField("hint", "session")
+	case !printable(h.Holder, MaxHolder):
+		return nil, errField("hint", "holder")
+	case len(h.Request) > maxID:
+		return nil, errField("hint", "request")
+	case !printable(h.Level, maxText):
+		return nil, errField("hint", "level")
+	}
+	return h, nil
+}

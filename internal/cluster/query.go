@@ -1,0 +1,76 @@
+package cluster
+
+// QueryKind is the kind of a query.
+type QueryKind string
+
+// The kinds of queries.
+const (
+	QueryPresence    QueryKind = "presence"    // whether the incarnation exists: every answer says yes
+	QueryRevocations QueryKind = "revocations" // a page of the revocations that the node knows
+)
+
+// Query is a question of one node to another.
+type Query struct {
+	Cluster string    `json:"cluster"`
+	From    string    `json:"from"` // incarnation of the node that asks
+	Kind    QueryKind `json:"kind"`
+	After   string    `json:"after,omitempty"` // of QueryRevocations: the last holder of the previous page
+}
+
+// Answer answers a Query. Fields that a kind does not need are empty.
+type Answer struct {
+	Revocations
+	Joining bool   `json:"joining,omitempty"` // the node is not ready, so it may not know all revocations
+	More    bool   `json:"more,omitempty"`    // there is another page
+	Digest  string `json:"digest,omitempty"`  // of all revocations that the node knows
+}
+
+// Encode returns the query as a message.
+func (q *Query) Encode() []byte { return encode(q) }
+
+// ParseQuery decodes a query. Its kind may be unknown.
+func ParseQuery(message []byte) (*Query, error) {
+	q := &Query{}
+	if err := decode(message, q); err != nil {
+		return nil, err
+	}
+	switch {
+	case !ValidName(q.Cluster):
+		return nil, errField("query", "cluster")
+	case !ValidIncarnation(q.From):
+		return nil, errField("query", "from")
+	case q.Kind == "" || !printable(string(q.Kind), maxText):
+		return nil, errField("query", "kind")
+	case !printable(q.After, MaxHolder):
+		return nil, errField("query", "after")
+	}
+	return q, nil
+}
+
+// Encode returns the answer as a message. At most MaxRevocations are in it.
+func (a *Answer) Encode() []byte {
+	c := *a
+	c.List = shorten(a.List, MaxRevocations)
+	return encode(&c)
+}
+
+// ParseAnswer decodes an answer.
+func ParseAnswer(message []byte) (*Answer, error) {
+	a := &Answer{}
+	if err := decode(message, a); err != nil {
+		return nil, err
+	}
+	switch {
+	case !ValidName(a.Cluster):
+		return nil, errField("answer", "cluster")
+	case !ValidIncarnation(a.From):
+		return nil, errField("answer", "from")
+	case len(a.List) > MaxRevocations || !all(a.List, (*Revocation).valid):
+		return nil, errField("answer", "revocations")
+	case a.More && len(a.List) == 0:
+		return nil, errField("answer", "more")
+	case !printable(a.Digest, maxText):
+		return nil, errField("answer", "digest")
+	}
+	return a, nil
+}
