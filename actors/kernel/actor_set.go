@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ActorSet is a set of actors in the order of their spawning, the oldest first. Iterating over it gives a deterministic
-// order of effects, unlike a map. The zero ActorSet is empty.
+// ActorSet is a set of actors, ordered by when they were spawned, oldest first. A step that iterates over it returns
+// its effects in a deterministic order, unlike with a map. The zero ActorSet is empty and ready to use.
 type ActorSet struct{ members []Reference }
 
 // Len returns the number of actors.
@@ -21,7 +21,7 @@ func (c *ActorSet) Has(r Reference) bool {
 	return found
 }
 
-// Add adds r.
+// Add adds r, unless it is in the set already.
 func (c *ActorSet) Add(r Reference) {
 	if at, found := c.find(r); !found {
 		c.members = slices.Insert(c.members, at, r)
@@ -37,7 +37,8 @@ func (c *ActorSet) Remove(r Reference) bool {
 	return found
 }
 
-// find returns the index of r, or where to insert it. Actors that were never spawned all have age 0.
+// find returns the index of r and true, or where to insert r and false. Several references can have age 0: those of
+// actors that were never spawned.
 func (c *ActorSet) find(r Reference) (at int, found bool) {
 	age := r.age()
 	first, _ := slices.BinarySearchFunc(c.members, age, func(each Reference, age uint64) int { return cmp.Compare(each.age(), age) })

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An ActorSet behaves like a set ordered by age, and distinguishes actors that were never spawned.
+// An ActorSet behaves like a set ordered by age, and distinguishes actors with the same age 0.
 func TestActorSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []Reference
@@ -29,7 +29,7 @@ func TestActorSet(t *testing.T) {
 			delete(in, r)
 		}
 		if crowd.Len() != len(in) || !slices.IsSortedFunc(crowd.All(), func(a, b Reference) int { return int(a.age()) - int(b.age()) }) {
-			t.Fatalf("%d members, or in the wrong order; want %d", crowd.Len(), len(in))
+			t.Fatalf("%d members %v, want %d, sorted by age", crowd.Len(), crowd.All(), len(in))
 		}
 	}
 }

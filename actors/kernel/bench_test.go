@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// work is a message like those on the hot path: a pointer, allocated once per use.
+// work is a message like those on the hot path: a pointer. Its reply may be nil.
 type work struct{ reply chan int }
 
-// pure is a Logic that answers work and does nothing else. Its effects are values, as in real actors.
+// pure is a Logic that handles only work: it marks the message as done in seen, if seen is set, and answers it. Its
+// effects are values, as in real actors.
 type pure struct{ seen *sync.WaitGroup }
 
 type replied struct{ reply chan int }
@@ -51,7 +52,7 @@ func benchSystem(b *testing.B) *System {
 	return s
 }
 
-// BenchmarkTell measures sending to a busy actor and handling, with one sender.
+// BenchmarkTell measures sending messages to one actor from one goroutine, including their handling.
 func BenchmarkTell(b *testing.B) {
 	var seen sync.WaitGroup
 	r := spawnPure(benchSystem(b), "a", 1<<30, &seen)
@@ -64,7 +65,8 @@ func BenchmarkTell(b *testing.B) {
 	seen.Wait()
 }
 
-// BenchmarkTellWait measures TellWait with a mailbox of 256, which makes the sender wait.
+// BenchmarkTellWait measures TellWait from one goroutine to an actor with a mailbox of 256. The actor is idle most of
+// the time, so it handles most messages on the sender's goroutine.
 func BenchmarkTellWait(b *testing.B) {
 	var seen sync.WaitGroup
 	r := spawnPure(benchSystem(b), "a", 256, &seen)
@@ -90,7 +92,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkAskParallel measures many callers of 64 actors.
+// BenchmarkAskParallel measures messages with a reply channel from 32 × GOMAXPROCS goroutines to 64 actors.
 func BenchmarkAskParallel(b *testing.B) {
 	s := benchSystem(b)
 	var actors [64]Reference
@@ -164,7 +166,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkNewSystem measures an empty System, which each start of the gateway creates.
+// BenchmarkNewSystem measures creating an empty System, as each start of the gateway does.
 func BenchmarkNewSystem(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -33,7 +33,7 @@ type cell struct {
 	// Guarded by box.mu.
 	failures  []time.Time // times of the last panic and of those less than within before it
 	restarted int         // total number of restarts
-	failure   any         // the panic that ended the actor
+	failure   any         // value of the panic that ended the actor; nil = none has
 }
 
 // timerTarget is a timer's only reference to its actor, so that a pending timer does not keep a stopped actor in memory.
@@ -60,7 +60,8 @@ func (c *cell) logger() *slog.Logger {
 	return l
 }
 
-// abandon calls the message's Abandon. A panic in Abandon is a bug in the message and must not affect the actor.
+// abandon calls the message's Abandon, if it has one. A panic in Abandon is a bug in the message and must not affect
+// the actor.
 func (c *cell) abandon(msg any, why Reason) {
 	a, ok := msg.(Abandoner)
 	if !ok {
@@ -74,7 +75,8 @@ func (c *cell) abandon(msg any, why Reason) {
 	a.Abandon(why)
 }
 
-// failed abandons the message whose handler panicked and escalates to the supervisor. It runs on the actor's goroutine.
+// failed handles a panic with the value cause. It abandons the message being handled, unless it is one of protoactor's
+// own, and escalates to the supervisor. It runs on the actor's goroutine.
 func (m *mailbox) failed(cause any) {
 	stack := debug.Stack()
 	m.mu.Lock()
@@ -97,7 +99,7 @@ func (m *mailbox) failed(cause any) {
 	m.invoker.EscalateFailure(cause, nil)
 }
 
-// mayRestart records a failure and reports whether another incarnation is allowed.
+// mayRestart records a panic with the value cause and reports whether another incarnation is allowed.
 func (c *cell) mayRestart(now time.Time, cause any) bool {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
@@ -116,7 +118,7 @@ func (c *cell) mayRestart(now time.Time, cause any) bool {
 	return true
 }
 
-// endedBy returns the panic that ended the actor, or nil if it stopped normally.
+// endedBy returns the value of the panic that ended the actor, or nil if no panic did.
 func (c *cell) endedBy() any {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()

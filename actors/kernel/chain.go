@@ -12,8 +12,8 @@ const (
 	timeSlice     = 200 * time.Microsecond // after which a busy goroutine yields the processor
 	clockInterval = 8                      // messages before the clock is read again, and before the chain switches to another mailbox
 	maxChain      = 8                      // mailboxes waiting in a chain; further ones go to other goroutines
-	maxInline     = 32                     // messages handled inline on a caller's goroutine
-	unlimited     = math.MaxInt            // messages handled in one run of a dispatcher's goroutine
+	maxInline     = 32                     // maximum number of messages handled inline on a caller's goroutine
+	unlimited     = math.MaxInt            // the same for a run on a dispatcher's goroutine
 )
 
 // chain is the list of mailboxes that one goroutine runs in turn: the first, and idle ones that received a message from
@@ -29,7 +29,7 @@ type chain struct {
 	job         Job       // set by Self.RunInline
 }
 
-// Job is work done on the goroutine of an inline call after the actors on it have finished. It may block.
+// Job is work that the goroutine of an inline call does when it has stopped running actors. It may block.
 type Job = interface{ Do() }
 
 var (
@@ -38,7 +38,7 @@ var (
 )
 
 // run handles up to share messages of m and of the mailboxes that join the chain, and schedules the rest on other
-// goroutines. Then it does the job, if one was set.
+// goroutines. Then it does the job, if one was set. If a handler calls runtime.Goexit, a new goroutine does the job.
 func run(m *mailbox, share int, caller uint64) {
 	c := chains.Get().(*chain)
 	c.left, c.caller = share, caller
@@ -61,7 +61,7 @@ func run(m *mailbox, share int, caller uint64) {
 	}
 }
 
-// end schedules the remaining mailboxes and returns the job.
+// end schedules the remaining mailboxes, releases the chain and returns its job, or nil if none was set.
 func (c *chain) end() Job {
 	for c.first != nil {
 		c.pop().schedule()
@@ -81,7 +81,8 @@ func (c *chain) setJob(caller uint64, job Job) bool {
 	return true
 }
 
-// take adds an idle mailbox to the chain. If it returns false, the caller has to schedule the mailbox.
+// take adds an idle mailbox to the chain. It returns false if the chain is nil or full, or if the system is simulated.
+// The caller must then schedule the mailbox.
 func (c *chain) take(m *mailbox) bool {
 	if c == nil || m.simulated || c.len >= maxChain {
 		return false

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxIdle = 64  // idle goroutines kept for the next mailbox
-	maxBusy = 128 // mailboxes running at the same time; further ones are queued
+	maxIdle = 64  // maximum number of idle goroutines kept for the next mailbox
+	maxBusy = 128 // maximum number of goroutines that run mailboxes; further mailboxes are queued
 )
 
 // dispatcher runs mailboxes on a pool of goroutines. A new goroutine for each run would have to grow its stack each
@@ -33,7 +33,8 @@ func newDispatcher() *dispatcher {
 
 func (*dispatcher) Throughput() int { return 1 } // unused: the mailbox limits its own runs
 
-// Schedule runs fn soon, on an idle goroutine if there is one. It never blocks, and works after close.
+// Schedule runs fn on an idle goroutine or a new one. While maxBusy goroutines are busy, it queues fn for them instead.
+// Schedule never blocks, and works after close.
 func (d *dispatcher) Schedule(fn func()) {
 	if d.busy.Add(1) <= maxBusy {
 		d.start(fn)
@@ -43,7 +44,7 @@ func (d *dispatcher) Schedule(fn func()) {
 	d.leave() // a goroutine that became idle may have checked the queue before the push
 }
 
-// start runs fn on a goroutine already counted in busy.
+// start runs fn on an idle goroutine or a new one. The caller must have counted it in busy.
 func (d *dispatcher) start(fn func()) {
 	select {
 	case d.work <- fn:
@@ -83,8 +84,9 @@ func (d *dispatcher) worker(fn func()) {
 	}
 }
 
-// leave decrements busy and then checks the queue once more. Either it sees an entry that another
-// goroutine has just pushed, or that goroutine sees that busy is below the limit.
+// leave decrements busy. Then it checks the queue once more, and starts a goroutine for the oldest entry if fewer than
+// maxBusy are busy. No entry is left behind: either leave sees an entry that another goroutine has just pushed, or that
+// goroutine's own leave sees that busy is below the limit.
 func (d *dispatcher) leave() {
 	for d.busy.Add(-1) < maxBusy && d.waiting.Load() > 0 {
 		if d.busy.Add(1) > maxBusy { // another goroutine was faster

@@ -21,9 +21,9 @@
 //	chain        the mailboxes one goroutine runs: the first, and idle ones that received a message from an actor of the chain
 //
 // # Invariants
-//
-//   - Every message is handled once or, if it has Abandon, abandoned once, whatever fails. If TellWait returns an error, the
-//     message was not sent. A message whose handler panicked is abandoned.
+//   - Whatever fails, each message in a mailbox is either handled or discarded. Its Abandon, if it has one, is called
+//     exactly once if it is discarded or its handler panics, and never otherwise. If TellWait returns an error, the
+//     message was not sent.
 //   - Each incarnation with a Logic receives Started first and Stopping last, and after a panic only Stopping. Timers and results of Self.Go
 //     reach only the incarnation that requested them.
 //   - Messages of one sender arrive in the order they were sent, in a fair mailbox within each lane. Exceptions: Urgent
@@ -35,7 +35,7 @@
 //
 // # Known limits
 //
-// Outcome and Urgent messages are not bounded here; their senders must be bounded by the work in flight. Messages that
+// The kernel does not limit the number of Outcome and Urgent messages. The work in flight must limit it. Messages that
 // a peer can send unprompted have to be of class Step or LogLine, be Summarized State messages, or be sent with
 // TellWait. A Step that loops forever cannot be interrupted, and System.Stop then waits until its context ends.
 // Restarts are not delayed: an actor whose Started handler panics uses up its restarts within milliseconds, so work

@@ -29,7 +29,7 @@ func (c *goroutineCount) done() {
 	}
 }
 
-// wait blocks until the count is 0 or ctx ends. It returns the count.
+// wait blocks until the count is 0 or ctx ends. It returns the count at its end.
 func (c *goroutineCount) wait(ctx context.Context) int {
 	c.mu.Lock()
 	if c.n == 0 {

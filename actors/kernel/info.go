@@ -10,18 +10,18 @@ import (
 type Info struct {
 	Name, Kind string
 	Depth      int    // messages queued now
-	Waiting    int    // goroutines in TellWait now
-	Handled    uint64 // messages passed to the Logic, except the kernel's own (Started, …) and Observations
+	Waiting    int    // goroutines blocked in TellWait now
+	Handled    uint64 // messages passed to the Logic, except the kernel's own (Started, …), those of Self.Next, and Observations
 	Refused    uint64 // Work messages abandoned because the mailbox or their lane was full
-	Dropped    uint64 // LogLine and Step messages dropped
+	Dropped    uint64 // LogLine and Step messages abandoned because too many messages or bytes were queued
 	Panics     uint64
 	Restarts   int
-	Recorded   time.Time // when the recording of its messages ends; zero = they are not recorded
+	Recorded   time.Time // when the recording of its messages is due to end; zero = they are not recorded
 	Last       string    // type of the last message counted in Handled, such as "message.Dispatch"; "" = none yet
 }
 
-// Actors returns the Info of every actor that has not stopped, by name. Each Info is taken at a slightly different
-// moment. Actors is meant to be called a few times a second at most.
+// Actors returns the Info of every actor that has not stopped, sorted by name. Each Info is taken at a slightly
+// different moment. Actors is meant to be called a few times a second at most.
 func (s *System) Actors() []Info {
 	var list []Info
 	s.cells.Range(func(_, c any) bool {
@@ -58,13 +58,14 @@ func (s *System) DeadLetters() uint64 {
 	return s.deadLetters
 }
 
-// Mailbox describes the fill level of a mailbox.
+// Mailbox describes how full a mailbox is.
 type Mailbox struct {
-	Name         string
-	Depth, Limit int
+	Name  string
+	Depth int // messages queued now, except protoactor's own
+	Limit int // a rough limit of Depth, which Outcome and Urgent messages and several lanes can exceed
 }
 
-// Mailboxes returns the fill levels of all mailboxes, in no particular order.
+// Mailboxes returns how full the mailboxes of all actors that have not stopped are, in no particular order.
 func (s *System) Mailboxes() []Mailbox {
 	var list []Mailbox
 	s.cells.Range(func(_, each any) bool {

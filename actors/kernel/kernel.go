@@ -17,7 +17,7 @@ const (
 	Work    Class = iota // the default: abandoned with Overloaded when the mailbox or its lane is full
 	Outcome              // always accepted; the number of operations in progress bounds it
 	State                // always accepted; replaces a queued message with the same key, at its position
-	LogLine              // at most logLimit, and a limited number of bytes, are queued in a lane; beyond that the oldest are dropped and counted
+	LogLine              // at most logLimit, and a limited number of bytes, are queued in a lane; beyond that the oldest in the lane, or the new one, are dropped and counted
 	Urgent               // always accepted; overtakes all other classes
 	Step                 // replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued; may be dropped if too many bytes are queued
 )
@@ -27,13 +27,13 @@ func (c Class) String() string {
 	return [...]string{"work", "outcome", "state", "log", "urgent", "step"}[c]
 }
 
-// Reason says why a message will not be handled.
+// Reason says why a message was abandoned.
 type Reason string
 
 // The reasons for abandoning a message. They appear in error texts.
 const (
 	Overloaded      Reason = "overloaded"     // the mailbox or its lane is full, or too many bytes are queued
-	ReceiverStopped Reason = "stopped"        // the actor, or the only incarnation that may handle the message, stopped while it was queued or is stopping
+	ReceiverStopped Reason = "stopped"        // the actor is stopping, or it stopped while the message was queued; for a timer or a result of Go, the incarnation has ended
 	NotRunning      Reason = "gone"           // the actor has stopped or never existed
 	Panicked        Reason = "internal error" // the actor panicked while it handled the message
 	Superseded      Reason = "superseded"     // a newer State or Step message with the same key replaced it
@@ -42,8 +42,8 @@ const (
 // Classed is implemented by messages of a class other than Work.
 type Classed interface{ Class() Class }
 
-// Observation is implemented by messages that only observe an actor. Info does not count them, because otherwise it
-// would mostly show the requests for itself.
+// Observation is implemented by messages that only observe an actor. Info does not count them and a Recorder does not
+// keep them, because otherwise both would mostly show the observer's own requests.
 type Observation interface{ Observation() }
 
 // Abandoner is implemented by messages whose sender waits for an answer. Abandon is called at most once, on any
@@ -80,9 +80,9 @@ const (
 	WhyShutdown   = "shutting down" // System.Stop
 )
 
-// ChildStopped reports to a parent, exactly once, that a child has stopped. Err is the value of the child's last panic
-// if that ended it, else nil. A parent that is stopping or restarting does not receive it. It overtakes the messages
-// queued in the parent's mailbox, so messages of the child may arrive after it.
+// ChildStopped reports to a parent that a child has stopped. The parent receives it once for each child, except while
+// the parent itself is stopping or restarting. Err is the value of the child's last panic if that ended it, else nil.
+// ChildStopped overtakes the messages queued in the parent's mailbox, so messages of the child may arrive after it.
 type ChildStopped struct {
 	Child Reference
 	Name  string // the child's full name

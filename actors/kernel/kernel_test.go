@@ -20,7 +20,7 @@ func (s *script) Step(now time.Time, msg any, out []Effect) []Effect {
 
 func (*script) Act(self Self, act any) { act.(func(Self))(self) }
 
-// on returns a Logic that calls f on the actor's goroutine for every message, as an effect.
+// on returns a build function for Spawn. Its Logic calls f on the actor's goroutine for every message, as an effect.
 func on(f func(self Self, msg any)) func(Self) Logic {
 	return func(Self) Logic {
 		return &script{step: func(_ time.Time, msg any) []func(Self) {
@@ -29,7 +29,8 @@ func on(f func(self Self, msg any)) func(Self) Logic {
 	}
 }
 
-// bubble runs f with a system in a synctest bubble, and then stops the system.
+// bubble runs f with a system in a synctest bubble, and then stops the system. The test fails if Stop returns an error
+// or protoactor counts a dead letter.
 func bubble(t *testing.T, f func(t *testing.T, s *System)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +57,7 @@ func (a *ask) Abandon(why Reason) { a.said <- string(why) }
 
 func (a *ask) handled() { a.said <- "handled" }
 
-// answer returns what said received: "none", the answer, or "twice" for a second answer.
+// answer returns the answer that said received, "none" if there is none yet, or "twice" if there is a second one.
 func (a *ask) answer() string {
 	switch len(a.said) {
 	case 0:
@@ -69,7 +70,7 @@ func (a *ask) answer() string {
 	return "twice"
 }
 
-// classed is a message of any class with a key. It records how it was abandoned.
+// classed is an ask of any class, with a key.
 type classed struct {
 	ask
 	class Class
@@ -113,13 +114,13 @@ func TestLookup(t *testing.T) {
 			t.Errorf("ask: got %s", a.answer())
 		}
 		if found, ok := s.Lookup("session/a"); ok {
-			t.Errorf("Lookup() after its end = %v, want none", found)
+			t.Errorf("Lookup() after the actor stopped = %v, want none", found)
 		}
 		if _, ok := s.Lookup("deadletter"); ok {
 			t.Error("Lookup finds protoactor's own actor")
 		}
 		if r2 := Spawn(s, SpawnOptions{Name: "session/a"}, on(func(Self, any) {})); r2.IsZero() || r2 == r {
-			t.Errorf("Spawn of a free name again = %v, want a new reference", r2)
+			t.Errorf("Spawn with the stopped actor's name = %v, want a new reference", r2)
 		}
 	})
 }

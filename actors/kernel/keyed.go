@@ -1,7 +1,7 @@
 package kernel
 
 const (
-	stepLimit = 32            // queued Step messages of one key
+	stepLimit = 32            // maximum number of queued Step messages of one key
 	keyLimit  = 1024          // keys queued in one mailbox; beyond it, Summarized messages with further keys are replaced by their Sum
 	sizeLimit = 4 << 20       // bytes of queued keyed messages in one lane, and likewise of its log lines
 	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in a mailbox, likewise of its log lines and its messages from TellWait
@@ -22,8 +22,8 @@ type keyed struct {
 	waiting  int // queued messages of this key; valid only in the newest of them
 }
 
-// keys holds the newest message of each key. Most mailboxes have at most one key at a time, and there are thousands of
-// mailboxes, so a single key needs no map.
+// keys holds the newest queued message of each key. Most mailboxes have at most one key at a time, and there are
+// thousands of mailboxes, so a single key needs no map.
 type keys struct {
 	one  *keyed
 	more map[any]*keyed // the other keys
@@ -62,8 +62,9 @@ func (k *keys) forget(key any) {
 	delete(k.more, key)
 }
 
-// putKeyed queues a State or Step message. It returns the message that e replaces, or e's own if too many bytes are
-// queued, with the reason for abandoning it. The caller must hold mu.
+// putKeyed queues a State or Step message. It returns the message to abandon and the reason: the message that e
+// replaces, or e's own if too many bytes are queued, or nil. A Summarized message beyond a limit is discarded and its
+// Sum queued in its place. The caller must hold mu.
 func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Reason) {
 	newest, size, old := m.keys.of(key), sizeOf(e.msg), 0
 	full := l.keyedBytes+size > sizeLimit || m.keyedBytes+size > sizeTotal
@@ -111,8 +112,9 @@ func (m *mailbox) takeKeyed(k *keyed) any {
 	return k.msg
 }
 
-// putLog queues a log line. If older lines of its lane are dropped for it, putLog returns the last of them and adds
-// the others to displaced. If the lines of other lanes leave no room, it returns e itself. The caller must hold mu.
+// putLog queues a log line. If older lines of its lane are dropped for it, putLog returns the last of them and adds the
+// others to displaced. If the lines of other lanes leave no room, it returns e's own message. If none is dropped, it
+// returns nil. The caller must hold mu.
 func (m *mailbox) putLog(l *lane, e entry) (lost any) {
 	size := sizeOf(e.msg)
 	for l.logs.len() > 0 && (l.logs.len() >= logLimit || l.logBytes+size > sizeLimit || m.logBytes+size > sizeTotal) {

@@ -20,8 +20,8 @@ type summed struct{ heavy }
 
 func (summed) Sum() any { return newClassed(-1, State, "the sum") }
 
-// flood sends the messages to a busy actor. It returns their ids in the order of handling, and the most bytes and
-// messages that were queued.
+// flood sends the messages to a busy actor. It returns their ids in the order of handling, and the largest numbers of
+// bytes and of messages that were queued at once.
 func flood(t *testing.T, messages ...any) (order []int, held, depth int) {
 	t.Helper()
 	bubble(t, func(t *testing.T, s *System) {
@@ -80,7 +80,7 @@ func TestHeavyMessages(t *testing.T) {
 		}
 		order, held, _ := flood(t, told...)
 		if held > sizeLimit+3*size {
-			t.Errorf("class %d: %d bytes waited", class, held)
+			t.Errorf("class %d: %d bytes were queued at once", class, held)
 		}
 		if last := order[len(order)-3:]; !slices.Contains(last, 999) && class != Step || len(order) < 3 {
 			t.Errorf("class %d: handled %v", class, order)
@@ -93,7 +93,8 @@ func TestHeavyMessages(t *testing.T) {
 	}
 }
 
-// A single message may have any size. While it is queued, further messages of its kind displace it or are refused.
+// A single message may have any size. While it is queued, a Step with another key is dropped, and a further LogLine
+// displaces it.
 func TestOneHugeMessage(t *testing.T) {
 	huge := func(id int, class Class) any { return heavy{newClassed(id, class, fmt.Sprint(id)), 10 * sizeLimit} }
 	order, _, _ := flood(t, huge(1, Step), huge(2, Step), huge(3, LogLine), huge(4, LogLine))
@@ -110,6 +111,6 @@ func TestSummed(t *testing.T) {
 	}
 	order, _, depth := flood(t, told...)
 	if len(order) != keyLimit+1 || depth != keyLimit+1 || order[keyLimit] != -1 {
-		t.Errorf("%d handled, %d waited at most, the last is %d; want %d and then the sum", len(order), depth, order[len(order)-1], keyLimit)
+		t.Errorf("%d handled, at most %d queued, the last is %d; want %d and then the sum", len(order), depth, order[len(order)-1], keyLimit)
 	}
 }

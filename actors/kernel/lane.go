@@ -1,7 +1,7 @@
 package kernel
 
 const (
-	laneShare = 8  // one lane may use 1/laneShare of a fair mailbox's limit
+	laneShare = 8  // the Work of one client's lane may use 1/laneShare of a fair mailbox's limit
 	lanesKept = 64 // empty lanes kept with their buffers; most receive their next message soon
 )
 
@@ -10,7 +10,8 @@ const (
 // first: there are few, and clients may already have been notified of what they announce, such as a new catalog.
 type LaneMessage interface{ Lane() uint32 }
 
-// lane is a queue within a mailbox: the only one, or in a fair mailbox the queue of one Lane.
+// lane is a queue within a mailbox. An ordinary mailbox has one. A fair mailbox has one for each client, and the base
+// lane for messages without a lane.
 type lane struct {
 	number      uint32
 	user        ring // Work, Outcome, State, Step
@@ -65,7 +66,8 @@ func (m *mailbox) queued(l *lane) {
 	m.fair.last = l
 }
 
-// nextLane returns the lane whose turn it is, which is not empty, and ends its turn. The caller must hold mu.
+// nextLane returns the lane from which the next message must be taken, and ends its turn. A lane must have a message.
+// The caller must hold mu.
 func (m *mailbox) nextLane() *lane {
 	if m.fair == nil || m.base.len() > 0 {
 		return &m.base
@@ -94,7 +96,7 @@ func (m *mailbox) taken(l *lane) {
 	}
 }
 
-// forget removes the idle lanes that are still empty.
+// forget removes the idle lanes that are still empty. The caller must hold mu.
 func (f *lanes) forget() {
 	for _, l := range f.idle {
 		if l.idle = false; l.len() == 0 {
@@ -105,7 +107,7 @@ func (f *lanes) forget() {
 	f.idle = f.idle[:0]
 }
 
-// laneOf returns the lane of a message.
+// laneOf returns the number of a message's lane; 0 is the base lane.
 func (m *mailbox) laneOf(msg any) uint32 {
 	if m.fair == nil {
 		return 0
@@ -116,7 +118,7 @@ func (m *mailbox) laneOf(msg any) uint32 {
 	return 0
 }
 
-// refuses reports whether the lane has no room for Work. The caller must hold mu.
+// refuses reports whether the mailbox or the lane has no room for Work. The caller must hold mu.
 func (m *mailbox) refuses(l *lane) bool {
 	return m.waiting >= m.limit || l != &m.base && l.waits() >= max(1, m.limit/laneShare)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// diary records what the actors with a Logic of build receive, such as "a#1 started".
+// diary records the messages of the actors whose Logic it builds, such as "a#1 started".
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -283,7 +283,7 @@ func TestRestartOfAStoppingActor(t *testing.T) {
 	})
 }
 
-// A panic in the handler of Stopping does not keep the actor alive, and its parent does not wait for it.
+// A panic in the handler of Stopping does not keep the actor alive, and its parent does not wait for it forever.
 func TestStoppingPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		bad := on(func(_ Self, msg any) {

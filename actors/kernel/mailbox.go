@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	defaultLimit = 1024 // when SpawnOptions.Mailbox is 0
-	logLimit     = 256  // queued LogLines before the oldest is dropped
+	defaultLimit = 1024 // when SpawnOptions.Mailbox is not positive
+	logLimit     = 256  // maximum number of LogLines queued in one lane; beyond it the oldest is dropped
 )
 
 // phase is the life-cycle state of a mailbox.
@@ -54,7 +54,7 @@ type mailbox struct {
 	simulated   bool     // a Scheduler decides when the next message is handled
 	nextInChain *mailbox // used only by the chain's goroutine
 	chain       *chain   // of the goroutine running it; used only by that goroutine, as are current and caller
-	current     any      // user message being handled
+	current     any      // message being handled, unless it is one of protoactor's; nil = none
 	caller      uint64   // inline call the current message belongs to; 0 = none
 	invoker     actor.MessageInvoker
 	dispatcher  actor.Dispatcher
@@ -160,8 +160,8 @@ func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	return wake
 }
 
-// put queues e. If a message is dropped, put returns it and the reason: e's own message, or an older one that e displaced.
-// The caller must hold mu.
+// put queues e. If a message is dropped, put returns it and the reason: e's own message, or an older one that e
+// displaced. It adds further displaced log lines to m.displaced. The caller must hold mu.
 func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	switch m.phase {
 	case closing:

@@ -296,7 +296,7 @@ func TestTellWaitOnStop(t *testing.T) {
 	})
 }
 
-// recorder takes the place of protoactor.
+// recorder takes the place of protoactor's dispatcher and its invoker. It runs each scheduled function at once.
 type recorder struct {
 	scheduled int
 	got       []any
@@ -358,7 +358,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// A buffer that grew in a burst is released.
+// A buffer that grew in a burst is released once the ring is empty.
 func TestRingShrinks(t *testing.T) {
 	var r ring
 	for range 10 * ringKeep {
@@ -368,7 +368,7 @@ func TestRingShrinks(t *testing.T) {
 		r.pop()
 	}
 	if r.buffer != nil {
-		t.Errorf("buffer of %d kept", len(r.buffer))
+		t.Errorf("a buffer of %d entries was kept", len(r.buffer))
 	}
 	r.push(entry{order: 5})
 	if e := r.pop(); e.order != 5 || len(r.buffer) != ringFirst {
@@ -376,7 +376,7 @@ func TestRingShrinks(t *testing.T) {
 	}
 }
 
-// The hot path allocates nothing; the message is allocated once here.
+// Sending and handling a message allocates nothing. The test allocates its message before it measures.
 func TestAllocations(t *testing.T) {
 	s := New(Options{})
 	r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) Logic { return &pure{} })

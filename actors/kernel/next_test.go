@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A message queued with Next is handled before the end of a child spawned in the same effect.
+// A message queued with Next is handled before the ChildStopped of a child spawned in the same effect.
 func TestNextComesBeforeChildStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary

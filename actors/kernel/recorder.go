@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	recorderSize = 256 // messages that a Recorder keeps
-	maxMet       = 64  // actors that a Recorder reports
+	recorderSize = 256 // maximum number of messages that a Recorder keeps
+	maxMet       = 64  // maximum number of actors that a Recorder reports
 )
 
 // PhasePanicked is the phase of a recorded message whose handler panicked.
@@ -20,7 +20,7 @@ type CallID struct {
 	Number uint64    // 0 = the message is not about a call
 }
 
-// Described is implemented by messages of which a Recorder keeps more than their type. Describe must not block.
+// Described is implemented by messages for which a Recorder keeps more than their type. Describe must not block.
 type Described interface {
 	// Describe returns the call that the message is about, and the size of the frame in it in bytes.
 	Describe() (call CallID, bytes int)
@@ -30,8 +30,8 @@ type Described interface {
 // the actor's goroutine.
 type Phased interface{ Phase() string }
 
-// Recorder keeps what an actor's last messages were, but not their contents. Messages that only observe the actor are
-// left out. Its methods are safe for concurrent use.
+// Recorder keeps the type and circumstances of an actor's last 256 messages, but not their contents. Messages that only
+// observe the actor are left out. Its methods are safe for concurrent use.
 type Recorder struct {
 	mu     sync.Mutex
 	cell   *cell // nil after Stop
@@ -64,11 +64,11 @@ type RecordedMessage struct {
 	At     time.Time
 	Type   string // such as "message.Dispatch"
 	Class  Class
-	Holder string // full name of the actor that holds the call; "" = the message was about no call
+	Holder string // full name of the actor that holds the call; "" = the message was not about a call and did not cause exactly one
 	Number uint64 // of the call there
 	Bytes  int    // of the frame in the message; 0 = none
 	Depth  int    // messages that were queued when it was handled, including itself; 65535 = that many or more
-	Phase  string // of the actor, after the message; "" = it has no phases
+	Phase  string // of the actor, after the message; PhasePanicked if the handler panicked; "" = it has no phases, or more than 255
 }
 
 // Record starts recording the messages of the actor with the full name. The Recorder works until Stop is called; until
@@ -97,10 +97,11 @@ func (s *System) Record(actor string, until time.Time) *Recorder {
 // later call of Messages returns it unless it was overwritten.
 func (s *System) Recorded() uint64 { return s.recorded.Load() }
 
-// Report makes the Recorder call met with the name of each other actor that takes part in a call: the holder of the call
-// that a handled message is about, and the receiver of a message about a call that the recorded actor sends. met is called
-// once for each of them, for at most 64, and not for actors that are being recorded. It runs on the recorded actor's
-// goroutine and must not block. If met is nil, nothing is reported.
+// Report makes the Recorder call met with the name of each other actor that takes part in a call: the holder of the
+// call that a handled message is about, and the receiver of a message about a call that the recorded actor sends. met
+// is called once for each of them, for at most 64, and not for actors that are being recorded. It runs on the recorded
+// actor's goroutine, with the Recorder locked: it must not block or call the Recorder's methods. If met is nil, nothing
+// is reported.
 func (r *Recorder) Report(met func(actor string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +125,7 @@ func (r *Recorder) Stop() {
 	}
 }
 
-// Until returns when the recording will end, or has ended.
+// Until returns when the recording is due to end: the time passed to the last call of Record.
 func (r *Recorder) Until() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +148,7 @@ func (r *Recorder) Messages() (list []RecordedMessage, total uint64) {
 	return list, r.total
 }
 
-// record records a message whose Step returned out. It runs on the actor's goroutine.
+// record records a message for which Step returned out, or whose handler panicked. It runs on the actor's goroutine.
 func (r *Recorder) record(c *cell, at time.Time, msg any, out []Effect, phase string) {
 	if _, looks := msg.(Observation); looks {
 		return
@@ -234,7 +235,8 @@ func (e *recorded) caused(out []Effect) {
 	}
 }
 
-// phaseNumber returns the value of recorded.phase for a phase. From the 256th phase on, it returns 0. The caller must hold mu.
+// phaseNumber returns the value of recorded.phase for a phase. It returns 0 for "" and from the 256th different phase
+// on. The caller must hold mu.
 func (r *Recorder) phaseNumber(phase string) uint8 {
 	if phase == "" {
 		return 0

@@ -15,7 +15,7 @@ type described struct{ number uint64 }
 
 func (a described) Describe() (CallID, int) { return CallID{Number: a.number}, 100 }
 
-// started is a message that becomes calls at another actor.
+// started is a message that makes holder send a described message for each call to another actor.
 type started struct{ calls []uint64 }
 
 // looked is a message that only observes.
@@ -210,7 +210,7 @@ func BenchmarkRecorder(b *testing.B) {
 	}
 }
 
-// BenchmarkRecorderOff measures what a message costs an actor that is not recorded: one load.
+// BenchmarkRecorderOff measures the check that each message costs an actor that is not recorded: one atomic load.
 func BenchmarkRecorderOff(b *testing.B) {
 	var c cell
 	n := 0

@@ -15,7 +15,7 @@ import (
 // from any goroutine.
 type Self struct{ incarnation *incarnation }
 
-// incarnation is the life of an actor between two restarts.
+// incarnation is one life of an actor: from its start or a restart to its next restart or its stop.
 type incarnation struct {
 	cell    *cell
 	number  uint32
@@ -97,9 +97,9 @@ func (l *incarnation) end() {
 func (s Self) Next(msg any) { s.incarnation.next = append(s.incarnation.next, msg) }
 
 // RunInline runs job on the goroutine that called TellInline with the message being handled, or with the message that
-// caused it, after the actors on that goroutine have finished. job may block, because that goroutine waits for the
-// answer anyway. RunInline returns false if there is no such goroutine, or if it is no longer available or already
-// has a job. It must be called in Act.
+// caused it, once that goroutine has stopped running actors. job may block, because that goroutine waits for the answer
+// anyway. RunInline returns false if there is no such goroutine, or if it is no longer available or already has a job.
+// It must be called in Act.
 func (s Self) RunInline(job Job) bool {
 	m := &s.incarnation.cell.box
 	return m.chain.setJob(m.caller, job)

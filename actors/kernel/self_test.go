@@ -140,7 +140,8 @@ func TestTimersKeepNoActorInMemory(t *testing.T) {
 	})
 }
 
-// spawnHeavy starts an actor that sets a timer and stops. Only the actor's state references the returned value.
+// spawnHeavy starts an actor that sets a timer and stops. The returned pointer is weak: only the actor's state keeps
+// the memory reachable.
 func spawnHeavy(s *System) weak.Pointer[[1 << 16]byte] {
 	state := new([1 << 16]byte)
 	Spawn(s, SpawnOptions{Name: "heavy"}, on(func(self Self, msg any) {

@@ -55,7 +55,8 @@ func (h *shell) start(c actor.Context) {
 	h.step(Started{})
 }
 
-// step passes msg to the Logic and performs the effects.
+// step passes msg to the Logic and performs the effects. Then it does the same for the messages queued with Self.Next.
+// If there is no Logic, step does nothing.
 func (h *shell) step(msg any) {
 	if h.logic == nil {
 		return
@@ -80,7 +81,8 @@ func (h *shell) step(msg any) {
 	}
 }
 
-// end passes the last message to the Logic. A panic in it must not prevent the actor from stopping.
+// end passes Stopping to the Logic and cancels the incarnation's context. Further calls do nothing. A panic in the
+// Logic must not prevent the actor from stopping.
 func (h *shell) end(why string) {
 	if h.ended {
 		return

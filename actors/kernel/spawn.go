@@ -12,7 +12,7 @@ type SpawnOptions struct {
 	Name     string        // may contain slashes; a child's full name is the parent's full name, a slash and Name
 	Kind     string        // for Info and metrics, like "session"
 	Mailbox  int           // limit of queued messages, without keyed messages and log lines; further Work is refused; 0 = 1024
-	Fair     bool          // LaneMessages take turns, and each lane may use an eighth of the mailbox for Work
+	Fair     bool          // the lanes of LaneMessages take turns, and each may use an eighth of the mailbox for Work
 	Restarts int           // panics allowed within Within before the actor stops; 0 = 10, negative = none
 	Within   time.Duration // 0 = 10 s
 	Log      *slog.Logger  // receives the Log effects; nil = the system's logger with the attribute "actor"
@@ -32,9 +32,9 @@ func Spawn(s *System, o SpawnOptions, build func(self Self) Logic) Reference {
 	return Reference{c}
 }
 
-// SpawnChild is Spawn for a child of the actor self, which supervises it and receives ChildStopped at its end. Children
-// stop before their parent stops or restarts. It must be called on the parent's goroutine: in Act, or in the function
-// that builds the Logic.
+// SpawnChild is Spawn for a child of the actor self, which supervises it and receives ChildStopped at its end. Unlike
+// Spawn, it works while the system is stopping. Children stop before their parent stops or restarts. It must be called
+// on the parent's goroutine: in Act, or in the function that builds the Logic.
 func SpawnChild(self Self, o SpawnOptions, build func(self Self) Logic) Reference {
 	parent := self.incarnation.cell
 	c := newCell(parent.system, parent, o)

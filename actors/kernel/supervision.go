@@ -6,7 +6,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// supervision restarts an actor that panicked, up to its limit, and then stops it. It does not affect other actors.
+// supervision restarts an actor that panicked, up to its limit, and then stops it. A restart or stop also stops the
+// actor's children, but affects no other actors.
 type supervision struct{ system *System }
 
 // HandleFailure runs on the parent's goroutine, or for a top-level actor on its own.

@@ -20,7 +20,7 @@ func init() { cmap.SHARD_COUNT = 1 }
 
 // Options configure a System.
 type Options struct {
-	Logger    *slog.Logger // receives panics and misuse; nil = discard
+	Logger    *slog.Logger // receives panics, misuse and the actors' own log messages (see SpawnOptions.Log); nil = discard
 	Scheduler Scheduler    // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
@@ -71,7 +71,7 @@ func New(o Options) *System {
 // fresh returns a pointer to a zero value of a type that this package cannot name.
 func fresh[T any](*T) *T { return new(T) }
 
-// Lookup returns the running actor with the full name.
+// Lookup returns the actor with the full name. It returns false if there is none or it has stopped.
 func (s *System) Lookup(name string) (Reference, bool) {
 	c, ok := s.find(name)
 	return Reference{c}, ok
@@ -118,10 +118,10 @@ func (s *System) unregister(c *cell) {
 	close(c.stopped)
 }
 
-// Stop stops all actors: the top-level actors one after the other, the youngest first, each with its children. Then
-// it waits for the functions passed to Self.Go and ends the idle goroutines. If ctx ends before that, it asks all
-// remaining actors to stop at once and returns an error that names up to ten of them. Stop may be called repeatedly
-// and concurrently, but not by an actor. Spawn returns the zero Reference afterwards.
+// Stop stops all actors: the top-level actors one after the other, the youngest first, each with its children. Then it
+// waits for the functions passed to Self.Go and ends the idle goroutines. If ctx ends before that, it asks all
+// remaining actors to stop at once and returns an error that names up to ten top-level actors. Stop may be called
+// repeatedly and concurrently, but not by an actor. Spawn returns the zero Reference afterwards.
 func (s *System) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true

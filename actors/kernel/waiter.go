@@ -2,7 +2,7 @@ package kernel
 
 import "context"
 
-// waiter is a goroutine in TellWait.
+// waiter is a goroutine blocked in TellWait.
 type waiter struct {
 	entry      entry
 	lane       uint32
@@ -99,7 +99,8 @@ func (m *mailbox) hasRoom(size int) bool {
 // Otherwise a reader faster than its actor would keep the mailbox full, and all Work would be refused.
 func (m *mailbox) waitLimit() int { return m.limit - m.limit/4 }
 
-// queueUp waits for room. mu is held on entry and released.
+// queueUp waits until the mailbox accepts e, and returns TellWait's result. The caller must hold mu; queueUp releases
+// it.
 func (m *mailbox) queueUp(ctx context.Context, lane uint32, e entry) error {
 	w := &waiter{entry: e, lane: lane, done: make(chan struct{})}
 	m.waiters.push(w)
@@ -117,7 +118,7 @@ func (m *mailbox) queueUp(ctx context.Context, lane uint32, e entry) error {
 	return nil
 }
 
-// leave removes w from the queue. It returns false if w was already served or dismissed.
+// leave removes w from the queue. It returns false if w's message was already accepted or w was dismissed.
 func (m *mailbox) leave(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
