@@ -21,6 +21,7 @@
 //	chain        the mailboxes one goroutine runs: the first, and idle ones that received a message from an actor of the chain
 //
 // # Invariants
+//
 //   - Whatever fails, each message in a mailbox is either handled or discarded. Its Abandon, if it has one, is called
 //     exactly once if it is discarded or its handler panics, and never otherwise. If TellWait returns an error, the
 //     message was not sent.

@@ -13,8 +13,9 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Logins queries the token actors of a system and returns the logins, except those that no request has needed. It blocks on the caller's goroutine until all have
-// answered, for at most surveyTime, or until ctx ends. It leaves out actors that have not answered.
+// Logins queries the token actors of a system and returns the logins, except those that no request has needed yet. It
+// blocks on the caller's goroutine until all actors have answered or ctx ends, for at most surveyTime. It leaves out
+// actors that have not answered.
 func Logins(ctx context.Context, system *kernel.System) []status.Login {
 	infos := system.Actors()
 	reports := make(chan any, len(infos))
@@ -46,7 +47,8 @@ func Logins(ctx context.Context, system *kernel.System) []status.Login {
 	return loginsOf(all)
 }
 
-// loginsOf returns the reported logins, except those that no request has needed. Logins that a person has to renew come first.
+// loginsOf returns the reported logins, except those that no request has needed. Logins that need a person come first,
+// then those whose last renewal failed.
 func loginsOf(reports []message.LoginReport) []status.Login {
 	all := []status.Login{} // an empty list in JSON is [], not null
 	for _, r := range reports {
@@ -66,8 +68,8 @@ func loginsOf(reports []message.LoginReport) []status.Login {
 	return all
 }
 
-// ownerOf returns the name of a login's owner. For a key it is the key's name, except that the key "local" is "key:local", because
-// "local" is the owner of the admin socket.
+// ownerOf returns the name of a login's owner, or "" for a shared login. For a key it is the key's name. The key
+// "local" is shown as "key:local", because "local" is the principal of the admin socket.
 func ownerOf(lane string) string {
 	id := identity.IDIn(lane)
 	if name, is := strings.CutPrefix(id, identity.ViaKey+":"); is && name != identity.LocalID {

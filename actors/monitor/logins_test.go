@@ -10,8 +10,9 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Logins that a person has to renew come first. Logins that no request has needed are left out, and holders are shown
-// without what identifies their keys. The key "local" is not the owner of the admin socket.
+// Logins that need a person come first, then those whose last renewal failed. Logins that no request has needed are
+// left out, and holders are shown without what identifies their keys. The key "local" is not the owner of the admin
+// socket.
 func TestLoginsOf(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	lane := func(server, holder string) message.LoginKey { return message.LoginKey{Entry: server, Lane: holder} }

@@ -1,7 +1,7 @@
-// Package monitor implements the actors that observe the gateway for its operators. The monitor assembles the status: it
-// queries every actor that reports a part of the status, and combines the answers. Its only state is the requests that wait
-// for a status, and whether a survey is in progress. A survey keeps the reports of clients' actors, so that the next one
-// queries only those that have worked since.
+// Package monitor implements the actors that observe the gateway for its operators. The monitor assembles the status:
+// it queries every actor that reports a part of the status, and combines the answers. Its only state is the requests
+// that wait for a status, and whether a survey is in progress. A survey keeps the reports of the actors that serve
+// clients, so that the next survey queries only those that have handled a message since.
 //
 // The other actors are named seconds (what happens in each second), recorder (recordings of actors' messages) and payloads
 // (payloads of calls).
@@ -45,7 +45,7 @@ type state struct {
 // The actions that step requests from the shell.
 type (
 	survey struct{}
-	show   struct { // answers the waiting requests
+	show   struct { // answers the requests for which the survey was made
 		overview *status.Snapshot
 		waiting  []message.GetStatus
 	}
@@ -54,7 +54,7 @@ type (
 // surveyed is the result of a survey.
 type surveyed struct{ overview *status.Snapshot }
 
-// Observation implements kernel.Observation: looking at the gateway must not look like work.
+// Observation implements kernel.Observation: showing the status must not count as work.
 func (surveyed) Observation() {}
 
 // step applies msg to s and appends the resulting effects to out. Only one survey runs at a time.

@@ -9,13 +9,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// SpawnPayloads starts the actor that keeps the payloads of calls. It alone changes gate, and calls ended after each Keeping; ended must
-// not block. Payloads are in the memory of this actor only.
+// SpawnPayloads starts the actor that keeps the payloads of calls. It alone changes gate. It calls ended when a Keeping
+// has ended; ended must not block. permitted is admin.payloads of the configuration. Payloads are kept in the memory of
+// this actor only.
 func SpawnPayloads(system *kernel.System, gate *message.PayloadGate, permitted bool, ended func(status.Keeping)) kernel.Reference {
-	var allowed atomic.Bool // by the newest configuration, also after a restart of the actor
+	var allowed atomic.Bool // whether the newest configuration permits payloads; survives a restart of the actor
 	allowed.Store(permitted)
 	return kernel.Spawn(system, kernel.SpawnOptions{Name: "payloads", Kind: "payloads", Restarts: 10, Within: time.Minute}, func(self kernel.Self) kernel.Logic {
-		for _, k := range gate.Keeping() { // of an earlier incarnation, whose payloads are lost
+		for _, k := range gate.Keeping() { // those of an earlier incarnation, whose payloads are lost
 			ended(k)
 		}
 		gate.Set(nil)
@@ -23,7 +24,7 @@ func SpawnPayloads(system *kernel.System, gate *message.PayloadGate, permitted b
 	})
 }
 
-// payloads is the shell.
+// payloads is the actor's Logic.
 type payloads struct {
 	gate    *message.PayloadGate
 	ended   func(status.Keeping)

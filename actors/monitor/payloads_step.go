@@ -62,7 +62,7 @@ func stepPayloads(s *payloadState, now time.Time, msg any, out []kernel.Effect) 
 	return out
 }
 
-// keep begins to keep the payloads of a server, or refuses to.
+// keep starts to keep the payloads of a server, or refuses to.
 func (s *payloadState) keep(now time.Time, m message.KeepPayloads, out []kernel.Effect) []kernel.Effect {
 	if err := s.refusal(now, m.Server); err != nil {
 		return append(out, kernel.Act(replyPayloads{m.Reply, err}))
@@ -80,7 +80,7 @@ func (s *payloadState) refusal(now time.Time, server string) error {
 	first := now.Add(status.PayloadTime)
 	for _, k := range s.kept {
 		if k.keeping.Server == server {
-			return fmt.Errorf("keep payloads of server %q: they are being kept already, %d of %d calls, for another %s; to begin again, stop this first",
+			return fmt.Errorf("keep payloads of server %q: they are being kept already, %d of %d calls, for another %s; to start over, stop it first",
 				server, k.keeping.Calls(), k.keeping.Most, k.keeping.Until.Sub(now).Round(time.Second))
 		}
 		if k.keeping.Until.Before(first) {
@@ -103,7 +103,8 @@ func (s *payloadState) discard(m message.DiscardPayloads, out []kernel.Effect) [
 	return append(out, kernel.Act(replyPayloads{m.Reply, fmt.Errorf("discard payloads of server %q: none are kept: %w", m.Server, status.ErrNotThere)}))
 }
 
-// permit applies a reload.
+// permit applies a reload: it discards the payloads of removed servers, or all payloads if they are no longer permitted
+// or may contain a secret that was removed.
 func (s *payloadState) permit(m message.PermitPayloads, out []kernel.Effect) []kernel.Effect {
 	if s.permitted != m.Permitted {
 		s.permitted = m.Permitted
@@ -130,7 +131,7 @@ func (s *payloadState) find(keeping *message.Keeping) *keptPayloads {
 	return nil
 }
 
-// callEnded adds the answer to the newest call with that name.
+// callEnded adds the answer to the newest call with that name that has none. If the Keeping has ended, it does nothing.
 func (s *payloadState) callEnded(m message.PayloadEnded) {
 	k := s.find(m.Keeping)
 	if k == nil {
@@ -161,7 +162,7 @@ func (s *payloadState) endAll(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// open returns the effect that makes the gate equal to the state.
+// open returns the effect that opens the gate for exactly the Keepings in s.
 func (s *payloadState) open() kernel.Effect {
 	all := make([]*message.Keeping, 0, len(s.kept))
 	for _, k := range s.kept {

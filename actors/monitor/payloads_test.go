@@ -65,7 +65,8 @@ func (w *payloadWorld) call(server, name, answer string) bool {
 	return true
 }
 
-// kept returns the servers, and the calls with the sizes of what is stored.
+// kept returns the servers and their calls, such as "a 2:7/9,3/3": of the request and then of the answer, the bytes
+// that are stored and the bytes that it had.
 func (w *payloadWorld) kept() string {
 	synctest.Wait()
 	reply := make(chan []message.KeptPayloads, 1)
@@ -93,7 +94,7 @@ func (w *payloadWorld) want(when, want string) {
 func TestPayloadsEnd(t *testing.T) {
 	w := withPayloads(t, true, func(w *payloadWorld) {
 		if w.call("a", "1", "x") {
-			t.Error("a call is kept without asking")
+			t.Error("a call is kept although no operator has asked for it")
 		}
 		if err := w.keep("a"); err != nil {
 			t.Fatal(err)
@@ -172,7 +173,7 @@ func TestPayloadsAreKeptOnce(t *testing.T) {
 		}
 		w.call("a", "1", "")
 		time.Sleep(time.Minute)
-		if err := w.keep("a"); err == nil || err.Error() != `keep payloads of server "a": they are being kept already, 1 of 50 calls, for another 9m0s; to begin again, stop this first` {
+		if err := w.keep("a"); err == nil || err.Error() != `keep payloads of server "a": they are being kept already, 1 of 50 calls, for another 9m0s; to start over, stop it first` {
 			t.Errorf("asked twice: %v", err)
 		}
 		if err := errors.Join(w.discard("a"), w.keep("a")); err != nil {

@@ -11,19 +11,19 @@ import (
 type RecordingEnded struct {
 	Server, Actor string // as in message.StartRecording
 	Began         time.Time
-	Actors        int // number of recorded actors
+	Actors        int // number of actors that were recorded until the end
 }
 
-// SpawnRecorder starts the actor that starts and ends the recordings of other actors' messages. It calls ended after
-// each recording; ended must not block. It is an actor of its own so that a simulation can run it apart from the actors
-// that it records.
+// SpawnRecorder starts the actor that starts and ends the recordings of other actors' messages. It calls ended when a
+// recording ends, but not if later recordings have taken over all its actors; ended must not block. It is an actor of
+// its own so that a simulation can run it apart from the actors that it records.
 func SpawnRecorder(system *kernel.System, ended func(RecordingEnded)) kernel.Reference {
 	return kernel.Spawn(system, kernel.SpawnOptions{Name: "recorder", Kind: "recorder", Restarts: 10, Within: time.Minute}, func(kernel.Self) kernel.Logic {
 		return &recordings{system: system, ended: ended, state: &recorderState{}}
 	})
 }
 
-// recordings is the shell.
+// recordings is the actor's Logic.
 type recordings struct {
 	system *kernel.System
 	ended  func(RecordingEnded)

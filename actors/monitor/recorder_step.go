@@ -12,13 +12,13 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// keepRecording is how long a recording can be read after it has ended.
+// keepRecording is how long a recording can be read after it has ended, unless newer ones need its room.
 const keepRecording = 10 * time.Minute
 
 // recorderState is the actor's entire state. Only stepRecorder modifies it.
 type recorderState struct {
 	last     uint64       // number of the newest recording
-	sessions []*recording // by number
+	sessions []*recording // ordered by number
 }
 
 // recording is what one StartRecording has started. Its actors are in no other recording.
@@ -34,11 +34,11 @@ type recording struct {
 // reused, so a timer of a recording that was replaced matches nothing.
 type recordingDue struct{ number uint64 }
 
-// met reports that the pool of a recorded server handles a call with an actor that is not recorded: a session whose first
-// call comes during the recording, or a connection that began during it.
+// met reports that the pool of a recorded server handles a call with an actor that is not recorded, such as a session
+// whose first call comes during the recording, or a connection that began during it.
 type met struct{ pool, actor string }
 
-// attach starts recorders; attached is the result. It has no recorder of an actor that is gone.
+// attach starts recorders, and attached is the result: the recorders of the actors that exist. detach stops recorders.
 type (
 	attach struct {
 		start message.StartRecording
@@ -139,7 +139,8 @@ func (s *recorderState) refusal(now time.Time, actors []string) error {
 	return fmt.Errorf("%d of at most %d actors are being recorded already; the first of these recordings ends in %s", before, status.MaxRecorded, first.Sub(now).Round(time.Second))
 }
 
-// begin adds a recording and removes its actors from earlier ones.
+// begin adds a recording, removes its actors from earlier ones and answers the request. If none of the actors exists,
+// it answers with an error.
 func (s *recorderState) begin(now time.Time, m attached, out []kernel.Effect) []kernel.Effect {
 	if len(m.recorders) == 0 {
 		m.start.Reply <- fmt.Errorf("record messages: %w", status.ErrNotThere)

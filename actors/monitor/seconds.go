@@ -15,7 +15,7 @@ func SpawnSeconds(system *kernel.System, m *status.Metrics) kernel.Reference {
 	})
 }
 
-// seconds is the shell.
+// seconds is the actor's Logic.
 type seconds struct {
 	metrics *status.Metrics
 	samples []status.Sample // reused for each sample

@@ -8,8 +8,8 @@ import (
 type sum struct {
 	calls, errors   uint64
 	buckets         [status.BucketCount]uint64
-	in, out         uint64
-	running, queued int32
+	in, out         uint64 // bytes
+	running, queued int32  // calls at the end of a second; in a minute, their maximum over its seconds
 }
 
 // difference sets s to what happened between two samples of a server.
@@ -42,7 +42,7 @@ func (s *sum) follow(o *sum) {
 	s.running, s.queued = running, queued
 }
 
-// interval returns s as an interval. It returns false if nothing happened.
+// interval returns s as the interval that begins at start, in Unix seconds. It returns false if nothing happened.
 func (s *sum) interval(start int64) (i status.Interval, active bool) {
 	if *s == (sum{}) {
 		return i, false
@@ -68,11 +68,11 @@ func (s *sum) interval(start int64) (i status.Interval, active bool) {
 // record is the recorded past of a server or of the gateway.
 type record struct {
 	seconds, minutes ring
-	minute           int64 // start of the current minute
+	minute           int64 // start of the current minute, in Unix seconds
 	current          sum   // what has happened in the current minute
 }
 
-// add records the second that begins at start.
+// add records the second that begins at start, in Unix seconds.
 func (r *record) add(start int64, second *sum) {
 	if minute := start / 60 * 60; minute != r.minute {
 		if i, active := r.current.interval(r.minute); active {
@@ -86,15 +86,15 @@ func (r *record) add(start int64, second *sum) {
 	}
 }
 
-// series returns the intervals that began at the time after or later. At the time until, they are no older than MaxSeconds or
-// MaxMinutes. All times are in Unix seconds.
+// series returns the intervals with Start >= after, as far as they lie in the last MaxSeconds seconds or MaxMinutes
+// minutes before until. All times are in Unix seconds.
 func (r *record) series(server string, since, until, after int64) status.Series {
 	return status.Series{Server: server, Since: since, Until: until,
 		Seconds: r.seconds.from(max(after, until-status.MaxSeconds)),
 		Minutes: r.minutes.from(max(after, until/60*60-status.MaxMinutes*60))}
 }
 
-// ring holds the last intervals with activity. It grows with use.
+// ring holds the last intervals with activity. It grows with use, up to the number passed to add.
 type ring struct {
 	list []status.Interval
 	next int // index of the oldest entry, which is overwritten next, when full

@@ -148,7 +148,8 @@ func (s *secondsState) series(after int64) []status.Series {
 	return all
 }
 
-// cores returns the average number of cores that the process used in the last seconds.
+// cores returns the average number of cores that the process used in the last cpuSeconds seconds, or 0 before the
+// second sample.
 func (s *secondsState) cores() float64 {
 	if len(s.cpu) < 2 {
 		return 0

@@ -11,7 +11,9 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// survey queries every actor that has a part of the status, and combines the answers. It runs outside the actor.
+// survey queries the actors that have a part of the status, except those whose last report still holds, and combines
+// the answers. It runs outside the actor, and blocks for at most surveyTime or until ctx ends. Later answers are
+// missing.
 func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	overview := &status.Snapshot{Version: m.version, Started: m.started,
 		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // empty lists are [] in JSON, not null
@@ -109,7 +111,7 @@ func collect(overview *status.Snapshot, report *message.CatalogReport, part any)
 	case status.Backend:
 		overview.Backends = append(overview.Backends, p)
 	case message.SessionReport:
-		if p.Session.ID != "" { // the report of a stateless session contains only calls
+		if p.Session.ID != "" { // the report of a stateless actor contains only calls
 			overview.Sessions = append(overview.Sessions, p.Session)
 		}
 		overview.Calls = append(overview.Calls, p.Calls...)

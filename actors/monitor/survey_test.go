@@ -87,7 +87,7 @@ func TestRequestsDuringASurveyGetTheNext(t *testing.T) {
 	}
 }
 
-// A queued call waits for what its server's pool says.
+// For a queued call, the status shows what its server's pool says that queued calls wait for.
 func TestQueuedCallsAreExplained(t *testing.T) {
 	got := finish(&status.Snapshot{
 		Servers: []status.Server{{Name: "a", QueueWaits: "a free slot of 64"}, {Name: "b"}},

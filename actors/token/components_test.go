@@ -11,7 +11,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// At most maxForced renewals are forced within forcedWithin of the last published token. Failed ones do not count.
+// At most maxForced renewals are forced within forcedWithin of the publication of the last token. Failed ones do not
+// count.
 func TestForcedRenewals(t *testing.T) {
 	var r renewal
 	r.succeeded(epoch)

@@ -14,9 +14,9 @@ var (
 	ErrScope = errors.New("the login lacks scopes")
 	// ErrLoop is wrapped by a verdict's error if the server refuses even newly issued tokens.
 	ErrLoop = errors.New("the server refuses newly issued tokens")
-	// ErrExpired is returned for a login that took too long.
+	// ErrExpired is returned for a login that was not completed in time.
 	ErrExpired = errors.New("the login timed out; start it again")
-	// ErrTooMany is returned if too many logins are pending.
+	// ErrTooMany is returned for a new login if too many are pending, at one server or in the gateway.
 	ErrTooMany = errors.New("too many logins are in progress; try again in a few minutes")
 	// ErrOvertaken is returned for a login that was ended or replaced by another one.
 	ErrOvertaken = errors.New("the login was canceled")
@@ -26,7 +26,7 @@ var (
 	errUnanswered = errors.New("the login was removed from the gateway, but the authorization server may not have revoked it")
 )
 
-// Errors for refused requests.
+// Errors in the verdicts on refused requests.
 var (
 	errNoRefresh = &Error{"renew the login", ErrNeedsLogin, "no refresh token; log in again"}
 	errLoggedOut = &Error{"log in", ErrNeedsLogin, "logged out; log in again"}
@@ -35,16 +35,17 @@ var (
 
 // Error is a failed operation on a login.
 type Error struct {
-	Op   string
+	Op   string // what failed, such as "renew the login"
 	Err  error
-	hint string
+	hint string // overrides the hint of Err; "" = none
 }
 
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// noLoginError reports that a login cannot help, and what can be done instead. It matches upstream.ErrNoLogin.
+// noLoginError reports that a login cannot help and, if that is known, what to do instead. It matches
+// upstream.ErrNoLogin.
 type noLoginError struct{ err error }
 
 func (e *noLoginError) Error() string {

@@ -7,7 +7,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Handle is a connection's view of a login. It implements upstream.Credentials and is safe for concurrent use.
+// Handle gives a server's connections access to a login. It implements upstream.Credentials and is safe for concurrent
+// use.
 type Handle struct {
 	actor kernel.Reference
 	now   atomic.Pointer[current] // nil if there is no token; written only by the actor
@@ -36,8 +37,8 @@ func (h *Handle) Refused(sent string, status int, challenges []string) <-chan up
 
 // refused tells the actor that the server refused a request that was sent with that authorization.
 type refused struct {
-	sent       string
-	status     int
+	sent       string // value of the request's Authorization header; "" = none
+	status     int    // 401 or 403
 	challenges []string
 	reply      chan<- upstream.Verdict // capacity 1
 }
@@ -45,7 +46,7 @@ type refused struct {
 // Class implements kernel.Classed. The number of refusals is bounded by the calls in flight at the server.
 func (refused) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers the request if the actor cannot handle it.
+// Abandon answers with an error if the actor does not handle the message or panics.
 func (m refused) Abandon(why kernel.Reason) {
 	m.reply <- upstream.Verdict{Err: &Error{Op: "renew the login", Err: errGone, hint: string(why)}}
 }

@@ -30,7 +30,7 @@ func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.
 	return out
 }
 
-// beginLogin begins a person's login.
+// beginLogin begins a person's login at the authorization server, or refuses it.
 func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.Effect {
 	if s.clientCredentials {
 		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("users cannot log in to this server, because the gateway uses client credentials"), Hint: "set the server's auth.type to oauth or, if it is oauth already, auth.catalogAs to shared"}}))
@@ -50,7 +50,8 @@ func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Act(b), kernel.WakeAfter(loginTimeout, loginTimedOut{number}))
 }
 
-// begun answers BeginLogin: the login continues in the browser, or it has failed.
+// begun answers BeginLogin: the login continues in the browser, or it has failed. If the login was canceled in the
+// meantime, begun only returns it to the budget.
 func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[m.number]
 	if p == nil {
@@ -101,7 +102,7 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 	return append(out, kernel.Act(redeem{number, p.login, answer}))
 }
 
-// redeemed handles the end of a person's login.
+// redeemed handles the token, or the error, with which a person's login ends.
 func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[number]
 	if p == nil { // it timed out, was replaced, canceled or ended
@@ -163,13 +164,14 @@ func (s *state) loginTimedOut(number uint64, out []kernel.Effect) []kernel.Effec
 	if p == nil || p.answered && !p.device {
 		return out
 	}
-	if p.login != nil { // if the authorization server does not know the client, it shows the person an error page and does not redirect
+	if p.login != nil { // the authorization server may no longer know the client; it then shows the person an error page and does not redirect
 		s.record.forget(p.login.Client)
 	}
 	return s.cancelLogin(number, ErrExpired, out)
 }
 
-// cancelLogin ends a pending login with err. If a request for its token is in progress, that token is revoked.
+// cancelLogin ends a pending login with err. If a request for its token is in progress, the token is revoked when it
+// arrives.
 func (s *state) cancelLogin(number uint64, err error, out []kernel.Effect) []kernel.Effect {
 	if p := s.logins.pending[number]; p.redeeming {
 		s.logouts.expect(&logout{}, number, p.login.Site, p.login.Client)

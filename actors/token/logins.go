@@ -31,7 +31,7 @@ type pendingLogin struct {
 	stepUp    bool          // requests more scopes than the current login has
 }
 
-// displaced returns the oldest pending login of a principal that has maxLoginsOfOne, or 0 if the principal has fewer.
+// displaced returns the number of the principal's oldest pending login if it has maxLoginsOfOne or more, else 0.
 func (l *logins) displaced(who string) (number uint64) {
 	var own []uint64
 	for _, n := range slices.Sorted(maps.Keys(l.pending)) {
@@ -69,7 +69,8 @@ func (l *logins) dropAll(err error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// find returns the pending login with the given state, or nil. It compares every state in constant time.
+// find returns the pending login with the given state and its number, or nil and 0. It compares every state in constant
+// time.
 func (l *logins) find(state string) (number uint64, p *pendingLogin) {
 	for n, candidate := range l.pending {
 		if candidate.login != nil && subtle.ConstantTimeCompare([]byte(candidate.login.State), []byte(state)) == 1 {
@@ -79,7 +80,7 @@ func (l *logins) find(state string) (number uint64, p *pendingLogin) {
 	return number, p
 }
 
-// complete answers the callers that waited until the login was on disk.
+// complete answers, with err, the callers that waited until the login was on disk.
 func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	for _, to := range l.completing {
 		out = append(out, kernel.Act(finished{to, err}))

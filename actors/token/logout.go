@@ -11,9 +11,9 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// logout is a login that is being ended. It is complete when the login is removed from the state file and the
-// authorization server has answered the requests to revoke its tokens: the current token, and tokens from requests that
-// were in progress.
+// logout tracks the end of a login, or of a pending login that was canceled. It is complete when all its results have
+// arrived: of the store's removal of the login, of requests for tokens that were in progress, and of the revocation of
+// these tokens and the current one.
 type logout struct {
 	reply  chan<- message.LoginFinished // nil if no caller waits
 	forgot chan<- struct{}              // receives a value when the login is removed from the state file; nil if no caller waits
@@ -35,7 +35,7 @@ type logouts struct {
 	pending map[uint64]*logout   // by the number of the revocation or the store's write
 }
 
-// logOut ends the login, here and at the authorization server.
+// logOut ends the login in the gateway, and revokes its tokens if the authorization server supports it.
 func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect {
 	was, l := s.record, &logout{reply: m.Reply, forgot: m.Forgot}
 	s.logouts.all = append(s.logouts.all, l)
@@ -86,7 +86,8 @@ func (v *logouts) receivedLate(requests *counter, number uint64, token oauth.Tok
 	return v.settle(late.logout, out)
 }
 
-// revoke requests the revocation of a token, if the authorization server supports it.
+// revoke requests the revocation of a token, for which l then waits. It does nothing if there is no token or the
+// authorization server does not support revocation.
 func (v *logouts) revoke(requests *counter, l *logout, site *oauth.AuthServer, client oauth.Client, token oauth.Token, out []kernel.Effect) []kernel.Effect {
 	if token.Access == "" || site == nil || site.Revoke == "" {
 		return out
@@ -145,7 +146,7 @@ func (v *logouts) settle(l *logout, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(finished{l.reply, l.err}))
 }
 
-// abandon answers the callers of all logouts, since the remaining results will not arrive.
+// abandon answers the callers of all logouts, since the remaining results will be lost.
 func (v *logouts) abandon(out []kernel.Effect) []kernel.Effect {
 	for _, l := range v.all {
 		out = append(out, kernel.Act(finished{l.reply, cmp.Or(l.err, errUnanswered)}))

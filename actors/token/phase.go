@@ -9,9 +9,9 @@ const (
 	none        phase = "none"        // no request has needed the login since the start or the last logout
 	discovering phase = "discovering" // the authorization server is being discovered
 	needsLogin  phase = "needs-login" // a person has to log in
-	fresh       phase = "fresh"       // there is a token
+	fresh       phase = "fresh"       // there is a usable token
 	refreshing  phase = "refreshing"  // a new token is being requested, read from the store or written to it
-	stale       phase = "stale"       // the last renewal failed; the old token stays in use and the renewal is retried
+	stale       phase = "stale"       // the last renewal failed; the old token, if any, stays in use and the renewal is retried
 )
 
 // transitions lists the legal transitions.
@@ -31,7 +31,7 @@ const (
 	maxLogins         = 64               // pending logins of all principals
 	maxForced         = 3                // consecutive renewals that are forced by refusals within forcedWithin of a token's publication
 	forcedWithin      = time.Minute
-	maxStepUps        = 3 // replacements of a token by one with more scopes
+	maxStepUps        = 3 // consecutive replacements of a token by one with more scopes
 	backoffMin        = time.Second
 	backoffMax        = 5 * time.Minute
 	storeTimeout      = 10 * time.Second // limit for the store to write a token

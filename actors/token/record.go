@@ -39,7 +39,7 @@ func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !oauth.SameIssuer(c.Issuer, r.Site.Issuer)) {
 		return record{}, false
 	}
-	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the configured secret is newer
+	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the configured secret may be newer
 		r.Client.Secret = c.Secret
 	}
 	return r, true
@@ -61,7 +61,8 @@ func (r *record) secrets() (values []string) {
 	return values
 }
 
-// register stores a client registration, unless it comes from the configuration.
+// register adds a client registration, unless it is known already or is a configured client without a secret. It
+// removes the oldest beyond maxClients.
 func (r *record) register(c oauth.Client) {
 	if c.Redirect == "" && c.Secret == "" || slices.Contains(r.Clients, c) {
 		return

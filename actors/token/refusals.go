@@ -14,7 +14,7 @@ type refusals struct {
 	denied  bool // a request was denied since the login's phase was last reported to the owner
 }
 
-// await adds a refused request to those that wait for the renewal.
+// await adds a refused request to those that wait for the renewal, or denies it if too many wait.
 func (r *refusals) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.Effect {
 	if len(r.waiting) >= maxRefused {
 		return r.deny(to, &Error{"renew the login", errors.New("too many requests are waiting for the renewal; retry later"), ""}, out)

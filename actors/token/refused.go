@@ -17,7 +17,8 @@ const statusForbidden = 403
 // one.
 const insufficientScope = "insufficient_scope"
 
-// refused decides whether a request that the server refused because of its credentials is retried.
+// refused decides about a request that the server refused because of its credentials: it is retried, waits for a
+// renewal or a discovery, or fails.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if s.current != nil && m.sent != s.current.authorization { // a newer token exists
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
@@ -42,7 +43,8 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	return s.forceRenewal(now, m, out)
 }
 
-// firstRefusal handles the first refusal: it requests a token with client credentials, or discovers where a person logs in.
+// firstRefusal handles a refusal when there is no token: it requests one with client credentials, or discovers where a
+// person logs in.
 func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	out = s.refusals.await(m.reply, out)
 	if s.clientCredentials {
@@ -53,7 +55,7 @@ func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 }
 
 // forceRenewal renews a token that was refused. A login that cannot be renewed ends. After maxForced consecutive
-// renewals, requests are denied.
+// renewals, requests are denied until forcedWithin has passed since the last one.
 func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if !s.canRenew() {
 		return s.needLogin(errNoRefresh, s.refusals.await(m.reply, out))
@@ -68,8 +70,9 @@ func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []ke
 	return s.renew(s.refusals.await(m.reply, out))
 }
 
-// lacksScopes handles a token that lacks scopes. With client credentials, the actor requests a token with more
-// scopes. Otherwise a person has to consent to the additional scopes.
+// lacksScopes handles a token that lacks scopes. With client credentials, the actor requests a token with more scopes.
+// Otherwise a person has to consent to the additional scopes. After maxStepUps such steps, or if the server does not
+// report missing scopes, the request fails.
 func (s *state) lacksScopes(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
 	if c.Error != insufficientScope {
 		return append(out, kernel.Act(verdict{to: m.reply}))

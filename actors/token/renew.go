@@ -89,8 +89,9 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 	return s.renewalFailed(now, m.err, out)
 }
 
-// accept adopts a new login or token. If the refresh token is new, or a person waits for the login, the token is not used
-// before it is on disk: the person may stop the gateway as soon as the login has succeeded.
+// accept adopts a new login or token. If the refresh token is new, or a person waits for the login, the token is used
+// only after the store has written it, has failed to, or has timed out: the person may stop the gateway as soon as the
+// login has succeeded.
 func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel.Effect {
 	rotated := next.Token.Refresh != "" && next.Token.Refresh != s.record.Token.Refresh
 	s.record, s.phase = next, refreshing
@@ -109,8 +110,8 @@ func (s *state) storeToken(value message.Token, out []kernel.Effect) (uint64, []
 	return number, append(out, kernel.Tell(s.store, remember), kernel.WakeAfter(storeTimeout, storeTimedOut{number}))
 }
 
-// tokenStored publishes a token that is on disk. A token that could not be written is published too, since its predecessor is
-// no longer valid.
+// tokenStored publishes the token that the store has written. A token that could not be written is published too, since
+// its predecessor may no longer be valid. The store's answer to a logout is passed on to it.
 func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.Effect) []kernel.Effect {
 	if m.Number == 0 || m.Number != s.renewal.storing {
 		return s.logouts.forgotten(m.Number, m.Err, out)
@@ -122,7 +123,7 @@ func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.E
 	return s.publish(now, out)
 }
 
-// storeTimedOut continues although the store has not answered.
+// storeTimedOut continues although the store has not answered within storeTimeout.
 func (s *state) storeTimedOut(now time.Time, m storeTimedOut, out []kernel.Effect) []kernel.Effect {
 	if m.number != s.renewal.storing {
 		return s.logouts.forgotten(m.number, "writing the state file timed out", out)
@@ -132,7 +133,8 @@ func (s *state) storeTimedOut(now time.Time, m storeTimedOut, out []kernel.Effec
 	return s.publish(now, out)
 }
 
-// publish makes the new token available to connections, and answers everything that waited for the token.
+// publish makes the new token available to connections, answers everything that waited for the token, and schedules the
+// next renewal.
 func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := s.record.Token
 	s.current, s.phase = &current{"Bearer " + t.Access}, fresh
@@ -148,7 +150,8 @@ func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.renewal.wakeAfter(renewAfter(now, t, s.rng.Float64()), out)
 }
 
-// renewalFailed handles a failure that does not prove the old token invalid. The old token stays in use.
+// renewalFailed handles a failure that does not prove the old token invalid. The old token, if any, stays in use and the
+// renewal is retried.
 func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	s.phase = stale
 	if oauth.ClientUnknown(err) {
@@ -182,7 +185,7 @@ func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effec
 	return s.renew(out)
 }
 
-// needLogin removes the login, so a person has to log in again.
+// needLogin removes the login, if there is one, and denies the waiting requests. A person has to log in.
 func (s *state) needLogin(why *Error, out []kernel.Effect) []kernel.Effect {
 	if s.record.Token.Access != "" {
 		s.record = s.record.without()

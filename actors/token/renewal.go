@@ -18,7 +18,7 @@ type renewal struct {
 	published time.Time // when the current token was published
 	failures  int       // consecutive failures
 	fault     error     // error of the last failure
-	retryAt   time.Time // earliest time of the next attempt; zero = any time, but a successful discovery is not repeated
+	retryAt   time.Time // earliest time of the next attempt; zero = any time, but in needs-login only a login helps
 	forced    int       // consecutive renewals forced by refusals; a refusal forcedWithin or more after the token's publication starts a new count
 	looped    bool      // the server refuses new tokens too, and a later renewal is scheduled
 	adopted   int       // consecutive logins of other processes that were adopted
@@ -77,9 +77,9 @@ func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration
 	return pause
 }
 
-// renewAfter returns the time from now until the token is renewed. It is renewed after 70 to 80 % of its lifetime, depending on
-// jitter, a random number in [0,1), so that not all tokens are renewed together. The result is at least minRenewInterval or, if
-// that is shorter, this part of the lifetime.
+// renewAfter returns the time from now until the token is renewed. It is renewed after 70 to 80 % of its lifetime,
+// depending on jitter, a random number in [0,1), so that not all tokens are renewed together. The result is at least
+// minRenewInterval or, if that is shorter, that part of the lifetime.
 func renewAfter(now time.Time, t oauth.Token, jitter float64) time.Duration {
 	life := t.Expires.Sub(t.Received)
 	share := 0.8 - 0.1*jitter

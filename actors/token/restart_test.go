@@ -31,7 +31,7 @@ func TestPanicEndsPendingLogins(t *testing.T) {
 		t.Errorf("%d pending logins and %d in the budget, want none; token kept: %t", pending, taken, w.handle.Authorization() == token)
 	}
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Errorf("%d, %+v", status, v)
+		t.Errorf("status %d, verdict %+v, want 200", status, v)
 	}
 	w.logIn()
 }

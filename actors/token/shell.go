@@ -120,7 +120,7 @@ func (h *shell) Act(self kernel.Self, act any) {
 	}
 }
 
-// request sends a request to an authorization server on a separate goroutine.
+// request performs an effect that sends requests to an authorization server, on a separate goroutine.
 func (h *shell) request(self kernel.Self, act any) {
 	agent := h.Agent
 	switch a := act.(type) {
@@ -165,7 +165,7 @@ func (h *shell) request(self kernel.Self, act any) {
 	}
 }
 
-// run runs f on a goroutine and sends its result to the actor. If f panics, failed handles the error.
+// run runs f on a goroutine and sends its result to the actor. If f panics, it sends the result of failed instead.
 func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) any) {
 	self.Go(func(ctx context.Context) (result any) {
 		defer func() {

@@ -114,8 +114,9 @@ func newState(o Options) *state {
 	}
 }
 
-// start adopts the stored login. After a restart, the results of earlier requests are ignored. Requests are still pending then
-// only if the handler of Stopping panicked too; they are answered here, since the timers and requests they wait for are lost.
+// start adopts the stored login, and renews its token if that has expired. After a restart, the results of earlier
+// requests are ignored. Requests are still pending then only if the handler of Stopping panicked too; they are answered
+// here, since the timers and requests they wait for are lost.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if len(s.stored) > 0 {
 		known, ok := decode(s.stored, s.server, s.config)

@@ -15,7 +15,7 @@ import (
 
 var epoch = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// script tests a state without performing its effects. The test controls the time.
+// script runs a state without an actor. It records the effects, delivers answers and controls the time.
 type script struct {
 	t     *testing.T
 	s     *state
@@ -48,7 +48,7 @@ func keptRecord(got time.Time, life time.Duration) *record {
 	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: oauth.Token{Access: "a0", Refresh: "r0", Received: got, Expires: got.Add(life)}}
 }
 
-// tell applies a message and records the effects.
+// tell applies a message, records the effects and sends the answers. It checks that the transition is legal.
 func (p *script) tell(msg any) {
 	p.t.Helper()
 	was, answered := p.s.phase, false
@@ -365,7 +365,7 @@ func (f *faces) answer(a any) {
 	}
 }
 
-// check checks that every request was answered once.
+// check checks that every request was answered once and that no logout is left.
 func (f *faces) check() {
 	if s := f.p.s; s.logouts.size() != 0 {
 		f.t.Errorf("left after the end: %d logouts, %d token requests, %d other results", len(s.logouts.all), len(s.logouts.late), len(s.logouts.pending))
@@ -382,7 +382,7 @@ func (f *faces) check() {
 	}
 	for i, c := range f.ends {
 		if len(c) != 1 {
-			f.t.Errorf("FinishLogin %d has %d answers, want 1", i, len(c))
+			f.t.Errorf("FinishLogin or EndLogin %d has %d answers, want 1", i, len(c))
 		}
 	}
 }

@@ -31,8 +31,8 @@ type Options struct {
 	Log               *slog.Logger
 }
 
-// Spawn starts the actor as a child of parent and must be called on parent's goroutine. The login survives a panic and the
-// restart after it. Requests and logins that are pending at the panic end with an error.
+// Spawn starts the actor as a child of parent and must be called on parent's goroutine. The login survives a panic and
+// the restart after it. Requests, logins and logouts that are pending at the panic end with an error.
 func Spawn(parent kernel.Self, o Options) *Handle {
 	h := &Handle{}
 	s := newState(o)

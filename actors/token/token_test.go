@@ -85,7 +85,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 	before := w.handle.Authorization()
 	w.issuer.Revoke(false)
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 	if w.handle.Authorization() == before || w.issuer.Refreshes() != 1 {
 		t.Errorf("%d refreshes, want 1", w.issuer.Refreshes())
@@ -115,11 +115,11 @@ func TestLoginOfAnotherProcessIsAdopted(t *testing.T) {
 	settled(h)
 	w.issuer.Revoke(false)
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_grant" }) // the issuer would otherwise accept the used refresh token
 	if status, v := w.get(h); status != http.StatusOK || h.Authorization() != w.handle.Authorization() {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestClientCredentials(t *testing.T) {
 	})
 	w.issuer.Client("robot", "secret")
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"write"} })
 	if status, v := w.get(w.handle); status != http.StatusOK {
@@ -179,16 +179,16 @@ func TestStepUp(t *testing.T) {
 	w.get(w.handle)
 	w.logIn()
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"write"} })
 	status, v := w.get(w.handle)
 	if status != http.StatusForbidden || !errors.Is(v.Err, ErrScope) || w.handle.Authorization() == "" {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 403 and ErrScope", status, v)
 	}
 	w.logIn()
 	if status, v = w.get(w.handle); status != http.StatusOK {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 	if _, scopes, _ := w.issuer.Valid(w.handle.Authorization()[len("Bearer "):]); !slices.Equal(scopes, []string{"read", "write"}) {
 		t.Errorf("scopes %q, want read and write", scopes)
@@ -216,7 +216,7 @@ func TestDevice(t *testing.T) {
 		t.Fatal(done.Err)
 	}
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Fatalf("%d, %+v", status, v)
+		t.Fatalf("status %d, verdict %+v, want 200", status, v)
 	}
 }
 
@@ -259,7 +259,8 @@ func TestLoginIsBoundToItsPrincipal(t *testing.T) {
 	}
 }
 
-// Pending logins are limited for each principal, whose oldest login is then dropped, and by the budget.
+// Pending logins are limited for each principal and by the budget. A login beyond the first limit drops the principal's
+// oldest one; a login beyond the budget is refused.
 func TestPendingLoginsAreLimited(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	first := w.begin("ada")
@@ -279,7 +280,7 @@ func TestPendingLoginsAreLimited(t *testing.T) {
 	}
 	w.opts.Budget.taken.Store(maxLoginsOverall)
 	if began := w.begin("bob"); !errors.Is(began.Err, ErrTooMany) {
-		t.Errorf("got %v", began.Err)
+		t.Errorf("login beyond the budget: %v, want ErrTooMany", began.Err)
 	}
 }
 
@@ -291,10 +292,10 @@ func TestStoppingAnswers(t *testing.T) {
 	w.report()
 	actortest.Stop(t, w.system)
 	if v := <-verdict; v.Again || v.Err == nil {
-		t.Errorf("got %+v", v)
+		t.Errorf("waiting request: %+v, want an error", v)
 	}
 	if v := <-w.handle.Refused("Bearer x", http.StatusUnauthorized, nil); v.Err == nil {
-		t.Errorf("got %+v", v)
+		t.Errorf("request after the stop: %+v, want an error", v)
 	}
 	if done := w.finish("ada", url.Values{}); done.Err == nil {
 		t.Error("FinishLogin succeeded after the actor had stopped")
@@ -310,7 +311,7 @@ func TestForgottenRegistration(t *testing.T) {
 	answer := w.issuer.Approve(t, began.URL)
 	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_client" })
 	if done := w.finish("ada", answer); done.Err == nil || done.Hint == "" {
-		t.Fatalf("got %v", done.Err)
+		t.Fatalf("login with a forgotten client: %v, want an error with a hint", done.Err)
 	}
 	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "" })
 	w.logIn()

@@ -38,7 +38,7 @@ type shelf struct {
 	values map[string]message.Token
 	err    string
 	silent bool
-	order  []string // messages received
+	order  []string // kinds of messages received: "remember" and "read"
 	last   uint64   // number of the last RememberToken
 }
 
@@ -138,7 +138,8 @@ func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
-// get sends a request as a link does, and retries it if the verdict says so.
+// get sends a request as a link does, and repeats it once if the verdict allows that. It returns the last status and,
+// if that is a refusal, the verdict.
 func (w *world) get(h *Handle) (status int, v upstream.Verdict) {
 	for range 2 {
 		r, _ := http.NewRequest(http.MethodGet, w.server.URL, nil)
