@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"internal/masterkey":          {},
 	"internal/cluster":            {},
 	"internal/keyring":            {},
-	"internal/config":             {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
+	"internal/config":             {"protocol/namespace", "protocol", "internal/cluster", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},
 	"internal/trace":              {},
 	"internal/telemetry":          {"internal/config", "internal/secret", "internal/status", "internal/trace", "protocol", "protocol/downstream", "protocol/rawjson"},

@@ -38,8 +38,8 @@ type secretID [4]byte
 
 // Errors of NewSecrets.
 var (
-	errNoSecret = errors.New("a cluster needs a secret; create one with `goblin-actor cluster secret`, and give it to every node")
-	errTooMany  = fmt.Errorf("more than %d secrets; remove those that no node seals with any more", MaxSecrets)
+	errNoSecret = errors.New("a cluster needs a secret")
+	errTooMany  = fmt.Errorf("more than %d secrets", MaxSecrets)
 )
 
 // NewSecrets returns the secrets with these values. The error says what is wrong with which of them, and contains no
@@ -54,7 +54,7 @@ func NewSecrets(values []string) (*Secrets, error) {
 	s := &Secrets{}
 	for i, value := range values {
 		if len(value) < MinSecret {
-			return nil, fmt.Errorf("secret %d has %d bytes; at least %d are needed; create one with `goblin-actor cluster secret`", i+1, len(value), MinSecret)
+			return nil, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(value), MinSecret)
 		}
 		k := secret{value: []byte(value)}
 		copy(k.id[:], k.key("secret id", ""))

@@ -38,6 +38,7 @@ func (d *decoder) check(c *Config) {
 	d.checkIdentity(c)
 	d.checkAudit(c)
 	d.checkTelemetry(c)
+	d.checkCluster(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {

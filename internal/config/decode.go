@@ -227,6 +227,9 @@ func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
 	case *Policy:
 		p.Present = true
 		d.fields(v, "", n, at)
+	case *Cluster:
+		p.Present = true
+		d.fields(v, "", n, at)
 	case *[]string:
 		d.list(p, one || f.single, one, n, at)
 	case *map[string]string:

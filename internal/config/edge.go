@@ -122,7 +122,7 @@ func (d *decoder) checkForwardedKeys(c *Config) {
 	}
 }
 
-// checkFiles warns if the key file or a file of the certificate does not exist.
+// checkFiles warns if a file of keys, certificates or credentials does not exist.
 func (d *decoder) checkFiles(c *Config) {
 	if d.read == nil {
 		return
@@ -131,6 +131,10 @@ func (d *decoder) checkFiles(c *Config) {
 		{"auth.keys", c.Auth.Keys, "create it with goblin-actor key new NAME; until then all clients are rejected"},
 		{"tls.cert", c.TLS.Cert, "create it, or correct its name; the gateway does not start without it"},
 		{"tls.key", c.TLS.Key, "create it, or correct its name; the gateway does not start without it"},
+		{"cluster.tls.cert", c.Cluster.TLS.Cert, "create it, or correct its name; the gateway does not start without it"},
+		{"cluster.tls.key", c.Cluster.TLS.Key, "create it, or correct its name; the gateway does not start without it"},
+		{"cluster.tls.ca", c.Cluster.TLS.CA, "create it, or correct its name; the gateway does not start without it"},
+		{"cluster.nats.credentials", c.Cluster.NATS.Credentials, "create it, or correct its name; the gateway does not start without it"},
 	} {
 		if f.file == "" {
 			continue

@@ -56,11 +56,11 @@ func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 	}
 }
 
-// rejectEmpty reports a key in policy or auth that has no value. Its lines may have been commented out by mistake, which would permit
-// more than intended.
+// rejectEmpty reports a key in policy, auth or cluster that has no value. Its lines may have been commented out by mistake,
+// which would permit more than intended, or let the gateway run alone.
 func (d *decoder) rejectEmpty(n *node, at place) {
 	section, _, _ := strings.Cut(at.path, ".")
-	hint := map[string]string{"policy": "without restrictions, a policy permits everything", "auth": "without keys, clients are not authenticated"}[section]
+	hint := map[string]string{"policy": "without restrictions, a policy permits everything", "auth": "without keys, clients are not authenticated", "cluster": "without cluster, the gateway runs alone"}[section]
 	if n.kind != invalidKind && hint != "" {
 		d.fault(n.line, n.column, at.path, "no value given", "add a value, or remove the key; "+hint)
 	}

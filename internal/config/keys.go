@@ -107,6 +107,9 @@ type Config struct {
 	// Egress controls connections to the URLs that servers name for OAuth logins.
 	Egress Egress `key:"egress"`
 
+	// Cluster makes this gateway one node of a cluster. Without this section, the gateway runs alone.
+	Cluster Cluster `key:"cluster"`
+
 	// Drain is how long running calls may continue after SIGTERM, SIGINT or `goblin-actor drain`. 0 ends them at once.
 	Drain time.Duration `key:"drain" in:"shutdown" min:"0s" max:"24h" default:"10s"`
 

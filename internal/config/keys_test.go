@@ -139,7 +139,14 @@ var sampleValues = map[string]string{
 	"policy.roles.r.rate":                   `"5/s"`,
 	"policy.roles.r.toolRate":               `"5/s"`,
 	"policy.bind[0].role":                   `"q"`,
+	"cluster.listen":                        `"127.0.0.1:1"`,
+	"cluster.routes":                        `"127.0.0.1:1"`,
+	"cluster.seeds":                         `["other:1"]`,
+	"cluster.secrets":                       `["${SECRET}"]`,
+	"cluster.nats.urls":                     `["nats://127.0.0.1:1"]`,
 }
+
+const keysEnv = "HOME=/home/ada\nSECRET=0123456789abcdef0123456789abcdef\n"
 
 // companions are other values that a key needs, by path or by the path of a section.
 var companions = map[string]string{
@@ -162,6 +169,11 @@ var companions = map[string]string{
 	"trustedProxies":                  `{"auth": {"keys": "k"}}`,
 	"tls.":                            `{"tls": {"cert": "c", "key": "k"}}`,
 	"audit.":                          `{"audit": {"file": "f"}}`,
+	"cluster.":                        `{"cluster": {"secrets": ["${SECRET}", "${SECRET}-2"], "nats": {"urls": ["tls://a.example"]}}}`,
+	"cluster.routes":                  `{"cluster": {"seeds": ["a"], "nats": null}}`,
+	"cluster.seeds":                   `{"cluster": {"seeds": ["a"], "nats": null}}`,
+	"cluster.voters":                  `{"cluster": {"seeds": ["a"], "nats": null}}`,
+	"cluster.tls.":                    `{"cluster": {"tls": {"cert": "c", "key": "k", "ca": "a"}}}`,
 }
 
 // refusedPlaces are keys of shared types that are refused in some places.
@@ -171,14 +183,14 @@ var refusedPlaces = regexp.MustCompile(`^projects\.p\.(tools|prompts|resources)\
 func TestKeysAreReadShownAndCompared(t *testing.T) {
 	for _, k := range declaredKeys(reflect.TypeFor[Config](), "") {
 		with := testFile(t, k, true)
-		next, report := Parse("goblin.yaml", with, environ("HOME=/home/ada"))
+		next, report := Parse("goblin.yaml", with, environ(keysEnv))
 		if refusedPlaces.MatchString(k.path) {
 			if next != nil {
 				t.Errorf("%s is accepted", k.path)
 			}
 			continue
 		}
-		old, oldReport := Parse("goblin.yaml", testFile(t, k, false), environ("HOME=/home/ada"))
+		old, oldReport := Parse("goblin.yaml", testFile(t, k, false), environ(keysEnv))
 		if next == nil || old == nil {
 			t.Errorf("%s: the test's file is not valid; add to sampleValues or companions what the key needs:\n%s\n%s%s", k.path, with, render(oldReport), render(report))
 			continue
@@ -195,7 +207,7 @@ func TestKeysAreReadShownAndCompared(t *testing.T) {
 		if err := Show(&shown, next, report); err != nil {
 			t.Fatal(err)
 		}
-		again, againReport := Parse("goblin.yaml", shown.Bytes(), environ("HOME=/home/ada"))
+		again, againReport := Parse("goblin.yaml", shown.Bytes(), environ(keysEnv))
 		if again == nil {
 			t.Errorf("%s: the output of Show is not valid: %v\n%s", k.path, againReport.Err(), shown.Bytes())
 		} else if lost := Diff(next, again); !lost.Empty() && !bytes.Contains(shown.Bytes(), []byte("[redacted]")) {
@@ -236,9 +248,13 @@ func testFile(t *testing.T, k declaredKey, with bool) []byte {
 	return text
 }
 
-// overlay adds more to file, key by key.
+// overlay adds more to file, key by key. It removes keys whose value is null.
 func overlay(file, more map[string]any) {
 	for key, value := range more {
+		if value == nil {
+			delete(file, key)
+			continue
+		}
 		if inner, ok := value.(map[string]any); ok {
 			if was, ok := file[key].(map[string]any); ok {
 				overlay(was, inner)

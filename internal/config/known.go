@@ -15,7 +15,7 @@ var plainVariables = pattern.Lazy(`^(?:HOME|USERPROFILE|USER|LOGNAME|USERNAME|HO
 
 // secretPlaces matches the schema paths of the fields tagged secret. A variable's value used there is secret unless
 // plainVariables matches the variable's name.
-var secretPlaces = pattern.Lazy(`^mcpServers\.\*\.(?:env\.|headers\.|auth\.clientSecret$)`)
+var secretPlaces = pattern.Lazy(`^mcpServers\.\*\.(?:env\.|headers\.|auth\.clientSecret$)|^cluster\.(?:secrets|nats\.urls?)$`)
 
 // noteSecrets records the secrets among resolved values. Values from files, the keyring and commands are always secret.
 // A variable's value is secret if it is used at a secret place, or if its name or form suggests a secret. Values
@@ -42,6 +42,14 @@ func (d *decoder) noteSecret(value string) {
 	d.secrets[value] = true
 }
 
+// notePassword records the password in a URL.
+func (d *decoder) notePassword(address string) {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		password, _ := u.User.Password()
+		d.noteSecret(password)
+	}
+}
+
 // known returns all secret values, including those written in the file or in an envFile.
 func (d *decoder) known(cfg *Config) secret.Values {
 	note := func(word, shown string) {
@@ -64,12 +72,16 @@ func (d *decoder) known(cfg *Config) secret.Values {
 		}
 		for _, address := range s.URLs {
 			note(address, secret.URL(address))
-			if u, err := url.Parse(address); err == nil && u.User != nil {
-				password, _ := u.User.Password()
-				d.noteSecret(password)
-			}
+			d.notePassword(address)
 		}
 		d.noteSecret(s.Auth.ClientSecret)
+	}
+	for _, value := range cfg.Cluster.Secrets {
+		d.noteSecret(value)
+	}
+	for _, address := range cfg.Cluster.NATS.URLs {
+		note(address, secret.URL(address))
+		d.notePassword(address)
 	}
 	return slices.Sorted(maps.Keys(d.secrets))
 }

@@ -14,7 +14,7 @@ import (
 
 // keySources are the files that declare the keys. Their comments are the reference, so they are embedded in the program.
 //
-//go:embed keys.go keys_server.go keys_limits.go keys_identity.go keys_telemetry.go
+//go:embed keys.go keys_server.go keys_limits.go keys_identity.go keys_telemetry.go keys_cluster.go
 var keySources embed.FS
 
 // Section documents the keys at one place of the file.

@@ -94,6 +94,12 @@ func (s *shower) value(v reflect.Value, f field, path string, indent int) {
 		}
 		s.line(indent, f.key+":", "", "")
 		s.fields(v, path, indent+1)
+	case Cluster:
+		if !value.Present {
+			return
+		}
+		s.line(indent, f.key+":", "", "")
+		s.fields(v, path, indent+1)
 	case []string:
 		s.list(value, f, path, indent)
 	case map[string]string:
@@ -216,6 +222,9 @@ func (s *shower) list(items []string, f field, path string, indent int) {
 	}
 	comment := s.origin(path)
 	for i := range items {
+		if f.secret {
+			parts[i] = secret.Value(parts[i])
+		}
 		parts[i] = quote(secret.URL(parts[i]))
 		comment += setOrNot(s.origins[place{path: path}.item(i).path].refs)
 	}

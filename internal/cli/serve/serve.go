@@ -208,6 +208,9 @@ func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address 
 	}
 }
 
+// errNoCluster refuses a configuration with a section cluster, because a gateway that runs alone could do harm in a cluster.
+var errNoCluster = errors.New("this version cannot run as a node of a cluster yet")
+
 // serveConfig loads the configuration. If there is none, it returns one with the demo servers.
 func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	var cfg *config.Config
@@ -221,6 +224,9 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 		if cfg, err = demoConfig(); err != nil {
 			return nil, err
 		}
+	}
+	if cfg.Cluster.Present {
+		return nil, command.Fail(command.ExitConfig, errNoCluster, "remove the section cluster to run the gateway alone")
 	}
 	if o.unchecked {
 		for i := range cfg.Servers {
