@@ -175,6 +175,55 @@ func TestAttackStolenSessionAtAnotherNode(t *testing.T) {
 	}
 }
 
+// Forged and stolen session ids are refused where they arrive, with the answer of an unknown id: nothing is passed on to
+// another node.
+func TestAttackForgedSessionIsNotPassedOn(t *testing.T) {
+	a, b, relay := startCluster(t, echoServers, withAuth)
+	for _, w := range []*httpHarness{a, b} {
+		w.people.get("owner")
+		w.people.get("thief")
+	}
+	id := a.openAs("owner", "/mcp")
+	forged := id[:len(id)-8] + "AAAAAAAA"
+	home, _ := cluster.HomeOf(id)
+	relay.take()
+	for _, c := range []struct{ what, method, body, lastEvent string }{
+		{"request", "POST", `{"jsonrpc":"2.0","id":2,"method":"tasks/list"}`, ""},
+		{"notification", "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
+		{"batch", "POST", "[" + pingFrame + "," + pingFrame + "]", ""},
+		{"answer", "POST", `{"jsonrpc":"2.0","id":"` + home + `.1","result":{}}`, ""},
+		{"end", "DELETE", "", ""},
+		{"stream", "GET", "", ""},
+		{"resumed stream of a call", "GET", "", home + "~x-p1-1"},
+	} {
+		send := func(who, session string) reply {
+			headers := asUser(who, "Mcp-Session-Id", session, "Last-Event-ID", c.lastEvent)
+			if c.method == "GET" {
+				headers = append(headers, "Accept", "text/event-stream")
+			}
+			return b.do(c.method, "/mcp", c.body, headers...)
+		}
+		unknown := send("owner", unknownSessionID)
+		for _, bad := range []struct{ who, session string }{{"owner", forged}, {"thief", id}, {"thief", forged}} {
+			if got := send(bad.who, bad.session); got != unknown || got.status != 404 {
+				t.Errorf("%s of %s with %.8s: %+v, an unknown id has %+v", c.what, bad.who, bad.session, got, unknown)
+			}
+		}
+	}
+	if relayed := relay.take(); relayed != nil {
+		t.Errorf("passed on: %v", relayed)
+	}
+	denied := 0
+	for _, d := range b.gateway.Metrics().Denials() {
+		if d.Who == "thief" {
+			denied += int(d.Times)
+		}
+	}
+	if denied != 7 {
+		t.Errorf("%d requests of the thief are recorded as refused, want 7", denied)
+	}
+}
+
 // A client's answer reaches the node that has asked, whichever node receives it.
 func TestAnswerAtAnotherNode(t *testing.T) {
 	servers := func() map[string]*actortest.Server {

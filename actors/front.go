@@ -91,7 +91,7 @@ func (f front) Open(stream *downstream.EventStream) {
 		stream.Refuse(405, nil, 0) // the modern era has no GET streams
 		return
 	}
-	if f.openElsewhere(stream) {
+	if f.openElsewhere(stream, admitted) {
 		return
 	}
 	ref, ok := f.session(id)
@@ -114,7 +114,7 @@ func (f front) Delete(x *downstream.Exchange) {
 		x.Refuse(405, nil, 0)
 		return
 	}
-	if f.deleteElsewhere(x) {
+	if f.deleteElsewhere(x, admitted) {
 		return
 	}
 	ref, ok := f.session(x.Origin.SessionID)

@@ -47,12 +47,32 @@ func (f front) postElsewhere(x *downstream.Exchange, admitted message.Admitted) 
 		return false
 	case f.relayed:
 		message.RefuseFault(x, 421, misdirected)
+		return true
 	case servedByGuests(x):
 		f.postAsGuest(home, x, admitted)
-	default:
-		f.cluster.Relay.Post(home, x)
+		return true
 	}
+	if _, ok := f.owned(&x.Origin, &admitted, x.Frame.MethodText()); !ok {
+		message.RefuseNoSession(x)
+		return true
+	}
+	f.cluster.Relay.Post(home, x)
 	return true
+}
+
+// owned returns the facts of the session that a request names. It returns false if the id is not one that the cluster has
+// sealed, or if the session belongs to another principal, which it records. The caller then answers as if the session did
+// not exist. So a forged or stolen id gets the same answer on every node, and costs the other nodes nothing.
+func (f front) owned(o *downstream.Origin, admitted *message.Admitted, what string) (facts cluster.SessionFacts, ok bool) {
+	_, facts, err := f.cluster.Secrets.OpenSession(o.SessionID)
+	if err != nil {
+		return facts, false
+	}
+	if facts.Holder != admitted.Principal() {
+		f.recordStranger(o, what)
+		return facts, false
+	}
+	return facts, true
 }
 
 var misdirected = &protocol.Fault{Name: protocol.InvalidRequest, Message: "this node of the cluster is not the one that the request is for", Retryable: true}
@@ -89,12 +109,9 @@ func (f front) postAsGuest(home string, x *downstream.Exchange, admitted message
 		ref.TellInline(message.Inbound{Exchange: x, Admitted: admitted})
 		return
 	}
-	_, facts, err := f.cluster.Secrets.OpenSession(x.Origin.SessionID)
+	facts, ok := f.owned(&x.Origin, &admitted, x.Frame.MethodText())
 	switch {
-	case err != nil:
-		message.RefuseNoSession(x)
-	case facts.Holder != admitted.Principal():
-		f.recordStranger(&x.Origin, x.Frame.MethodText())
+	case !ok:
 		message.RefuseNoSession(x)
 	case facts.Partial:
 		f.cluster.Relay.Post(home, x)
@@ -106,7 +123,7 @@ func (f front) postAsGuest(home string, x *downstream.Exchange, admitted message
 
 // openElsewhere handles a stream of a session of the cluster, if the session's home or the call whose stream it resumes is at
 // another node. It reports whether it has handled the stream.
-func (f front) openElsewhere(stream *downstream.EventStream) bool {
+func (f front) openElsewhere(stream *downstream.EventStream, admitted message.Admitted) bool {
 	node := f.home(stream.Origin.SessionID)
 	if f.cluster == nil {
 		return false
@@ -122,24 +139,32 @@ func (f front) openElsewhere(stream *downstream.EventStream) bool {
 		return false
 	case f.relayed:
 		message.RefuseStream(stream, 421, misdirected)
-	default:
-		f.cluster.Relay.Open(node, stream)
+		return true
 	}
+	if _, ok := f.owned(&stream.Origin, &admitted, "stream"); !ok {
+		stream.Refuse(404, nil, 0)
+		return true
+	}
+	f.cluster.Relay.Open(node, stream)
 	return true
 }
 
 // deleteElsewhere handles the end of a session of the cluster, if its home is another node. It reports whether it has handled
 // the request.
-func (f front) deleteElsewhere(x *downstream.Exchange) bool {
+func (f front) deleteElsewhere(x *downstream.Exchange, admitted message.Admitted) bool {
 	home := f.home(x.Origin.SessionID)
 	switch {
 	case home == "":
 		return false
 	case f.relayed:
 		message.RefuseFault(x, 421, misdirected)
-	default:
-		f.cluster.Relay.Delete(home, x)
+		return true
 	}
+	if _, ok := f.owned(&x.Origin, &admitted, "end"); !ok {
+		message.RefuseNoSession(x)
+		return true
+	}
+	f.cluster.Relay.Delete(home, x)
 	return true
 }
 

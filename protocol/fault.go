@@ -39,6 +39,7 @@ const (
 	MessageTooLarge     FaultName = "MESSAGE_TOO_LARGE"
 	HeaderMismatch      FaultName = "HEADER_MISMATCH"              // modern client: a header is missing or differs from the body
 	UnsupportedVersion  FaultName = "UNSUPPORTED_PROTOCOL_VERSION" // modern client; Requested is its version
+	NodeLost            FaultName = "NODE_LOST"                    // the request was passed on to another node of the cluster, which is gone
 
 	// ParseFault and the faults below are standard JSON-RPC errors.
 	ParseFault     FaultName = "PARSE_ERROR"
@@ -143,6 +144,7 @@ var fixedMessages = map[FaultName]string{
 	MessageTooLarge:     "Message too large",
 	HeaderMismatch:      "Header mismatch",
 	UnsupportedVersion:  "Unsupported protocol version",
+	NodeLost:            "The node that had the call is gone; it is unknown whether the call was executed",
 	ParseFault:          "Parse error",
 	InvalidRequest:      "Invalid request",
 	MethodNotFound:      "Method not found",
@@ -234,6 +236,8 @@ func (f *Fault) Code(era Era) int {
 		return -31013
 	case RateLimited:
 		return -31014
+	case NodeLost:
+		return -31015
 	case ClientCannotAnswer:
 		return codeCapabilityRequired
 	case HeaderMismatch:

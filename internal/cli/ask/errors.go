@@ -99,6 +99,7 @@ var rpcHints = map[string]string{
 	"SERVER_UNAVAILABLE":    `run "goblin-actor status" to see the reason and the next attempt`,
 	"NO_BACKENDS_AVAILABLE": `run "goblin-actor status" to see the reason`,
 	"BACKEND_DISCONNECTED":  `before you repeat the call, check whether it was executed; run "goblin-actor status" to see the server's state`,
+	"NODE_LOST":             "before you repeat the call, check whether it was executed",
 	"QUEUE_FULL":            "try again later; too many calls are queued for this server",
 	"QUEUE_TIMEOUT":         `run "goblin-actor status" to see whether the server is starting or has too many calls, then try again`,
 	"TIMEOUT":               "raise `timeout` and `maxTimeout` in the configuration if the server needs more time",
