@@ -36,7 +36,7 @@ type rowAct struct {
 	command string // command line, or the request to the admin socket if there is no command
 	why     string // why the console cannot perform it; "" = it can
 	word    string // the user must type this word to confirm; "" = no word
-	do      func()
+	do      func() // performs it, perhaps after a question; not called if why is set
 }
 
 // listActs lists the actions of the selected row.
@@ -153,7 +153,7 @@ func (a *App) actsKey(e *tcell.EventKey) {
 	}
 }
 
-// choose performs an action, or says why that is impossible.
+// choose performs an action. If that is impossible, or if the user must first type a word, it says so in the last line.
 func (a *App) choose(act *rowAct) {
 	switch {
 	case act.why != "":
@@ -182,7 +182,7 @@ func (a *App) wordKey(e *tcell.EventKey, act *rowAct) {
 	}
 }
 
-// drawActs lists the actions, each with its command line.
+// drawActs draws the actions that fit, each with its command line or request and, if it is unavailable, the reason.
 func (a *App) drawActs(screen tcell.Screen, r rect) {
 	p := a.colors()
 	a.rule(screen, r.x, r.y, r.w, "actions"+a.actsOf, "")

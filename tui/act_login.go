@@ -15,7 +15,7 @@ type Logins interface {
 	// browser cannot be opened; nil = it opens.
 	In(ctx context.Context, l LoginAction, shown func(page string, err error)) error
 
-	// Out logs out.
+	// Out ends the login that l names, also if other clients share it.
 	Out(ctx context.Context, l LoginAction) error
 }
 
@@ -26,7 +26,8 @@ type LoginAction struct {
 	Aim     status.Aim
 }
 
-// loginActs returns the actions for the login at a server. whose is the login's owner if the row is a login; nil = it is not.
+// loginActs returns the actions for the login at a server. whose is the owner of the login if the row is a login ("" = all clients
+// share it), or nil.
 func (a *App) loginActs(server string, whose *string) []rowAct {
 	l := LoginAction{Server: server, Aim: a.aimed(status.Action{}).Aim}
 	why := ""
@@ -67,7 +68,8 @@ func (a *App) needsLogin(server string) bool {
 	return false
 }
 
-// logIn shows the page that the user must open, until the login has ended.
+// logIn starts a login. A sheet shows the page that the user must open, and then the result. If the user has left the sheet, the
+// last line shows the result.
 func (a *App) logIn(l LoginAction) {
 	server := plain(l.Server)
 	s, ctx := a.openSheet("log in to " + server)
@@ -101,7 +103,7 @@ func (s *sheet) open(server, page string, cannot error) {
 	s.lines = []sheetLine{{text: how}, {text: page, key: true}, {text: "Waiting for the end of the login, at most ten minutes. Esc gives up.", health: Quiet}}
 }
 
-// logOut ends the login at a server. Its result is shown with a later Picture.
+// logOut ends the login that l names, in the background. The result is shown with a later Picture.
 func (a *App) logOut(l LoginAction) {
 	go func() {
 		ctx, cancel := context.WithTimeout(a.ctx, logoutTime)

@@ -42,7 +42,8 @@ func (a *App) restarting(server string) func() {
 }
 
 // canceling returns a function that asks whether to cancel the call of a row, and cancels it if the user agrees. The call is
-// the one that the row shows now, even if the row changes before the function is called.
+// the one that the row shows now, even if the row changes before the function is called. If it has ended already, the function
+// does nothing.
 func (a *App) canceling(r *Row) func() {
 	act, question := a.aimed(status.Action{Verb: status.Cancel, Call: r.Call}), fmt.Sprintf("cancel the call %s of %s? y/n", callItem(r.ID), plain(r.Server))
 	return func() {
@@ -99,7 +100,7 @@ func (a *App) sessionOf(r *Row) *status.Session {
 // aimed returns act with an Aim at its present target. The gateway does not let the action affect another target.
 func (a *App) aimed(act status.Action) status.Action { return a.picture.Aimed(act) }
 
-// perform starts an action. Its result is shown with a later Picture.
+// perform sends an action to the gateway, in the background. The result is shown with a later Picture.
 func (a *App) perform(act status.Action) {
 	if act.Aim == "" {
 		act = a.aimed(act)
@@ -123,7 +124,7 @@ func (a *App) perform(act status.Action) {
 	}()
 }
 
-// show shows the result of an action with the next Picture.
+// show queues the result of an action for the next Picture. It drops the result if the queue is full.
 func (a *App) show(result outcome) {
 	select {
 	case a.outcomes <- result:

@@ -94,7 +94,7 @@ func (a *App) disabling(t target) func() {
 	}
 }
 
-// hits returns clauses that say what disabling a target affects.
+// hits returns clauses that say what disabling a target affects, or "" if nothing uses the target.
 func (a *App) hits(t target) string {
 	p, text := a.picture, ""
 	if n := len(p.Sessions); n > 0 {
@@ -138,7 +138,7 @@ func (a *App) switchCommand(act status.Action) string {
 	return line
 }
 
-// switched says what an action has done to the file.
+// switched returns the message for an Enable or Disable that has changed the configuration file.
 func (a *App) switched(act status.Action) string {
 	t := target{server: act.Server, tool: act.Tool}
 	return string(act.Verb) + "d " + t.String() + " in " + plain(filepath.Base(a.picture.Config))

@@ -12,8 +12,9 @@ import (
 // hiddenSecret is the text that replaces a secret in kept payloads.
 const hiddenSecret = "[redacted]"
 
-// again returns the item of the finished call that is selected or whose page is shown, with the call's arguments if they are
-// kept. It returns false if the call still runs, or if its item is no longer listed.
+// again returns the item of the finished call that is selected or whose page is shown. arguments are those of the call if its
+// page is shown and has them, otherwise nil. ok is false if there is no such call, if its method has no form, or if its tool or
+// prompt is no longer listed.
 func (a *App) again() (i formItem, arguments []byte, ok bool) {
 	v := a.view()
 	key := v.call
@@ -57,8 +58,8 @@ func itemNamed(items []status.Item, public string) (status.Item, bool) {
 	return status.Item{}, false
 }
 
-// fill sets the fields to the arguments of an earlier call. It returns a note about the arguments that it leaves out: those
-// with a hidden secret, and those that a field cannot hold.
+// fill sets the fields to the arguments of an earlier call. It returns a note about the arguments that it leaves out, which are
+// those with a hidden secret and those that a field cannot hold, or "" if it leaves out none.
 func (f *fieldset) fill(arguments []byte) (note string) {
 	if arguments == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// flashTime is how long a message stays in the last line.
+// flashTime is how long a message stays on the screen.
 const flashTime = 6 * time.Second
 
 // Options configures a console. The zero value suits a terminal.
@@ -146,7 +146,8 @@ type outcome struct {
 	health Health
 }
 
-// Run shows the console and blocks until the user quits or ctx ends. It owns the terminal during that time.
+// Run shows the console and blocks until the user quits or ctx ends. It owns the terminal during that time. It returns an error
+// if the terminal cannot be used.
 func Run(ctx context.Context, source status.Source, o Options) error {
 	a := newApp(ctx, source, o)
 	return a.run(ctx, o.Screen, a)
@@ -224,7 +225,7 @@ func (a *App) wants() func() wants {
 	}
 }
 
-// draws shows a newer Picture and waits until it is on the screen or the console ends.
+// draws passes a newer Picture to take on the screen's goroutine. It blocks until the screen is drawn or the console ends.
 func (a *App) draws(p *Picture) {
 	drawn := make(chan struct{})
 	a.drawing.Go(func() {
@@ -237,7 +238,8 @@ func (a *App) draws(p *Picture) {
 	}
 }
 
-// take shows a newer Picture and the results of actions that have arrived since the previous one.
+// take shows a newer Picture or, while the screen is paused, keeps it. It also shows the results of actions that have arrived
+// since the previous Picture.
 func (a *App) take(p *Picture) {
 	if p.Lost == nil && a.picture.Lost != nil {
 		a.notify("the gateway is responding again", Good)
@@ -272,7 +274,7 @@ func (a *App) display(p *Picture) {
 	a.view().show(a.picture, a.now())
 }
 
-// widen computes rates over the next longer or shorter window.
+// widen computes rates over the next longer or shorter window, if there is one.
 func (a *App) widen(e *tcell.EventKey) {
 	step := 1
 	if e.Rune() == ',' {
@@ -326,7 +328,7 @@ func (a *App) hurry() {
 	}
 }
 
-// notify shows a message in the last line for six seconds.
+// notify shows a message at the bottom of the screen for flashTime, or until the next message.
 func (a *App) notify(text string, h Health) {
 	a.flash, a.flashHealth, a.flashed = plain(text), h, a.now()
 }

@@ -128,8 +128,8 @@ func (a *App) drawAbove(screen tcell.Screen, r rect, tall bool) int {
 	return len(all)
 }
 
-// hidden returns the key that shows panels for which there is no room, and their names, for the title of the i-th panel. It returns ""
-// if all panels with anything to show have a place, or if a later one has.
+// hidden returns a note for the title of the i-th panel: the key that shows the panels for which there is no room, and their names. Only
+// the last panel on the screen gets the note. hidden returns "" for the others, and if no panel is left out.
 func (v *view) hidden(i int, places []rect) string {
 	var names []string
 	for j, p := range v.panels {
@@ -149,7 +149,7 @@ func (v *view) hidden(i int, places []rect) string {
 // tabsMark precedes the tabs of a server's page.
 const tabsMark = "tab: "
 
-// tabs lists the tabs of a server's page, or returns "" elsewhere.
+// tabs lists the other tabs of a server's page. It returns "" in other views, and if w is less than tallWidth.
 func (a *App) tabs(w int) string {
 	v := a.view()
 	if !v.isServerPage() || w < tallWidth {

@@ -62,7 +62,8 @@ func (a *App) addState(l *line) {
 	}
 }
 
-// addServers appends how many servers are ready or idle, and how many need attention: "10/14 ready ▲1 ✗1 ◐1".
+// addServers appends how many of the enabled servers are ready or idle, and the number of problems of each severity, including
+// those of the gateway itself: "10/14 ready ▲1 ✗1 ◐1".
 func (a *App) addServers(l *line) {
 	var counts [sevOff + 1]int
 	ready, all := 0, 0
@@ -147,7 +148,7 @@ func (a *App) lastLines(w int, full bool) int {
 	return len(wrapped(a.flash, w, maxFlash))
 }
 
-// drawLast draws the last line: the input, a question, a message, or key hints.
+// drawLast draws the bottom of the screen: the input, a question, a message, or key hints.
 func (a *App) drawLast(screen tcell.Screen, r rect) {
 	p, hint, y, w := a.colors(), a.modeHint(), r.y, r.w
 	switch {
@@ -193,7 +194,8 @@ func (a *App) modeHint() string {
 	return ""
 }
 
-// hints returns keys that are enabled in the view. It leaves out each one that does not fit behind those before it.
+// hints returns the enabled keys of one kind with their labels, in at most room columns. It leaves out each key that does not fit
+// behind those before it.
 func (a *App) hints(which hint, room int) line {
 	var l line
 	used := 0

@@ -35,7 +35,7 @@ func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 	}
 }
 
-// dispatch looks the key up in actions and runs its action.
+// dispatch looks the key up in actions and runs its action. If the action is unavailable or the key unknown, the last line says so.
 func (a *App) dispatch(e *tcell.EventKey) {
 	a.view().touch(a.now())
 	for i := range actions {
@@ -88,7 +88,7 @@ func (a *App) fullKey(e *tcell.EventKey) {
 	}
 }
 
-// enter opens the view that the selected row leads to, folds a group, or opens the panel.
+// enter opens the view that the selected row leads to, folds or unfolds a group, or opens or closes the side panel.
 func (a *App) enter(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
 	to := kindOf(cmp.Or(r.Goto, v.part().Enter))

@@ -39,8 +39,8 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 	}
 }
 
-// scrollNote says that a text has lines below or above those that are shown. last is the greatest value that top, the first line
-// shown, can have. down and up are the keys that scroll.
+// scrollNote says how many lines of a text are below those that are shown. If there are none, it says that lines are above, or
+// returns "". last is the greatest value that top, the first line shown, can have. down and up are the keys that scroll.
 func scrollNote(last, top int, down, up string) string {
 	switch {
 	case last > top:

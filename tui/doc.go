@@ -8,8 +8,8 @@
 //	view      a kind in a scope (a server, a session, a call), with a table for each of its panels
 //	App       keys, prompt, hierarchy and history of views, side panel, and the screen's goroutine
 //
-// The screen's goroutine owns the App and all views and tables. The pump owns only its timer; it passes Pictures to the
-// App. All text from outside passes through plain or lines (text.go) before it becomes a cell, so that escape
+// The screen's goroutine owns the App and all views and tables. The pump's goroutines share only the pump's own state; they
+// pass Pictures to the App. All text from outside passes through plain or lines (text.go) before it becomes a cell, so that escape
 // sequences, color tags and bidirectional controls are displayed, never interpreted.
 //
 //	err := tui.Run(ctx, source, tui.Options{})   // until the user quits or ctx ends

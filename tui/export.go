@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// export returns a use as the text that the pressed key chooses. answer is empty if there is no answer. The text contains no
-// API key.
+// export returns a use as the text that the pressed key chooses, or an error if the use cannot be written that way. answer is
+// empty if there is no answer. The text contains no API key.
 func (a *App) export(key rune, u form.Use, answer []byte) (text string, err error) {
 	switch key {
 	case 'l':
@@ -23,10 +23,13 @@ func (a *App) export(key rune, u form.Use, answer []byte) (text string, err erro
 	case 't':
 		text = u.Archive(answer)
 	}
-	if text == "" {
-		return "", errors.New("there is no command for these arguments; press p for the JSON-RPC request")
+	switch {
+	case text != "":
+		return text, nil
+	case key == 'p':
+		return "", errors.New("there is no JSON-RPC request, because the arguments are not valid JSON")
 	}
-	return text, nil
+	return "", errors.New("there is no command for these arguments; press p for the JSON-RPC request")
 }
 
 // gatewayURL returns the URL of the first TCP address at which the gateway listens, or the default URL if there is none.

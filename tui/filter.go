@@ -130,7 +130,7 @@ func (f filter) within(text string) bool {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// marks returns a function that reports whether to highlight a rune of a cell's text, or nil.
+// marks returns a function that reports whether to highlight the rune of a cell's text at an index, or nil to highlight none.
 func (f filters) marks(column int, text string) func(int) bool {
 	for _, one := range f {
 		if one.sign != 0 || one.not || one.column >= 0 && one.column != column {

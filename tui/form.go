@@ -161,7 +161,7 @@ func (f *itemForm) current() (form.Use, error) {
 	return u, err
 }
 
-// submit sends the form. Before it calls a tool that may change something, it asks.
+// submit sends the form, or notes why it cannot. Before it calls a tool that may change something, it asks.
 func (a *App) submit(f *itemForm) {
 	u, err := f.current()
 	switch {
@@ -178,7 +178,7 @@ func (a *App) submit(f *itemForm) {
 	}
 }
 
-// askingFor returns the question before a call, and its arguments below.
+// askingFor returns the question before a call. Short arguments are part of the question; others are the lines after it.
 func askingFor(u form.Use) []string {
 	question := plain(u.Name) + " may change something; "
 	switch args := string(u.Arguments); {

@@ -20,7 +20,7 @@ const (
 	// maxMessage limits the part of a question's message that is shown, in bytes.
 	maxMessage = 16 << 10
 
-	// maxAsked limits the open questions of a call. Further ones are ignored. The gateway sends fewer at once.
+	// maxAsked limits the open questions of a call that the console keeps. It ignores further ones.
 	maxAsked = 64
 )
 
@@ -126,7 +126,7 @@ func (a *App) accept(f *itemForm, q *question) {
 	a.reply(f, q, answer)
 }
 
-// reply sends the answer to a question and shows the next.
+// reply sends the answer to a question in the background and shows the next question.
 func (a *App) reply(f *itemForm, q *question, answer status.UseAnswer) {
 	answer.Question = q.ID
 	f.use.drop(q.ID, a.now())

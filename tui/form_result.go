@@ -13,7 +13,7 @@ import (
 // maxAnswer limits the part of an answer that is shown, in bytes.
 const maxAnswer = 256 << 10
 
-// result is the result of a use.
+// result is how a use ended: with an answer, or with an error that says why there is none.
 type result struct {
 	answer status.UseResult
 	err    error    // why there is no answer
@@ -31,7 +31,8 @@ func resultOf(answer status.UseResult, err error) result {
 	return r
 }
 
-// text returns the answer for display: its texts, otherwise its JSON.
+// text returns the result for display: why there is no answer, otherwise the JSON-RPC error, otherwise the answer's texts or, if it
+// has other parts, its JSON.
 func (r *result) text() string {
 	switch {
 	case errors.Is(r.err, context.Canceled):
@@ -58,7 +59,7 @@ func shortened(text string) string {
 	return cutAt(text, maxAnswer) + "; use the command line"
 }
 
-// cutAt returns the first bytes of a longer text, and says that there are more.
+// cutAt cuts a text that is longer than most bytes, and appends a line that says so.
 func cutAt(text string, most int) string {
 	if len(text) <= most {
 		return text

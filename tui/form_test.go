@@ -274,7 +274,7 @@ func TestFormOfAChangedTool(t *testing.T) {
 	gone.Items = &status.Items{Version: 101}
 	s.app.take(&gone)
 	s.press("<ctrl-r>y")
-	s.has("not sent: files_read_file is not offered any more")
+	s.has("not sent: files_read_file is no longer offered")
 	if len(u.used) > 0 {
 		t.Error("the call was sent")
 	}

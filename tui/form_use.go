@@ -11,8 +11,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// afterwards runs a function on the screen's goroutine, before the next Picture is shown. It blocks until there is room
-// for it, or the console ends.
+// afterwards queues a function for the screen's goroutine, which runs it before it shows the next Picture. afterwards blocks while
+// the queue is full. If the console ends, the function may not run.
 func (a *App) afterwards(do func()) {
 	select {
 	case a.later <- do:
@@ -33,7 +33,8 @@ func (a *App) catchUp() {
 	}
 }
 
-// send performs what the form describes. Its progress and its answer arrive with later Pictures.
+// send performs what the form describes, in the background, or notes why it cannot. Progress and the answer arrive with later
+// Pictures.
 func (a *App) send(f *itemForm) {
 	u, err := f.current()
 	if err == nil {
@@ -83,7 +84,7 @@ func (a *App) outdated(f *itemForm) error {
 	i := slices.IndexFunc(items, func(item status.Item) bool { return item.Public == f.item.Public })
 	switch {
 	case i < 0:
-		return errors.New(f.item.Public + " is not offered any more")
+		return errors.New(f.item.Public + " is no longer offered")
 	case items[i] != f.item:
 		return errors.New(f.item.Public + " has changed since this form was opened; press esc, then r for a new form")
 	}

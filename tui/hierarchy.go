@@ -11,7 +11,7 @@ type history struct {
 	at    int
 }
 
-// add makes v the newest view. Views that the user had gone back from are dropped.
+// add makes v the newest view. It drops the views that the user had gone back from and, beyond maxHistory, the oldest one.
 func (h *history) add(v *view) {
 	h.views = append(h.views[:min(h.at+1, len(h.views))], v)
 	h.views = h.views[max(0, len(h.views)-maxHistory):]

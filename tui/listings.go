@@ -14,7 +14,7 @@ type listing struct {
 	at   map[itemKey]int // index in rows
 }
 
-// listings are the rows of all items of a catalog. It is immutable.
+// listings holds the rows of all items of a catalog. It is immutable.
 type listings struct {
 	of                                   *status.Items
 	tools, prompts, resources, templates listing
@@ -45,7 +45,7 @@ func (p *Picture) listings() *listings {
 	return p.listed
 }
 
-// calledRows are the rows of tools and prompts with the counters of those that were called. It is immutable.
+// calledRows holds the rows of tools and prompts with the counters of those that were called. It is immutable.
 type calledRows struct {
 	of             *listings
 	at             time.Time // Picture.used

@@ -1,13 +1,13 @@
 package tui
 
-// Sizes from which the screen has more than the table.
+// Sizes of the screen at which its layout changes.
 const (
-	fullWidth  = 60  // columns for the lines above and below the table
-	fullHeight = 15  // lines for them
-	tallWidth  = 100 // columns for panels side by side and the second line about the gateway
-	tallHeight = 30  // lines for these
-	bareWidth  = 20  // fewer columns leave one line about the gateway's health
-	bareHeight = 5   // fewer lines likewise
+	fullWidth  = 60  // minimum columns for the lines above and below the tables
+	fullHeight = 15  // minimum lines for them
+	tallWidth  = 100 // minimum columns for tables side by side and more lines above them
+	tallHeight = 30  // minimum lines for these
+	bareWidth  = 20  // with fewer columns, the screen shows only a line about the gateway's state
+	bareHeight = 5   // with fewer lines likewise
 )
 
 // rect is a part of the screen.

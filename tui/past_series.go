@@ -7,7 +7,8 @@ import (
 )
 
 // withSeries returns the series of a newer report, each with the intervals that are known of it. Servers that the report does
-// not name no longer exist. What is known of a series with another beginning is void: the gateway has discarded it.
+// not name no longer exist. Known intervals of a series with another Since are dropped, because the gateway has discarded that
+// series.
 func withSeries(known, report []status.Series) []status.Series {
 	all := slices.Clone(report)
 	for i := range all {
@@ -21,7 +22,8 @@ func withSeries(known, report []status.Series) []status.Series {
 	return all
 }
 
-// merged appends the intervals of b that are newer than those of a. The first report of a stream repeats known ones.
+// merged returns the last limit intervals of a and of the part of b that is newer than a. The first report of a stream repeats
+// known intervals.
 func merged(a, b []status.Interval, limit int) []status.Interval {
 	if len(a) > 0 {
 		last := a[len(a)-1].Start

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxPayloadLines is the maximum number of lines of a request or an answer.
+// maxPayloadLines is the maximum number of lines of a request or an answer that the panel shows.
 const maxPayloadLines = 1000
 
 // keepAct returns the action that keeps the payloads of a server's next calls or, if they are kept, discards them.
@@ -95,7 +95,8 @@ func (a *App) keepingWhilePaused(p *Picture) {
 	a.view().show(a.picture, a.now())
 }
 
-// payloads fetches the payloads of a call if they are kept. If has holds all of the same call, it is returned.
+// payloads fetches the payloads of a call if they are kept. has holds the payloads of the previous fetch. If they are those of the
+// same call and complete, payloads returns them without a request.
 func payloads(ctx context.Context, source status.Source, p *Picture, of scope, id string, has []status.KeptPayloads) ([]status.KeptPayloads, error) {
 	k := keepingOf(p, of.server)
 	switch {
@@ -135,16 +136,16 @@ var payloadsKind = &Kind{
 	},
 }
 
-// payloadTitle says how long the payloads are kept.
+// payloadTitle says how long the payloads will be kept, or why there are none. It returns "" if the server's payloads are not kept.
 func payloadTitle(p *Picture, of scope) string {
 	k := keepingOf(p, of.server)
 	if k == nil {
 		return ""
 	}
 	if len(p.Payloads) == 0 {
-		return "this call began before payloads were kept, or after " + plural(k.Most, "call")
+		return "not kept: this call began too early, or after the limit of " + plural(k.Most, "call")
 	}
-	return "kept in memory, " + cmp.Or(left(k.Until, p.Now), "ending") + "; x discards it"
+	return "kept in memory, " + cmp.Or(left(k.Until, p.Now), "ending") + "; x to discard"
 }
 
 // sideRows appends the rows of one side of a call: a line with its size and shape, and the lines of its text.

@@ -12,15 +12,15 @@ const (
 	requestTime = 3 * time.Second        // timeout of a request or an action
 	logoutTime  = 10 * time.Second       // timeout of a logout, for which the gateway waits 5 s for the authorization server
 	minPause    = 100 * time.Millisecond // minimum time between two Pictures
-	usualPause  = time.Second            // maximum time between two Pictures, so that ages stay current
-	retryMin    = 500 * time.Millisecond // pause before a stream that failed is opened again; doubled until it reports something
+	usualPause  = time.Second            // maximum time between two Pictures unless the gateway is slow, so that ages stay current
+	retryMin    = 500 * time.Millisecond // pause before a stream that ended is opened again; doubled, up to retryMax, until it reports something
 	retryMax    = 10 * time.Second
 
 	maxLog = 2000 // maximum number of log events kept
 )
 
-// pump follows a gateway and passes each Picture to show. One goroutine passes Pictures on, and each stream has
-// a goroutine that reads it.
+// pump follows a gateway and passes Pictures to show, but skips those that a newer one replaces within minPause. One goroutine
+// passes Pictures on, and each stream has a goroutine that reads it.
 type pump struct {
 	source status.Source
 	wants  func() wants   // what the visible view needs; only run calls it
@@ -81,7 +81,8 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
-// wait waits until there is something to show, but at least for minPause. It returns false if ctx has ended.
+// wait waits until there is something to show, but at least for minPause and at most until the next tick of second after that. It
+// returns false if ctx has ended.
 func (p *pump) wait(ctx context.Context, second <-chan time.Time) bool {
 	pause := time.NewTimer(minPause)
 	defer pause.Stop()

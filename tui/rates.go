@@ -132,23 +132,25 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.1f%%", max(share*100, .1))
 }
 
-// limitations returns why a server counts as limited: too many of its recent calls failed, or calls have waited too long.
+// limitations returns why a server counts as limited: too many of its recent calls failed, or its queue has not been empty for too
+// long. It returns nil if neither is so.
 func limitations(p *Picture, s *status.Server) []string {
 	var all []string
 	if t := p.totals(s.Name, time.Minute); t.ErrorShare() > manyErrors {
 		all = append(all, percent(t.ErrorShare())+" of the calls in the last minute failed")
 	}
 	if series := p.series(s.Name); series != nil && s.Queued > 0 && queuedFor(series, p.Now) >= longQueue {
-		why := "calls have been waiting for more than 10s"
+		why := fmt.Sprintf("the queue has not been empty for %ds", longQueue)
 		if s.QueueWaits != "" {
-			why += " for " + s.QueueWaits
+			why += "; calls wait for " + s.QueueWaits
 		}
 		all = append(all, why)
 	}
 	return all
 }
 
-// queuedFor returns for how many of the last seconds calls have waited without a break.
+// queuedFor returns the number of seconds, up to the newest report, for which the queue has not been empty. It returns 0 if that
+// report is older than maxQueueLag.
 func queuedFor(s *status.Series, now time.Time) int {
 	n := 0
 	if now.Sub(time.Unix(s.Until, 0)) > maxQueueLag {

@@ -94,7 +94,7 @@ func beneath(lines string, last bool, depth int) string {
 	return lines + "│  "
 }
 
-// sum returns the row of all actors of a kind below n.
+// sum returns the row that stands for all actors of a kind directly below n.
 func (n *actorNode) sum(p *Picture, kind, lines string, depth int) Row {
 	var total status.Actor
 	times, messages := 0, 0.
@@ -116,7 +116,7 @@ func (n *actorNode) sum(p *Picture, kind, lines string, depth int) Row {
 	return r
 }
 
-// actorRow returns the row of an actor that handles some messages a second; -1 = unknown.
+// actorRow returns the row of an actor. messages is how many messages it handles a second; -1 = unknown.
 func actorRow(a status.Actor, messages float64, now time.Time) Row {
 	mark := actorSeverity(&a)
 	perSecond := none()

@@ -58,7 +58,7 @@ func backendRow(p *Picture, b status.Backend, name string) Row {
 	}
 }
 
-// forOf returns what a connection carries.
+// forOf describes which requests a connection carries, and for which clients.
 func forOf(b status.Backend) string {
 	if b.Catalog {
 		return cmp.Or(b.For, "lists, and every client")

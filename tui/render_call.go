@@ -156,7 +156,7 @@ func phases(unsent string, began, taken, written, asked, answered, end time.Time
 	return all
 }
 
-// barWidth is the width of a whole call in its bars.
+// barWidth is the width of the bar of a whole call, in columns.
 const barWidth = 60
 
 // bar draws a phase in proportion to the call's time.

@@ -11,7 +11,7 @@ import (
 )
 
 // Views of the catalog. Their rows are computed again only after the catalog, its counters or the subscriptions have
-// changed.
+// changed; those of tools also after the list of disabled tools has.
 var (
 	toolsKind = &Kind{
 		Name: "tools", Same: sameTools, Usage: true, Danger: status.Disable,

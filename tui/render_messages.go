@@ -115,7 +115,7 @@ var callMessagesKind = &Kind{
 	},
 }
 
-// beganOf returns when a call began.
+// beganOf returns when a call began, or the zero time if the call is no longer known.
 func beganOf(p *Picture, key string) time.Time {
 	switch running, finished := findCall(p, key); {
 	case running != nil:
@@ -126,7 +126,7 @@ func beganOf(p *Picture, key string) time.Time {
 	return time.Time{}
 }
 
-// callID returns the id of a call, or "" if it is no longer known.
+// callID returns the id of a call, or "" if the request did not become a call or is no longer known.
 func callID(p *Picture, key string) string {
 	switch running, finished := findCall(p, key); {
 	case running != nil:

@@ -12,7 +12,7 @@ type styled struct {
 	style func(p *Palette) tcell.Style
 }
 
-// line is a line of styled texts, drawn one after the other.
+// line is one line of the screen: styled texts, drawn one after the other.
 type line []styled
 
 // add appends a text in the color of a Health.
