@@ -46,7 +46,7 @@ func TestAccessScreens(t *testing.T) {
 	}
 }
 
-// Wrapping the lines of a view without rows works.
+// In a view without rows, w changes nothing.
 func TestWrapNoRows(t *testing.T) {
 	s := newTestConsole(t, 80, 24, Options{})
 	s.app.take(noPicture())
@@ -54,7 +54,7 @@ func TestWrapNoRows(t *testing.T) {
 	s.has("denials[0]")
 }
 
-// From the start, one command shows which clients are refused and why.
+// The view denials shows which clients were refused and why, and which role would permit the request.
 func TestWhoIsTurnedAway(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	s.press(":denials<enter>")

@@ -63,7 +63,7 @@ func (s *testConsole) choose(label string) {
 	s.t.Fatalf("no action %q", label)
 }
 
-// loginConsole lists the actions of the first login.
+// loginConsole returns a console that lists the actions for a login at github that belongs to whose.
 func loginConsole(t *testing.T, whose string) (*testConsole, *fakeLogins) {
 	t.Helper()
 	s := newTestConsole(t, 120, 40, Options{})
@@ -76,7 +76,7 @@ func loginConsole(t *testing.T, whose string) (*testConsole, *fakeLogins) {
 	return s, f
 }
 
-// x shows the page to log in, c copies its address, and the sheet tells how the login ended.
+// The action "log in" shows the page on which the user logs in, c copies its address, and the sheet says how the login ended.
 func TestLogIn(t *testing.T) {
 	s, f := loginConsole(t, "")
 	f.cannot = errors.New("no xdg-open")
@@ -105,7 +105,7 @@ func TestLogIn(t *testing.T) {
 	s.has("› logins")
 }
 
-// Leaving the sheet gives the login up.
+// Leaving the sheet stops waiting for the login.
 func TestLeaveLogin(t *testing.T) {
 	s, f := loginConsole(t, "")
 	s.choose("log in")
@@ -117,7 +117,8 @@ func TestLeaveLogin(t *testing.T) {
 	s.has("stopped waiting for the login; if you have finished it in the browser, it may still complete")
 }
 
-// Log out asks first. The logins of other users and a console without logins say why they cannot act.
+// The action "log out" asks first. For the login of another user, and in a console that cannot log in, the actions say why they
+// are unavailable.
 func TestLogOut(t *testing.T) {
 	s, f := loginConsole(t, "local")
 	s.choose("log out")

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// switchConsole is a console of a gateway with a file, in which the tool old_tool of files is disabled. It returns the
-// actions that the console sends.
+// switchConsole returns a console and the actions that it sends. The gateway has a configuration file, in which a tool of files
+// is disabled.
 func switchConsole(t *testing.T, o Options) (*testConsole, chan status.Action) {
 	t.Helper()
 	s := newTestConsole(t, 120, 40, o)
@@ -20,7 +20,7 @@ func switchConsole(t *testing.T, o Options) (*testConsole, chan status.Action) {
 	return s, acted
 }
 
-// sent checks that an action was sent, apart from its aim.
+// sent waits for an action and checks that it has an aim and otherwise equals want.
 func (s *testConsole) sent(acted <-chan status.Action, want status.Action) {
 	s.t.Helper()
 	got := <-acted
@@ -32,7 +32,7 @@ func (s *testConsole) sent(acted <-chan status.Action, want status.Action) {
 	}
 }
 
-// told waits for the result of an action.
+// told waits for the result of an action and compares its text with want.
 func (s *testConsole) told(want string) {
 	s.t.Helper()
 	if got := <-s.app.outcomes; got.text != want {
@@ -93,7 +93,7 @@ func TestSwitchTool(t *testing.T) {
 	s.sent(acted, status.Action{Verb: status.Enable, Server: "files", Tool: "old_tool\x1b[2J"})
 }
 
-// The list of actions says why a switch is impossible.
+// The list of actions says why a server or a tool cannot be enabled or disabled.
 func TestNoSwitch(t *testing.T) {
 	s, _ := switchConsole(t, Options{ReadOnly: true})
 	s.press("2/read_file<enter><ctrl-d>")

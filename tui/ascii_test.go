@@ -25,7 +25,7 @@ func TestASCII(t *testing.T) {
 				s.press(keys)
 				for y, line := range s.draw() {
 					if !printable(line) {
-						t.Fatalf("%s %v, line %d after %q: %s", k.Name, size, y, keys, line)
+						t.Fatalf("%s %v, after %q: line %d is not ASCII: %s", k.Name, size, keys, y, line)
 					}
 				}
 			}
@@ -107,7 +107,7 @@ func TestASCIIHelp(t *testing.T) {
 	s.has("left right")
 }
 
-// A calm console marks no changed numbers and shows at most one Picture a second.
+// A calm console shows no arrows at changed numbers.
 func TestCalm(t *testing.T) {
 	for _, calm := range []bool{false, true} {
 		s := newTestConsole(t, 120, 40, Options{Calm: calm})

@@ -49,14 +49,14 @@ func TestKeysAreUnique(t *testing.T) {
 			}
 		}
 		if len(who) > 1 {
-			t.Errorf("%s: %q", e.Name(), who)
+			t.Errorf("the key %s has several actions: %q", e.Name(), who)
 		}
 	}
 	for _, k := range kinds {
 		seen := map[rune]string{}
 		for _, c := range k.Columns {
 			if c.Sort != 0 && seen[c.Sort] != "" {
-				t.Errorf("%s: %c is %s and %s", k.Name, c.Sort, seen[c.Sort], c.Name)
+				t.Errorf("%s: the letter %c sorts by %s and by %s", k.Name, c.Sort, seen[c.Sort], c.Name)
 			}
 			seen[c.Sort] = c.Name
 		}

@@ -100,7 +100,7 @@ func TestQuestionAboutAPage(t *testing.T) {
 	}
 }
 
-// An address that is not a web page cannot be agreed to.
+// If the address is not that of a web page, the user cannot agree to open it.
 func TestQuestionAboutAnotherAddress(t *testing.T) {
 	for _, address := range []string{"javascript:alert(1)", "file:///etc/passwd", "https:///x", "https://a b/", "//example.com", "%"} {
 		s, u := asking(t, status.UseEvent{Question: &status.UseQuestion{ID: "q", Message: "Log in", URL: address}})

@@ -82,7 +82,7 @@ func aTemplate(items *status.Items, definition string) string {
 	return ":templates<enter>r"
 }
 
-// progress is an event of a call that is half done.
+// progress returns an event that reports a call's progress.
 func progress(done, total float64, message string) status.UseEvent {
 	return status.UseEvent{Progress: &status.UseProgress{Done: done, Total: total, Message: message}}
 }

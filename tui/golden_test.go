@@ -81,8 +81,8 @@ func goldenScreen(t *testing.T, name, keys string, size [2]int, o Options, p *Pi
 	})
 }
 
-// TestScreenSizes compares each view on a tiny and on a huge terminal, without colors, without data, and while the
-// gateway does not respond.
+// TestScreenSizes compares each view with golden files: on a tiny and on a huge terminal, without colors, without data, while
+// the screen is paused, and while the gateway does not respond.
 func TestScreenSizes(t *testing.T) {
 	empty := noPicture()
 	empty.Now, empty.Started, empty.Ready = noon, noon, true

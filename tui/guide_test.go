@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// The last line shows the keys for help and quit in every view, if the terminal is large enough.
+// If the terminal is large enough, the last line ends with the keys for quit and help, unless it shows a message or a question.
 func TestLastLine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -75,7 +75,7 @@ func TestEmptyTables(t *testing.T) {
 	s.has("waiting for the gateway's first response")
 }
 
-// The overview shows that the configuration file was rejected, until a file is accepted.
+// The overview shows that the configuration file was rejected, and why.
 func TestOverviewShowsRejectedConfiguration(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	s.hasNot("rejected")

@@ -101,7 +101,7 @@ func eventsOf(events func(x string) []status.UseEvent) func(x string) formScreen
 	}
 }
 
-// Whatever a server sends and a user pastes, a terminal shows exactly what the console has drawn, and receives nothing else.
+// Whatever a server sends or a user pastes, a terminal shows exactly what the console has drawn, and receives nothing else.
 func TestHostileForms(t *testing.T) {
 	texts := append(nasty, "\u200b\u200d\u2060zero\u200b", "漢字かな", strings.Repeat("x", 10<<20), strings.Repeat("line\n", 100_000))
 	for name, form := range hostileForms {
@@ -128,14 +128,14 @@ func TestHostileForms(t *testing.T) {
 					}
 				}
 				if took := time.Since(began); took > 20*time.Second {
-					t.Errorf("took %v", took)
+					t.Errorf("took %v, want at most 20s", took)
 				}
 			})
 		}
 	}
 }
 
-// Schemas that are deep, that refer to themselves, or that have very many parts neither block the console nor leave the screen.
+// Schemas that are deep, that refer to themselves, or that have very many parts neither block the console nor garble the screen.
 func TestHostileSchemas(t *testing.T) {
 	list := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 	deep := func(n int) string {
@@ -175,7 +175,7 @@ func TestHostileSchemas(t *testing.T) {
 					i.shows(s.app, key)
 				}
 				if took := time.Since(began); took > 20*time.Second {
-					t.Errorf("took %v", took)
+					t.Errorf("took %v, want at most 20s", took)
 				}
 			})
 		}

@@ -79,7 +79,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// safe checks a text that is copied.
+// safe fails the test if a copied text has control characters other than line ends and tabs, or hidden characters.
 func safe(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {

@@ -25,7 +25,7 @@ func keptPicture() *Picture {
 	return &p
 }
 
-// The page of a call shows its payloads, and every screen that payloads are kept.
+// The page of a call shows its payloads. While payloads are kept, every screen says so.
 func TestPayloadScreens(t *testing.T) {
 	for _, c := range []struct{ name, keys string }{
 		{"payload-call", "6/github_search<enter><enter>"},
@@ -50,7 +50,8 @@ func TestPayloadScreens(t *testing.T) {
 	}
 }
 
-// x keeps the payloads of a server after a question, or discards them if they are kept. A read-only console does neither.
+// An action of a server keeps its payloads or, if they are kept, discards them. The console asks first. A read-only console does
+// neither.
 func TestPayloadKeys(t *testing.T) {
 	for _, c := range []struct {
 		p        *Picture

@@ -23,7 +23,7 @@ func TestDoneOf(t *testing.T) {
 	}
 }
 
-// Both the calls and the overview show it, and a filter finds it.
+// Both the calls and the overview show how much of a running call is done, and a filter finds the running calls.
 func TestProgressInLists(t *testing.T) {
 	s := newTestConsole(t, 120, 40, Options{})
 	s.has("waits for the server, 40% done")

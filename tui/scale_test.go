@@ -82,7 +82,7 @@ var largePast = sync.OnceValue(func() past {
 	return all
 })
 
-// BenchmarkKey measures the time from a key to the screen of a large gateway: see largePicture.
+// BenchmarkKey measures how long the console of a large gateway takes to handle a key and draw the screen.
 func BenchmarkKey(b *testing.B) {
 	for _, c := range []struct{ name, open, keys string }{
 		{"tools/filter", ":tools<enter>/", "thing<backspace><backspace><backspace><backspace><backspace>"},

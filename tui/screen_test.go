@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // noon is the time of all fixtures.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// testConsole is a console on a simulated screen. The test controls its clock and its Pictures. It starts no goroutine.
+// testConsole is a console on a simulated screen, without a pump. The test controls its clock and its Pictures.
 type testConsole struct {
 	t      *testing.T
 	app    *App
@@ -181,7 +181,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// fixed is a Source that always returns the same Picture and sends actions to acted.
+// fixed is a Source that always returns the same Picture. It sends actions to acted unless that is nil.
 type fixed struct {
 	picture *Picture // nil = samplePicture
 	lost    error

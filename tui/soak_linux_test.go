@@ -25,14 +25,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-var soakTime = flag.Duration("soak", 0, "how long TestSoak measures after its warm-up of 200 seconds")
+var soakTime = flag.Duration("soak", 0, "how long TestSoak measures after its warm-up of 500 seconds")
 
 const (
 	soakGrowth = 2 << 20           // bytes that the heap may grow
 	soakWarm   = 500 * time.Second // until the console's and the gateway's rings are full
 )
 
-// soakKeys are pressed again and again. They go through all views, and return to the overview.
+// soakKeys are pressed again and again. They go through most views and return to the overview.
 var soakKeys = []string{"1", "<down>", "d", "<esc>", "2", "/thing_000<enter>", "<end>", "<enter>", "<esc>", "<esc>", "N", "N", "N", "6", "<enter>", "<esc>", "/outcome:!ok<enter>", "<esc>",
 	"7", "R", "<enter>", "<esc>", "8", "D", "5", "v", "w", "<end>", "9", "<ctrl-w>", ":users<enter>", ":denials<enter>", ":logins<enter>", ":subscriptions<enter>", ":backends<enter>",
 	"x", "<esc>", "?", "<esc>", " ", " ", ":palette blind<enter>", "\x1b[<0;5;6M\x1b[<0;5;6m", "\x1b[<65;5;9M", "0", "<tab>", "f", "<esc>", "y", "<esc>", ":palette colour<enter>", "0"}
@@ -205,7 +205,7 @@ func (s *soak) size(w, h int) {
 	}
 }
 
-// live returns the live heap of the gateway: half of the size at which its next collection begins.
+// live estimates the bytes of the gateway's live heap: half of the size at which its next collection begins.
 func (s *soak) live() float64 {
 	page, err := s.source.Metrics(s.t.Context())
 	if err != nil {
@@ -260,7 +260,8 @@ func (s *soak) rest(when string, earlier ...int) []int {
 	return now
 }
 
-// judge compares the heap after the warm-up with that at the end: medians of a tenth of the time each, and at least 20 seconds.
+// judge fails the test if the heap has grown by more than soakGrowth. It compares the median of the first tenth of soakTime after the
+// warm-up with that of the last tenth. Both parts last at least 20 seconds.
 func (s *soak) judge(what string, heap []float64) {
 	part := max(*soakTime/10, 20*time.Second)
 	median := func(from, to time.Duration) float64 {

@@ -206,7 +206,7 @@ func TestManyRows(t *testing.T) {
 	s.press("/anoth")
 	s.draw()
 	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("took %v", took)
+		t.Errorf("took %v, want at most 2s", took)
 	} else {
 		t.Logf("10 000 rows, 6 keys: %v", took)
 	}
@@ -259,7 +259,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// Intervals are merged without gaps or repetitions, and the sum of all parts of a sparkline is the sum of the window.
+// A sparkline has bars in proportion to its highest value. Merged intervals have no repetitions, and no more than the limit.
 func TestSparkline(t *testing.T) {
 	for _, c := range []struct {
 		values []float64

@@ -42,8 +42,8 @@ type ChangeCounts struct {
 	Changed int `json:"changed"`
 }
 
-// Text describes the change in a few words: "+2 tools (a, b), ~1 tool (c: inputSchema)". It names at most names added,
-// removed and changed items each. Names come from the server and may contain anything.
+// Text describes the change in a few words: "+2 tools (a, b), ~1 tool (c: inputSchema)". Of the added, the removed and the
+// changed items, it names at most the given number each. Names come from the server and may contain anything.
 func (c *CatalogChange) Text(names int) string {
 	changed := make([]string, len(c.Changed))
 	for i, item := range c.Changed {

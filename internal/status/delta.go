@@ -25,7 +25,7 @@ type Delta struct {
 // Rows is the difference between two lists. A row has an id, see for example Server.RowID. Rows with equal ids change together.
 type Rows[T any] struct {
 	Changed []T      `json:"changed,omitempty"` // all rows of each id that has a new or different row
-	Gone    []string `json:"gone,omitempty"`    // ids that have no row any more
+	Gone    []string `json:"gone,omitempty"`    // ids that no longer have a row
 }
 
 // Head is a Snapshot without its rows.
@@ -79,7 +79,7 @@ func orderSubscriptions(a, b *Subscription) int {
 }
 func orderActors(a, b *Actor) int { return cmp.Compare(a.Name, b.Name) }
 
-// SortRows brings the rows of a Snapshot that is being made into the order that every Snapshot has.
+// SortRows sorts the rows of a Snapshot that is being made. Every Snapshot that a Source returns has this order.
 func (s *Snapshot) SortRows() {
 	sortRows(s.Servers, orderServers)
 	sortRows(s.Backends, orderBackends)

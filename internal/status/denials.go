@@ -144,7 +144,7 @@ func keyOfDenial(d *denialRow) denialKey { return denialKey{d.Who, d.From, d.Wha
 // several reports whether d stands for displaced denials.
 func (d *denialRow) several() bool { return d.What == OtherRequests }
 
-// add counts a request. It calls rule without a lock.
+// add counts a request, and adds a row if there is none for it. Only then it calls rule, without holding a lock.
 func (t *denialTable) add(now time.Time, key denialKey, rule func() string) {
 	if t.count(now, key) {
 		return

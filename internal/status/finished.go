@@ -43,7 +43,7 @@ type FinishedCall struct {
 	Out     int64  `json:"out,omitempty"`     // bytes of the server's answer
 
 	Taken    time.Time `json:"taken,omitzero"`    // when the call left the queue
-	Written  time.Time `json:"written,omitzero"`  // when the request reached the server
+	Written  time.Time `json:"written,omitzero"`  // when the request was written to the server
 	Asked    time.Time `json:"asked,omitzero"`    // when the server first sent a request to the client
 	Answered time.Time `json:"answered,omitzero"` // when the server's answer arrived
 }

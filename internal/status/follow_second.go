@@ -9,7 +9,7 @@ import (
 // seriesTime is how long the gateway has to answer. A second that it does not report in time comes with the next one.
 const seriesTime = time.Second
 
-// second reports the intervals of calls that have ended since the last report. The first report of a stream contains all
+// second reports the intervals that have ended since the last report. The first report of a stream contains all
 // stored ones, and so does the next report after the gateway has discarded its past because its clock was set back. A minute is
 // reported once it has ended.
 func (f *following) second(ctx context.Context) error {

@@ -24,8 +24,8 @@ const (
 // Metrics counts events of one gateway and writes them as Prometheus text or OpenMetrics. It is safe for concurrent
 // use.
 //
-// Callers look up the counters of a server once and keep them. ServerMetrics.Call then takes atomic adds only, without
-// a lock, map lookup or allocation:
+// Callers look up the counters of a server once and keep them. ServerMetrics.Call then takes no lock and no map lookup, and
+// allocates memory only for the first call of a method:
 //
 //	files := m.Server("files")                                        // once, when the pool starts
 //	files.Call(protocol.MethodToolsCall, status.OutcomeOK, 0.0021)    // per call

@@ -76,7 +76,7 @@ type readKey struct {
 	ok       bool
 }
 
-// Call counts a finished call and its duration from arrival to answer, with atomic adds only.
+// Call counts a finished call and its duration from arrival to answer. It takes no lock.
 func (s *ServerMetrics) Call(method protocol.Method, outcome Outcome, seconds float64) {
 	c := s.of(method)
 	c.outcomes[outcome].Add(1)

@@ -99,7 +99,7 @@ func (t *Totals) PerSecond() float64 {
 	return float64(t.Calls) / t.Span.Seconds()
 }
 
-// ErrorShare returns the fraction of the calls that failed, from 0 to 1.
+// ErrorShare returns the fraction of the calls that failed, from 0 to 1, or 0 if there were no calls.
 func (t *Totals) ErrorShare() float64 {
 	if t.Calls == 0 {
 		return 0

@@ -170,7 +170,7 @@ type Call struct {
 
 	In       int64     `json:"in,omitempty"`       // bytes of the request
 	Taken    time.Time `json:"taken,omitzero"`     // when the call left the queue
-	Written  time.Time `json:"written,omitzero"`   // when the request reached the server
+	Written  time.Time `json:"written,omitzero"`   // when the request was written to the server
 	Asked    time.Time `json:"asked,omitzero"`     // when the server first sent a request to the client
 	Progress float64   `json:"progress,omitempty"` // as the server last reported it
 	Total    float64   `json:"total,omitempty"`    // the Progress at the end of the call; 0 = unknown
