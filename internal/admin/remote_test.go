@@ -202,7 +202,7 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 	}
 }
 
-// ?after passes over recorded messages with lower numbers, and seconds that began earlier.
+// ?after skips recorded messages up to that number, and seconds that began before that time.
 func TestPagesAfter(t *testing.T) {
 	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil)
 	for path, want := range map[string]string{

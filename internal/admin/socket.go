@@ -16,11 +16,11 @@ import (
 )
 
 var (
-	// ErrInUse is returned by Listen if another process listens on the socket.
+	// ErrInUse is wrapped by the error of Listen if another process listens on the socket.
 	ErrInUse = errors.New("another gateway listens on this socket")
-	// ErrPathTooLong is returned if the path of a socket is longer than 103 bytes.
+	// ErrPathTooLong is wrapped by the errors of functions for which the path of a socket is longer than 103 bytes.
 	ErrPathTooLong = errors.New("path too long for a socket")
-	// ErrNotSocket is returned by Listen if the path is another kind of file.
+	// ErrNotSocket is wrapped by the error of Listen if the path is another kind of file.
 	ErrNotSocket = errors.New("the path exists and is not a socket; move the file away")
 )
 

@@ -11,7 +11,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A call or read is passed to the UseFunc unchanged, and its result is returned. Invalid bodies are answered with an example.
+// A call, prompt or read is passed to the UseFunc unchanged, and its result is returned. Invalid bodies are answered with an
+// example.
 func TestUse(t *testing.T) {
 	var got status.Use
 	h := private(local(fixedStatus{s: &status.Snapshot{}}), func(_ context.Context, u status.Use, _ func(status.UseEvent)) (status.UseResult, error) {

@@ -15,7 +15,8 @@ import (
 // DefaultAddress is the default listen address of a gateway.
 const DefaultAddress = "127.0.0.1:8730"
 
-// ErrSocketPath is returned by ParseAddress for the path of an admin socket, which does not serve MCP.
+// ErrSocketPath is wrapped by the error of ParseAddress for an address that looks like the path of an admin socket, which does not
+// serve MCP.
 var ErrSocketPath = errors.New("is the path of an admin socket; use the gateway's URL or port")
 
 // EndpointOf is like ParseAddress, but returns the endpoint of a project ("" for all servers). The project is part of

@@ -18,23 +18,23 @@ import (
 const (
 	bridgeMaxOut  = 16 << 20        // bytes buffered for the client; beyond that, the bridge stops reading from the gateway
 	bridgeGrace   = 3 * time.Second // time limit for the last messages to the client and for closing the links
-	bridgeMaxLine = 256 << 20       // maximum size of a message in either direction
+	bridgeMaxLine = 256 << 20       // maximum size of a message in either direction, in bytes
 )
 
 // Bridge connects a client on in and out, with one message per line, to the running gateway at address (see
 // EndpointOf). If the gateway restarts, Bridge repeats the client's initialize, restores the log level and
 // subscriptions, and notifies the client that every list may have changed. Requests that the old gateway may have
 // executed are answered with BACKEND_DISCONNECTED; others wait up to 20 s for the restarted gateway. key is the API
-// key, or "". Messages pass unchanged in both directions, except that a request of the gateway gets a new id if the
-// client still has one with the same id.
+// key, or "". Messages pass unchanged in both directions, except that the client's batches are split, and that a request of
+// the gateway gets a new id if the client still has one with the same id.
 //
 // The client's first request selects the protocol, with or without sessions. If it is server/discover, a later
 // initialize may select the protocol again. A client of MCP 2026-07-28 has no session. Its subscriptions/listen streams
 // are reopened after a restart.
 //
 // Bridge blocks until the client's input ends (running calls then have five seconds), ctx ends, writing to out fails,
-// or a restarted gateway negotiates a different protocol version. It closes neither `in` nor out, and does not wait for
-// a blocked Read.
+// or a restarted gateway negotiates a different protocol version. It returns nil in the first case, otherwise the reason. It
+// closes neither `in` nor out, and does not wait for a blocked Read.
 func Bridge(ctx context.Context, address, project, key string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	u, err := EndpointOf(address, project)
 	if err != nil {

@@ -38,7 +38,7 @@ func (s *bridgeState) tick() {
 	s.pump()
 }
 
-// leave answers open requests and ends the bridge.
+// leave refuses open requests and ends the bridge.
 func (s *bridgeState) leave() {
 	if !s.greeted && s.phase != bridgeNew {
 		s.refuse(s.hello, protocol.ServerUnavailable, "the gateway is not reachable: "+s.why, true)

@@ -308,7 +308,7 @@ func (s *bridgeState) refuse(f protocol.Frame, name protocol.FaultName, message 
 	s.tell(fault.AppendTo(nil, f.IDBytes(), protocol.EraLegacy))
 }
 
-// own returns a request of the bridge, with an id that no client uses.
+// own returns a request of the bridge, with an id that a client is unlikely to use.
 func (s *bridgeState) own(m protocol.Method, params []byte) protocol.Frame {
 	s.last++
 	raw := append([]byte(`{"jsonrpc":"2.0","id":"goblin-bridge-`), strconv.FormatUint(s.last, 10)...)

@@ -322,7 +322,7 @@ func TestBridgeWithoutGateway(t *testing.T) {
 		t.Errorf("sent the client %s", last.frame)
 	}
 	if !b.next().IsZero() {
-		t.Error("the bridge has effects, although it should be idle")
+		t.Error("the bridge waits for a timer, although it should be idle")
 	}
 	b.out = nil
 	b.say(bridgeHelloText)

@@ -100,7 +100,7 @@ func keyHeader(key string) map[string]string {
 }
 
 // OverPipe initializes a session with a server that reads lines from w and writes lines to r. The client owns r and w,
-// and closes them when it is closed.
+// and closes them when the connection ends.
 func OverPipe(ctx context.Context, r io.ReadCloser, w io.WriteCloser, o Options) (*Client, error) {
 	c := newClient(o, "the gateway")
 	return c.open(ctx, func(sink upstream.Sink) upstream.Link { return openLines(r, w, sink) })
@@ -226,7 +226,7 @@ func (c *Client) cancel(id uint64) {
 	c.link.Cancel(id)
 }
 
-// notify sends a notification and waits until it is written to the pipe or accepted over HTTP.
+// notify sends a notification and waits until it is written to the pipe or accepted over HTTP, or until ctx ends.
 func (c *Client) notify(ctx context.Context, m protocol.Method, params []byte) error {
 	p := &pending{done: make(chan outcome, 1), note: true}
 	id, err := c.enter(p)

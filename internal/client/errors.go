@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	// ErrUnreachable is returned if there is no server, so that no request was sent, or if the server is not an MCP
-	// endpoint.
+	// ErrUnreachable is wrapped by the error of a request if there is no server, so that nothing was sent, or if the server is not
+	// an MCP endpoint.
 	ErrUnreachable = errors.New("not reachable")
 	// ErrSessionLost is returned if the gateway no longer knows the session, for example after a restart. The request
 	// was not executed.
 	ErrSessionLost = errors.New("the gateway no longer knows this session")
-	// ErrClosed is returned for requests after Close, and for requests without a response when the connection ends.
+	// ErrClosed is returned, or wrapped, for requests after Close, and for requests without a response when the connection ends.
 	ErrClosed = errors.New("connection closed")
 )
 

@@ -35,7 +35,7 @@ func TestSwitchCheck(t *testing.T) {
 	}
 }
 
-// recordingActions is a Gateway that started at 1, and keeps the actions that it is given.
+// recordingActions is a Gateway that started at Unix second 1. It refuses every action and keeps its verb.
 type recordingActions struct {
 	changing
 	acted []Verb
