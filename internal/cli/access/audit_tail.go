@@ -129,7 +129,7 @@ func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	return output.PrintTable(t.out, head, rows)
 }
 
-// one prints an entry in the output format. A row of the table has the column widths of auditHead.
+// one prints an entry in the output format. In a row of the table, each column is at least as wide as in auditHead.
 func (t *auditPrinter) one(e audit.Entry) error {
 	switch t.format {
 	case output.JSON:

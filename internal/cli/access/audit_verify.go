@@ -98,7 +98,8 @@ func (v *auditVerifier) readMarks(ctx context.Context) {
 	}
 }
 
-// running returns the audit status of the running gateway, or nil if there is none.
+// running returns the audit status of the running gateway. It returns nil if none runs or answers, or if it has no audit
+// log.
 func (*auditVerifier) running(ctx context.Context) *status.Audit {
 	source, err := target.DialAdmin("")
 	if err != nil {

@@ -80,8 +80,8 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 	fmt.Fprintf(w, "%s not included: %s\n%s %s\n", p.Warn("note:"), terminal.Names(names), p.Good("hint:"), terminal.OneLine(program.Hint(hint), 100))
 }
 
-// absentHint explains an unknown tool or prompt whose name starts with the name of an absent server. It returns "" for
-// other errors.
+// absentHint explains an unknown tool or prompt whose name starts with the name of an absent server. Otherwise it
+// returns "".
 func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
 	_, name, found := notFound(err)
 	if !found {

@@ -49,7 +49,7 @@ func (a *answerer) fillIn(ctx context.Context, ask form.Elicitation) (json.RawMe
 	values = withDefaults(f, values)
 	missing := f.Missing(values)
 	if len(missing) > 0 || !unasked {
-		hint := "use --yes to accept"
+		hint := a.yesHint() + " to accept"
 		if len(missing) > 0 {
 			hint = "use --answer " + strings.Join(missing, "=… --answer ") + "=…"
 		}
@@ -114,8 +114,16 @@ func (a *answerer) visit(ctx context.Context, ask form.Elicitation) (json.RawMes
 			return d.visit(ctx, u)
 		})
 	}
-	a.report(ask.Message, "declined to visit "+u.String(), "use --yes to agree; no page is opened")
+	a.report(ask.Message, "declined to visit "+u.String(), a.yesHint()+" to agree; no page is opened")
 	return declined, nil
+}
+
+// yesHint says to use --yes. --decline would take precedence over it.
+func (a *answerer) yesHint() string {
+	if a.decline {
+		return "use --yes instead of --decline"
+	}
+	return "use --yes"
 }
 
 // sample answers a sampling request from --say or by asking the user. If that is not possible, it declines.

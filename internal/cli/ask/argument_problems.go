@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// problemsOf lists up to ten argument errors of a call that validateArguments rejected, one per line. The last line
-// says how to see the arguments. It returns "" for other errors.
+// problemsOf lists up to ten argument errors of a call that the gateway rejected because of the configuration key
+// validateArguments, one per line. The last line says how to see the arguments. It returns "" for other errors.
 func problemsOf(rpc *client.RPCError) string {
 	var data struct {
 		Tool     string `json:"tool"`

@@ -37,7 +37,8 @@ func notFound(err error) (kind protocol.ItemKind, name string, found bool) {
 }
 
 // meant returns a hint with the tool or prompt whose name is most similar to an unknown one. It compares public names
-// and the servers' own names. It returns "" if err is not about an unknown name, or if no name is similar.
+// and the servers' own names. It returns "" if err is not about an unknown name, if that name is longer than
+// meantBytes, if the list cannot be fetched within meantTime, or if no name is similar.
 func meant(ctx context.Context, c *client.Client, err error) string {
 	kind, name, found := notFound(err)
 	if !found || name == "" || len(name) > meantBytes {

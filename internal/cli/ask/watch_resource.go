@@ -29,7 +29,7 @@ func NewWatch() *cobra.Command {
 		Use:   "watch URI",
 		Short: "Print a resource now and after each change",
 		Long: `Print a resource now and after each update, until interrupted or, with --count, until that many versions were printed. If the
-connection is lost, the command reconnects.
+connection to a running gateway is lost, the command reconnects.
 
 -o json prints one event per line: "contents" with the result, "error" if the resource cannot be read, and "lost" and "back"
 for the connection.

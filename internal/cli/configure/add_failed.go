@@ -26,7 +26,10 @@ func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error 
 	}
 	if keep {
 		result.Err = fmt.Errorf("%w; the entry was kept in %s", failure, path)
-		result.Hint += "; run goblin-actor remove " + name + " to remove the entry"
+		if result.Hint != "" {
+			result.Hint += "; "
+		}
+		result.Hint += "run goblin-actor remove " + name + " to remove the entry"
 		return result
 	}
 	f, err := configfile.Open(path, false)

@@ -17,8 +17,8 @@ import (
 	"goblin-actor/tui"
 )
 
-// Prepare sets in o how the console looks and which configuration commands edit by default, and reads the skin that the flags or $GOBLIN_SKIN name. It returns an error
-// if the skin is invalid or there is no terminal.
+// Prepare sets in o how the console looks, with the skin that the flags or $GOBLIN_SKIN name, and the configuration that
+// the console's commands edit by default. It returns an error if the skin is invalid or there is no terminal.
 func Prepare(cmd *cobra.Command, o *tui.Options, look *Look) error {
 	o.Edit = edit
 	if path, ok := config.Find("", os.Getenv); ok {

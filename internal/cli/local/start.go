@@ -62,7 +62,8 @@ func Stop(g serving.Stopper, errOut io.Writer) {
 }
 
 // WaitReady waits until every eager server is ready or has failed once, at most ReadyTimeout. It writes warnings to
-// errOut about servers that failed or are not ready.
+// errOut about servers that failed or are not ready. It returns an error only if ctx is canceled or the status is
+// unavailable.
 func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
