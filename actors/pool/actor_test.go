@@ -26,8 +26,8 @@ type livePool struct {
 	opened                          []string // names of the entries that were opened
 }
 
-// startPool starts a pool whose server refuses every connection with err; nil = it is ready. The function change sets
-// further options.
+// startPool starts a pool whose server refuses every connection with err, or is ready if err is nil. The function
+// change sets further options.
 func startPool(t *testing.T, err error, change func(*Options)) *livePool {
 	t.Helper()
 	r := &livePool{t: t, system: kernel.New(kernel.Options{})}
@@ -136,7 +136,8 @@ func TestRequestsReachTheLogin(t *testing.T) {
 	})
 }
 
-// Secrets in a reason do not reach clients.
+// A secret that the gateway knows is redacted from the reason why a call failed. Without a Redactor, the reason stays
+// as it is.
 func TestSecretsInReasons(t *testing.T) {
 	for name, secrets := range map[string]*secret.Redactor{"known": new(secret.Redactor), "none": nil} {
 		synctest.Test(t, func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestSecretsInReasons(t *testing.T) {
 	}
 }
 
-// A misconfigured server is announced, but not opened.
+// A misconfigured server is announced to the registry, but no connection to it is opened.
 func TestMisconfiguredServerIsNotOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startPool(t, nil, func(o *Options) { o.Server.Fault = "not started" })

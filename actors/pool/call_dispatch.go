@@ -38,7 +38,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 // is not limited.
 func (s *state) hasRoomFor(r *message.Request) bool { return r.Waits() || s.hasRoom() }
 
-// hasRoom reports whether fewer calls run than maxConcurrent allows.
+// hasRoom reports whether fewer calls are working than maxConcurrent allows, or maxConcurrent sets no limit.
 func (s *state) hasRoom() bool {
 	return s.server.MaxConcurrent == 0 || s.calls.working() < s.server.MaxConcurrent
 }
@@ -123,8 +123,8 @@ func (s *state) canBeServed(now time.Time, w target) bool {
 	return s.canAddLater(w)
 }
 
-// refuse fails a call that gets no connection. A call whose connection or response broke before gets the fault of that
-// loss.
+// refuse returns the effect that fails a call that gets no connection. A call whose connection or response broke before
+// gets the fault of that loss.
 func (s *state) refuse(q *queued, f *protocol.Fault) kernel.Effect {
 	if q.broken != nil {
 		f = q.broken.Fault
@@ -132,7 +132,7 @@ func (s *state) refuse(q *queued, f *protocol.Fault) kernel.Effect {
 	return s.fail(q.Dispatch, f)
 }
 
-// fail answers a call with a fault.
+// fail returns the effect that answers a call with a fault.
 func (*state) fail(d message.Dispatch, f *protocol.Fault) kernel.Effect {
 	return kernel.Tell(d.Call.Holder, message.Failed{Seq: d.Call.Seq, Fault: f})
 }

@@ -29,7 +29,7 @@ func (w *world) leaseTimers(msg any) (timers []kernel.Wake) {
 func TestOneCallAtATimeAfterAnUnattributedRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		unattributed bool
-		want         int // number of calls that were sent to the server, with the parked one
+		want         int // number of calls that were sent to the server, including the parked one
 	}{"names no call": {true, 2}, "names its call": {false, 3}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, config.Server{Isolation: "shared", Queue: queue}, 1)

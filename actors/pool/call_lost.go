@@ -35,7 +35,7 @@ func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []ke
 	}
 	next := s.pickUntried(w, m.Request, []*connection{r.conn})
 	if next == nil {
-		next = s.pickUntried(w, m.Request, nil) // only the response broke, not the connection
+		next = s.pickUntried(w, m.Request, nil) // perhaps only the response broke, and the same connection can take the call again
 	}
 	switch {
 	case next != nil:

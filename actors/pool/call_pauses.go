@@ -45,7 +45,7 @@ func (p *pauses) end(now time.Time, conn *connection) time.Time {
 	return time.Time{}
 }
 
-// beginPause begins a pause or extends it.
+// beginPause begins a pause or extends it. It never shortens a pause, and ignores a new one beyond maxPauses.
 func (s *state) beginPause(now time.Time, conn *connection, d time.Duration, out []kernel.Effect) []kernel.Effect {
 	key, until := pauseOf(conn), now.Add(min(d, longestPause))
 	if _, is := s.calls.pauses.until[key]; !is && len(s.calls.pauses.until) >= maxPauses || !until.After(s.calls.pauses.until[key]) {

@@ -12,7 +12,7 @@ func (s *state) canTake(conn *connection, w target, r *message.Request) bool {
 
 // pick returns the connection that should carry the call, or nil if none can take it. If possible, a call about a task
 // goes to the connection that created the task, and a request with a requestState to one that speaks a modern version
-// (pickOrigin). All other calls are balanced.
+// (pickOrigin). All other calls are balanced, if possible among the replicas that the call prefers.
 func (s *state) pick(w target, r *message.Request) *connection {
 	if conn := s.pickOrigin(w, r); conn != nil {
 		return conn

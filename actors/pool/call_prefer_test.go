@@ -65,7 +65,7 @@ func TestRequiredReplicas(t *testing.T) {
 	}
 	w.prefer(2, true, "region", "mars")
 	if f := w.fault(2, protocol.NoBackendsAvailable); f.Retryable || !strings.Contains(f.Message, "region=mars") {
-		t.Errorf("fault %v", f)
+		t.Errorf("label that no replica has: fault %v, want one that names it and is not retryable", f)
 	}
 	w.phase(1, message.Waiting)
 	w.now = w.now.Add(time.Second)
@@ -73,7 +73,7 @@ func TestRequiredReplicas(t *testing.T) {
 	w.phase(1, message.Waiting)
 	w.prefer(3, true, "region", "us")
 	if f := w.fault(3, protocol.NoBackendsAvailable); !f.Retryable || !strings.Contains(f.Message, "region=us") {
-		t.Errorf("fault %v", f)
+		t.Errorf("replica that is not ready: fault %v, want one that names the label and is retryable", f)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestCallWaitsForItsRequiredReplica(t *testing.T) {
 	w.prefer(2, true, "region", "us")
 	w.dispatch(3)
 	if w.at(1) != 1 || w.at(2) != -1 || w.at(3) == -1 {
-		t.Errorf("calls at replicas %d, %d, %d", w.at(1), w.at(2), w.at(3))
+		t.Errorf("calls at replicas %d, %d, %d; want the first at 1, the second queued (-1), and the third at any", w.at(1), w.at(2), w.at(3))
 	}
 	w.end(1)
 	if w.at(2) != 1 {
@@ -110,6 +110,6 @@ func TestLeastBusyOfThePreferred(t *testing.T) {
 		n[w.at(seq)]++
 	}
 	if n[1] != 0 || max(n[0], n[2])-min(n[0], n[2]) > 1 {
-		t.Errorf("calls by replica %v", n)
+		t.Errorf("calls by replica %v, want none at 1 and about as many at 0 as at 2", n)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// queued is a call that waits for a free connection.
+// queued is a call that is being dispatched or waits for a free connection.
 type queued struct {
 	message.Dispatch
-	since    time.Time
-	deadline time.Time
+	since    time.Time               // when the pool got the call, or got it back
+	deadline time.Time               // until when it may wait in the queue; zero = it has not been queued yet
 	broken   *message.ConnectionLost // the earlier loss of its connection or response; nil = none
 
 	inClientQueue             *clientQueue
@@ -22,9 +22,9 @@ type queued struct {
 // client returns the key of the client that the call belongs to.
 func (q *queued) client() string { return q.Request.Caller.QueueKey() }
 
-// callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a
-// client that sends many calls delays only its own. Adding and removing a call takes constant time, except that a call
-// with a deadline from an earlier wait is inserted by a linear search.
+// callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a client
+// that sends many calls delays only its own. Adding and removing a call takes constant time, except that a linear
+// search finds the place of a call whose deadline is not the latest, such as one from an earlier wait.
 type callQueue struct {
 	byAge      list.List // of *queued: all calls, by deadline
 	turns      list.List // of *clientQueue: the client whose turn is next comes first
@@ -55,8 +55,8 @@ func (l *callQueue) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
 // clientQueue holds the queued calls of one client.
 type clientQueue struct {
 	client string
-	calls  list.List // of *queued, by deadline
-	turn   *list.Element
+	calls  list.List     // of *queued, by deadline
+	turn   *list.Element // its element in callQueue.turns
 }
 
 // len returns the number of queued calls.
@@ -88,8 +88,8 @@ func (l *callQueue) add(q *queued) {
 	}
 }
 
-// byDeadline inserts a call in order of deadlines. A new call goes to the end. A call that has kept a deadline from an
-// earlier wait may go further to the front.
+// byDeadline inserts a call in order of deadlines. A new call normally goes to the end. A call that has kept a deadline
+// from an earlier wait may go further to the front.
 func byDeadline(calls *list.List, q *queued) *list.Element {
 	for e := calls.Back(); e != nil; e = e.Prev() {
 		if !q.deadline.Before(e.Value.(*queued).deadline) {

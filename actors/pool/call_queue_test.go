@@ -210,8 +210,8 @@ func TestQueueIndexesAgree(t *testing.T) {
 	}
 }
 
-// BenchmarkTurn shows that the end of a call costs the same with ten and with a hundred thousand queued
-// calls.
+// BenchmarkTurn measures the end of one call and the arrival of the next with ten to a hundred thousand queued calls.
+// The cost should not depend on their number.
 func BenchmarkTurn(b *testing.B) {
 	for name, waiting := range map[string]int{"10": 10, "1000": 1000, "100000": 100000} {
 		b.Run(name, func(b *testing.B) {

@@ -41,7 +41,8 @@ func (s *state) refuseQueueFull(q *queued) kernel.Effect {
 		Message: fmt.Sprintf("the queue of server %s is full (queue.size: %d); the call was not sent; retry later", s.server.Name, s.server.Queue.Size)})
 }
 
-// sendQueued sends queued calls while there is room: one of each client in turn, each client's oldest first.
+// sendQueued sends queued calls while there is room: one of each client in turn, each time the client's oldest that a
+// connection can take.
 func (s *state) sendQueued(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.calls.queue.rotatePast()
 	var stuck []target
@@ -108,7 +109,7 @@ func (s *state) firstSendable(now time.Time, its *clientQueue, stuck []target, o
 	return nil, nil, stuck, out
 }
 
-// expireQueued fails the calls whose deadline has passed.
+// expireQueued fails the calls whose deadline has passed. Timers other than the newest are ignored.
 func (s *state) expireQueued(now time.Time, m queueExpired, out []kernel.Effect) []kernel.Effect {
 	if m.timer != s.calls.queue.timer.number {
 		return out

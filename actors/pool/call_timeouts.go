@@ -11,7 +11,7 @@ import (
 
 const (
 	timeoutsShown  = 10 * time.Minute // how long a timeout is shown in the server's status
-	maxTimeouts    = 100              // number of timeouts that are remembered
+	maxTimeouts    = 100              // maximum number of timeouts that are remembered
 	timeoutWarning = time.Minute      // minimum interval between two warnings
 )
 

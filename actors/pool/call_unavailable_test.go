@@ -124,7 +124,7 @@ func TestUnwrittenCallFailsWithTheOthers(t *testing.T) {
 	w.fault(0, protocol.ServerUnavailable)
 }
 
-// Subscribers wait for a server like calls do. They get an error if the server does not become ready, or not in time.
+// Subscribers wait for a server as calls do. They get an error if the server does not become ready, or not in time.
 func TestSubscribersWaitForTheServer(t *testing.T) {
 	w := newSubscribers(t, 1)
 	attempt := func() {

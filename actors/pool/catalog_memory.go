@@ -24,7 +24,8 @@ const (
 	clientsWait = 2 * time.Second       // maximum wait for the registry's confirmation, which is lost if the registry panics
 )
 
-// clientsServed reports that clients have had time to ask for the remembered catalog.
+// clientsServed ends the wait before the backends start: clients have had time to fetch the remembered catalog, or the
+// registry has not confirmed it in time.
 type clientsServed struct{}
 
 // catalogMemory holds the state of a server's published catalog, and the catalog remembered from earlier runs.
@@ -58,8 +59,8 @@ func newRemembered(o Options) *remembered {
 	return &remembered{CatalogIdentity(o.Server), o.Known, o.Server, o.Limits}
 }
 
-// publishRemembered publishes the remembered catalog, which is used until the server sends its lists. It must precede
-// the announcement, after which the server counts as known.
+// publishRemembered publishes the remembered catalog, if there is one. It is used until the server sends its lists. It
+// must precede the announcement, after which the server counts as known.
 func (s *state) publishRemembered(out []kernel.Effect) []kernel.Effect {
 	known := s.catalog.remembered.catalog
 	if known == nil || s.fault != "" {

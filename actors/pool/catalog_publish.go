@@ -15,7 +15,7 @@ import (
 
 // itemList is a replica's latest list of one item kind.
 type itemList struct {
-	complete bool
+	complete bool // the list is known; false = it has not been fetched
 	items    [][]byte
 	silent   bool // the server does not announce changes
 }
@@ -40,7 +40,8 @@ func (s *state) followLeader(out []kernel.Effect) []kernel.Effect {
 	return s.restoreSubscriptions(out)
 }
 
-// publishList sends a list to the registry.
+// publishList sends a list to the registry. announced says whether the server announced the change. A list of tools is
+// also compared with those of the other replicas.
 func (s *state) publishList(kind protocol.ItemKind, l *itemList, announced bool, out []kernel.Effect) []kernel.Effect {
 	if s.catalog.counts[kind] = len(l.items); kind == protocol.Tools {
 		out = s.compareAllTools(l.items, out)

@@ -42,7 +42,8 @@ func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect 
 	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
 }
 
-// listFetched handles a list that has reached the registry. The waiting clients are answered when they can see it.
+// listFetched handles the end of a fetch. If a list was fetched, it has been sent to the registry. The waiting clients
+// are answered when they can see it.
 func (s *state) listFetched(m message.FetchResult, out []kernel.Effect) []kernel.Effect {
 	waiting := s.catalog.refreshes.fetching[m.Kind]
 	if len(waiting) == 0 {

@@ -13,8 +13,8 @@ import (
 // server with leased connections, or the calls and subscriptions of one tenant. A shared subscription to a resource that
 // another shared connection has mentioned is carried by that connection.
 type connection struct {
-	number    int
-	replica   int
+	number    int               // unique in the pool, never reused
+	replica   int               // index, from 0
 	labels    map[string]string // of the replica; read-only
 	tenant    *message.Tenant   // the only tenant whose calls it carries; nil = it is shared
 	main      bool

@@ -68,7 +68,7 @@ func TestScalingKeepsOtherReplicas(t *testing.T) {
 	scale(1)
 	w.is("scaled down", w.drained(), []int{2, 3, 4})
 	if r := w.s.report(); r.Replicas != 1 || r.ReadyCount != 1 {
-		t.Errorf("%d of %d ready", r.ReadyCount, r.Replicas)
+		t.Errorf("%d of %d replicas are ready, want 1 of 1", r.ReadyCount, r.Replicas)
 	}
 }
 

@@ -40,16 +40,16 @@ func TestLoginPermissions(t *testing.T) {
 		want    message.LoginKey
 		err     error
 	}{
-		"user, shared login":            {behindLogin, user, false, message.LoginKey{}, message.ErrLoginNotYours},
-		"operator, shared login":        {behindLogin, operator, false, theLogin, nil},
-		"local user, shared login":      {behindLogin, nil, false, theLogin, nil},
-		"user, own login":               {behindOwnLogins, user, false, laneOf("key:user"), nil},
-		"operator, own login":           {behindOwnLogins, operator, false, laneOf("key:operator"), nil},
-		"user, login of the catalog":    {behindOwnLogins, user, true, message.LoginKey{}, message.ErrLoginNotYours},
-		"operator, login of a catalog":  {behindOwnLogins, operator, true, theLogin, nil},
-		"server without logins at all":  {func(t *testing.T) *world { return newWorld(t, config.Server{Queue: queue}, 1) }, operator, false, message.LoginKey{}, message.ErrNoLogins},
-		"server that is misconfigured":  {func(t *testing.T) *world { w := behindLogin(t); w.s.fault = "no variable X"; return w }, operator, false, message.LoginKey{}, message.ErrNoLogins},
-		"operator, as many as possible": {full, operator, false, message.LoginKey{}, errTooManyLogins},
+		"user, shared login":           {behindLogin, user, false, message.LoginKey{}, message.ErrLoginNotYours},
+		"operator, shared login":       {behindLogin, operator, false, theLogin, nil},
+		"local user, shared login":     {behindLogin, nil, false, theLogin, nil},
+		"user, own login":              {behindOwnLogins, user, false, laneOf("key:user"), nil},
+		"operator, own login":          {behindOwnLogins, operator, false, laneOf("key:operator"), nil},
+		"user, login of the catalog":   {behindOwnLogins, user, true, message.LoginKey{}, message.ErrLoginNotYours},
+		"operator, login of a catalog": {behindOwnLogins, operator, true, theLogin, nil},
+		"server without logins at all": {func(t *testing.T) *world { return newWorld(t, config.Server{Queue: queue}, 1) }, operator, false, message.LoginKey{}, message.ErrNoLogins},
+		"server that is misconfigured": {func(t *testing.T) *world { w := behindLogin(t); w.s.fault = "no variable X"; return w }, operator, false, message.LoginKey{}, message.ErrNoLogins},
+		"operator, at maxLogins":       {full, operator, false, message.LoginKey{}, errTooManyLogins},
 	} {
 		w := c.server(t)
 		acts, _ := w.effects(message.RequestLogin{Entry: "fake", Who: c.who, Catalog: c.catalog, Begin: &message.BeginLogin{}})
@@ -80,7 +80,7 @@ func TestLoginsAreLimited(t *testing.T) {
 	begin := message.RequestLogin{Entry: "fake", Who: &principals.Principal{ID: "key:a", Rights: "some"}, Begin: &message.BeginLogin{}}
 	for range 2 {
 		if acts, _ := w.effects(begin); len(acts) == 0 || len(w.s.logins.byKey) != maxLogins {
-			t.Fatalf("%d logins", len(w.s.logins.byKey))
+			t.Fatalf("%d logins and %d acts, want %d and at least one", len(w.s.logins.byKey), len(acts), maxLogins)
 		} else if r, refused := has[refuseLogin](acts); refused {
 			t.Errorf("refused: %v", r.err)
 		}
@@ -188,7 +188,7 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// Clients get the URL of their own login page, if the gateway has such pages.
+// If the gateway has login pages, clients get the URL of the page for the login that is missing.
 func TestLoginPages(t *testing.T) {
 	server := config.Server{Name: "fake", URLs: []string{"http://127.0.0.1:1/"}, Replicas: 1, Auth: config.ServerAuth{Type: "auto", As: "shared"}}
 	for want, pages := range map[string]func(message.LoginKey) string{

@@ -28,7 +28,7 @@ func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []
 	return out
 }
 
-// findEntry returns the entry with that name in a pool's configuration, or nil if there is none.
+// findEntry returns the entry with that name in a pool's configuration, or nil if none that runs has it.
 func findEntry(server *config.Server, name string) *config.Server {
 	for replica := range server.ReplicaCount() {
 		if entry, _, runs := server.Replica(replica); runs && entry.Name == name {

@@ -45,12 +45,13 @@ type (
 	}
 )
 
-// entry returns the mcpServers entry with that name: the server itself or a member of the group. It returns nil if there
-// is none.
+// entry returns the mcpServers entry with that name: the server itself or a member of the group. It returns nil if
+// there is none that runs.
 func (s *state) entry(name string) *config.Server { return findEntry(&s.server, name) }
 
-// requestLogin passes a request to log in or out on to the actor of the login: the principal's own, or the shared one if
-// the principal is an operator.
+// requestLogin passes a request to log in or out on to the actor of the login, or refuses it. The login is the
+// principal's own or, if the server or the request calls for it, the shared one. Only operators may begin or end the
+// shared one.
 func (s *state) requestLogin(m message.RequestLogin, out []kernel.Effect) []kernel.Effect {
 	entry, principal := s.entry(m.Entry), who.Of(m.Who)
 	if entry == nil || !entry.LogsIn() || s.fault != "" {
@@ -82,7 +83,7 @@ func (s *state) requestLogin(m message.RequestLogin, out []kernel.Effect) []kern
 	return append(out, kernel.Act(to))
 }
 
-// toLogin sends a message to the actor of a login.
+// toLogin sends a message to the actor of a login. If the gateway does not log in to servers, it abandons the message.
 func (p *pool) toLogin(self kernel.Self, a toLogin) {
 	if p.Logins == nil {
 		if m, ok := a.msg.(kernel.Abandoner); ok {

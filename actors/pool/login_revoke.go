@@ -45,7 +45,7 @@ func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
 	})
 }
 
-// loginRevoked stops the actor of a login that was revoked.
+// loginRevoked stops the actor of a login that was revoked, unless the login is used again.
 func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effect {
 	over := s.logins.revoking[m.login]
 	delete(s.logins.revoking, m.login)

@@ -26,7 +26,7 @@ type loginWaiter struct {
 	login         message.LoginKey
 	question      uint64    // key of the elicitation; 0 = it was answered
 	loginDeadline time.Time // when the login must be complete; zero = the user has not answered yet, and the call's holder limits the wait
-	reason        string
+	reason        string    // why the login is needed
 }
 
 type (
@@ -184,7 +184,8 @@ func (s *state) failLogins(name protocol.FaultName, text string, out []kernel.Ef
 	return out
 }
 
-// askLogin sends the call's holder a URL elicitation, as if the server had asked.
+// askLogin sends the call's holder a URL elicitation, as if the server had asked. If there is no login page, the call
+// fails.
 func (p *pool) askLogin(self kernel.Self, a askLogin) {
 	address := p.state.logins.url(a.login)
 	if address == "" {
@@ -213,7 +214,7 @@ func (p *pool) failLogin(a failLogin) {
 	a.call.Holder.Tell(message.Failed{Seq: a.call.Seq, Fault: &f})
 }
 
-// loginURLOf returns a function that returns the URL of a login's page.
+// loginURLOf returns a function that returns the URL of a login's page, or "" if there is none.
 func loginURLOf(o Options) func(message.LoginKey) string {
 	if o.LoginURL == nil {
 		return func(message.LoginKey) string { return "" }

@@ -68,7 +68,8 @@ func (s *state) usesClientCredentials(key message.LoginKey) bool {
 	return entry != nil && entry.Auth.UsesClientCredentials(key.Lane)
 }
 
-// loginChanged connects or disconnects the connections that use the login.
+// loginChanged makes the connections that use the login try it or give it up, and continues the calls that waited for
+// it.
 func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
 	l := s.logins.add(m.Login, s.now)
 	was := l.phase

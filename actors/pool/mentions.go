@@ -10,8 +10,8 @@ import (
 // Limits for each of the two generations of mentions: recent ones, and older ones that are dropped next.
 const (
 	maxMentions     = 4096
-	maxMentionBytes = 1 << 20
-	maxMentionedURI = 8 << 10 // longer URIs are not kept
+	maxMentionBytes = 1 << 20 // of URIs
+	maxMentionedURI = 8 << 10 // bytes; longer URIs are not kept
 )
 
 // mention identifies the connection that knows a mentioned resource. It is zero for a mention in a notification.

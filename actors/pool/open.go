@@ -22,7 +22,7 @@ var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDI
 // inheritedOnWindows are further variables, without which many programs do not start on Windows.
 var inheritedOnWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
-// supervisionVariables are never inherited: through them, systemd and the gateway talk to each other.
+// supervisionVariables are never inherited, because systemd and the gateway communicate through them.
 var supervisionVariables = []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID"}
 
 // openAs returns the Opener for processes and URLs. Requests to a URL use the credentials of a login; nil = none.

@@ -98,7 +98,8 @@ func TestOpenConfigured(t *testing.T) {
 	}
 }
 
-// A process inherits a few variables, or all with inheritEnv, but never those that systemd uses to talk to the gateway.
+// A process inherits a few variables, or all with inheritEnv, but never those through which systemd and the gateway
+// communicate.
 func TestSupervisionVariablesAreNotInherited(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "/run/notify")
 	t.Setenv("LISTEN_FDS", "1")

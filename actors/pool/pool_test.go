@@ -296,7 +296,7 @@ func TestReplaceDrainsTheOld(t *testing.T) {
 	w.end(1)
 }
 
-// fresh returns a reference for the backend that was spawned with the number.
+// fresh gives the backend that was spawned with the number a reference, and returns it.
 func (w *world) fresh(number int) kernel.Reference {
 	w.t.Helper()
 	if w.s.replicas.byNumber(number) == nil {

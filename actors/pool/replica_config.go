@@ -91,7 +91,8 @@ func (s *state) spawnMissing(now time.Time, kept map[int]bool, out []kernel.Effe
 	return out
 }
 
-// restart replaces the connections for an operator, if they are those at which the operator aimed.
+// restart replaces the connections for an operator, if they are those at which the operator aimed. Otherwise it answers
+// with status.ErrRestarted.
 func (s *state) restart(now time.Time, m message.Restart, out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		concerned := conn.main && !conn.leaving && (m.Member == "" || s.memberOf(conn) == m.Member)

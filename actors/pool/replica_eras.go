@@ -54,7 +54,8 @@ func knownEras(o Options) map[string]message.KnownEra {
 	return eras
 }
 
-// rememberEra stores the era that a replica was found to speak, here and in the state file.
+// rememberEra stores the era that a replica was found to speak, here and in the state file, unless it is stored
+// already.
 func (s *state) rememberEra(conn *connection, era message.KnownEra, out []kernel.Effect) []kernel.Effect {
 	id := eraIdentity(s.server, conn.replica)
 	if era.Era == protocol.EraUnknown || s.replicas.eras.known[id] == era {

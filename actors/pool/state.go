@@ -31,8 +31,8 @@ type state struct {
 	idle          idleStop
 	lastError     lastError
 
-	settled bool // every replica has been ready, or has failed, at least once
-	failed  bool // the first attempts of all replicas failed
+	settled bool // the first start is over: every replica has been ready, or has failed, at least once, or the server is lazy or misconfigured
+	failed  bool // the first attempts of all replicas failed, or the server is misconfigured or a backend has stopped for good
 }
 
 func newState(o Options, self kernel.Reference, life uint64) *state {

@@ -142,7 +142,7 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 	return out
 }
 
-// Pauses before a refused subscription is tried again. Each pause is twice the previous one.
+// Pauses before a refused subscription is tried again. Each pause is twice the previous one, up to maxRetryPause.
 const (
 	firstRetryPause = time.Second
 	maxRetryPause   = 5 * time.Minute

@@ -72,7 +72,7 @@ func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// anySubscriber returns one of the subscribers.
+// anySubscriber returns one of the subscribers. There must be at least one.
 func (sub *subscription) anySubscriber() kernel.Reference {
 	if len(sub.waiting) > 0 {
 		return sub.waiting[0].From

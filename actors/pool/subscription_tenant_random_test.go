@@ -112,7 +112,7 @@ func TestRandomTenants(t *testing.T) {
 				held += n
 			}
 			if held != len(w.s.subscriptions.byKey) {
-				t.Fatalf("seed %d: %d subscriptions, want %d", seed, len(w.s.subscriptions.byKey), held)
+				t.Fatalf("seed %d: %d subscriptions, but the counters of the tenants say %d", seed, len(w.s.subscriptions.byKey), held)
 			}
 		}
 		w.now = w.now.Add(time.Hour)

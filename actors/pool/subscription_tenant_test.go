@@ -137,13 +137,13 @@ func TestTenantsSubscribeInTheirEra(t *testing.T) {
 		w.do(message.SubscribeURI{From: w.who[0], Seq: 1, URI: "x", Own: ownOf(0)})
 		w.spawned()
 		if own := w.connectionsOf("a"); len(own) != 1 || !own[0].legacy {
-			t.Fatalf("%s: the client has %d connections", name, len(own))
+			t.Fatalf("%s: the client has %d connections, want a legacy one", name, len(own))
 		}
 		end.Backend, end.NextAttempt = w.backends[1], w.now.Add(time.Hour)
 		w.do(end)
 		w.started()
 		if own := w.connectionsOf("a"); len(own) == 0 || own[len(own)-1].legacy {
-			t.Fatalf("%s: the client has %d connections", name, len(own))
+			t.Fatalf("%s: the client has %d connections, want the newest to be modern", name, len(own))
 		}
 		w.answer("x", true)
 		w.want("resources/subscribe x at 2", "answer 1: true")
@@ -225,7 +225,7 @@ func TestTenantsDoNotWaitForEachOther(t *testing.T) {
 		w.ask(0, uint64(i), fmt.Sprint("r", i))
 	}
 	if w.s.subscriptions.queriesPerTenant[ownOf(0).Key] != maxQueries || len(w.s.subscriptions.turns) != 1 {
-		t.Fatalf("%d queries at once", len(w.s.subscriptions.queries))
+		t.Fatalf("%d queries in progress, want %d", len(w.s.subscriptions.queries), maxQueries)
 	}
 	w.told = nil
 	w.ask(1, 1000, "x")
@@ -257,7 +257,7 @@ func TestReloadOfIsolation(t *testing.T) {
 		w.do(message.Resubscribe{From: w.who[0], Own: ownOf(0), URIs: []string{"x"}})
 		refused, spawns := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{From: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
 		if len(spawns) > 0 || len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable {
-			t.Errorf("%s: with the old settings: %d connections, %v", name, len(spawns), refused)
+			t.Errorf("%s: with the old settings: %d connections started, answers %v; want none and a retryable error", name, len(spawns), refused)
 		}
 		w.do(graceOver{subKey{ownOf(0).Key, "x"}})
 		w.do(graceOver{subKey{ownOf(0).Key, "waits"}})

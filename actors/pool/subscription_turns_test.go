@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The counters of subscriptions and queries agree with what is counted, and no tenant exceeds its limit of queries.
+// The counters of subscriptions and queries agree with the tables, and no tenant exceeds its limit of queries.
 func TestSubscriptionCounters(t *testing.T) {
 	const limit = 3
 	for seed := range uint64(50) {

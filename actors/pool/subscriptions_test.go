@@ -232,7 +232,7 @@ func TestRestoredSubscriptionsAreLimited(t *testing.T) {
 	for round := range 2 {
 		for len(w.s.subscriptions.turns)+len(w.s.subscriptions.queries) > 0 {
 			if len(w.s.subscriptions.queries) > maxQueries {
-				t.Fatalf("%d queries at once", len(w.s.subscriptions.queries))
+				t.Fatalf("%d queries in progress, want at most %d", len(w.s.subscriptions.queries), maxQueries)
 			}
 			for _, q := range w.s.subscriptions.queries {
 				w.answer(q.key.uri, true)

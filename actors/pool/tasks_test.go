@@ -40,7 +40,7 @@ func TestTaskRequestsGoToTheirReplica(t *testing.T) {
 	}
 }
 
-// A call that waits for the end of a task does not count for maxConcurrent, and does not block leased connections.
+// A call that waits for the end of a task does not count toward maxConcurrent, and does not block leased connections.
 func TestWaitingForATaskTakesNoSlot(t *testing.T) {
 	for _, server := range []config.Server{{MaxConcurrent: 1, Queue: queue}, {Isolation: isolationLeased, Queue: queue}} {
 		w := newWorld(t, server, 1)

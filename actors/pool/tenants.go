@@ -126,7 +126,8 @@ func (s *state) forgetTenant(of *message.Tenant) {
 	delete(s.tenants.byKey, of.KeyOf())
 }
 
-// armSweep starts the timer that ends idle connections and logins, unless it runs.
+// armSweep starts the timer that ends idle connections and logins, unless it runs or connections never end
+// (limits.sessionIdle 0).
 func (s *state) armSweep(out []kernel.Effect) []kernel.Effect {
 	if s.tenants.sweepArmed || s.limits.SessionIdle <= 0 {
 		return out
