@@ -15,12 +15,11 @@
 //   - A connection speaks one era. Everything known about it is one value (conn), which the next connection does not
 //     inherit.
 //
-// Most files are for both eras. The era is determined in era.go and checked again later in recheck.go. Questions of legacy
-// servers are handled in questions.go and cancel_questions.go, those that modern servers ask legacy clients in rounds.go. The
-// holder of a legacy client's call sees no difference. Tasks that the gateway follows for a client are handled in follow.go
-// and follow_verify.go (legacy) and polls.go (modern). Tasks that
-// legacy clients requested are handled in tasks.go. Changes reported by modern servers are handled in streams.go,
-// listen.go and changes.go.
+// Most files are for both eras. The era is determined in era.go and checked again later in recheck.go. Questions of
+// legacy servers are handled in questions.go and cancel_questions.go, those that modern servers ask legacy clients in
+// rounds.go. The holder of a legacy client's call sees no difference. Tasks that the gateway follows for a client are
+// handled in follow.go and follow_verify.go (legacy) and polls.go (modern). Tasks that legacy clients requested are
+// handled in tasks.go. Changes reported by modern servers are handled in streams.go, listen.go and changes.go.
 //
 //	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
 //	          ▲   └────────┴────────────┴────────┘ lost

@@ -260,7 +260,8 @@ func isEraNeutral(status int) bool {
 	return status >= 500
 }
 
-// setEra records the server's era. An era that was known and had to be determined again counts from now. A late response to the other opening request is ignored.
+// setEra records the server's era. If the era had to be determined, or differs from the known one, its age counts from
+// now. A late response to the other opening request is ignored.
 func (s *state) setEra(now time.Time, era protocol.Era) {
 	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
 		delete(s.conn.pending, id)

@@ -100,10 +100,10 @@ func TestEraIsDetected(t *testing.T) {
 			}}
 		}, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
 		{name: "modern over http", http: true, make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{HTTP: true} }, want: modernReady(1)},
-		{name: "lists legacy dates only (go-sdk with sessions)", make: func(**actortest.Modern) *actortest.Modern {
+		{name: "lists legacy versions only (go-sdk with sessions)", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: legacyOnly, HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
-		{name: "lists legacy dates only, over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "lists legacy versions only, over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Versions: legacyOnly, HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"server/discover", "initialize", "notifications/initialized"}},
 		{name: "method not found", make: func(**actortest.Modern) *actortest.Modern {
@@ -115,10 +115,10 @@ func TestEraIsDetected(t *testing.T) {
 		{name: "a meaningless result", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: func(g actortest.Message) bool { g.Result(`{"ok":true}`); return true }, HandleOther: initializes}
 		}, want: legacyReady(1)},
-		{name: "-32022 with legacy dates only", make: func(**actortest.Modern) *actortest.Modern {
+		{name: "-32022 with legacy versions only", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2025-06-18"]}`), HandleOther: initializes}
 		}, want: legacyReady(1)},
-		{name: "-32022 with ours, then the answer", make: func(self **actortest.Modern) *actortest.Modern {
+		{name: "-32022 with the gateway's version, then the answer", make: func(self **actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: func(g actortest.Message) bool {
 				if len((*self).Received("server/discover")) > 1 {
 					return false
@@ -127,7 +127,7 @@ func TestEraIsDetected(t *testing.T) {
 				return true
 			}}
 		}, want: modernReady(1)},
-		{name: "-32022 with ours, again and again", make: func(**actortest.Modern) *actortest.Modern {
+		{name: "-32022 with the gateway's version, again and again", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2026-07-28"]}`)}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: "that it had named"}},
 		{name: "no version in common", make: func(**actortest.Modern) *actortest.Modern {
@@ -254,7 +254,7 @@ func TestModernServerInfo(t *testing.T) {
 		changes := actortest.Of[message.BackendChanged](b.pool)
 		info := changes[len(changes)-1].Info
 		if info == nil || string(info.Info) != `{"name":"fake","version":"2"}` || info.Instructions != "be modern" {
-			t.Errorf("info %+v", info)
+			t.Errorf("the pool got %+v, want the server's name and instructions", info)
 		}
 		want := `{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}},"io.modelcontextprotocol/clientInfo":` + clientInfo + `,"goblin-actor/node":"n"}}}`

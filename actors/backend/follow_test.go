@@ -121,7 +121,7 @@ func TestEndOfAFollowedTask(t *testing.T) {
 			t.Errorf("got %q after %d calls", got, len(server.Received("tools/call")))
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 2 {
-			t.Errorf("pool got %d CallEnded", n)
+			t.Errorf("pool got %d CallEnded, want 2", n)
 		}
 	})
 }
@@ -219,7 +219,7 @@ func TestResponseOfAFollowedTaskBreaks(t *testing.T) {
 				t.Errorf("%s: %d tasks/cancel sent, want %d", c.name, n, cancelled)
 			}
 			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-				t.Errorf("%s: pool got %d CallEnded", c.name, n)
+				t.Errorf("%s: pool got %d CallEnded, want 1", c.name, n)
 			}
 		})
 	}

@@ -74,7 +74,7 @@ func TestInvalidResponseFailsItsCall(t *testing.T) {
 
 // Only a connection's first line that is not a message is logged as a warning. Each connection has its own warning, so
 // that a banner on the first connection does not hide a problem of the second.
-func TestGarbageIsWarnedOfOncePerConnection(t *testing.T) {
+func TestGarbageIsLoggedOncePerConnection(t *testing.T) {
 	o, _ := noisy(t)
 	noise := upstream.Noise{Line: []byte("Listening"), Err: errors.New("no JSON")}
 	for i, want := range []int{1, 0, 0} {

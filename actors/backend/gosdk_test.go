@@ -91,7 +91,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	for !done() {
 		select {
 		case <-deadline:
-			t.Fatalf("%s: not in two minutes", what)
+			t.Fatalf("%s: timed out after two minutes", what)
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

@@ -29,7 +29,7 @@ func (l *Links) opened() func() {
 	})
 }
 
-// Wait blocks until no connection is open or ctx is done.
+// Wait blocks until no connection is open or ctx is done. In the latter case it returns ctx.Err().
 func (l *Links) Wait(ctx context.Context) error {
 	l.mu.Lock()
 	if l.open == 0 {

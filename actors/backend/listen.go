@@ -35,8 +35,8 @@ func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect 
 	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
-// filter returns the changes that the next stream should report, or nil if there are none. Connections that only carry
-// calls do not request changes of lists.
+// filter returns the changes that the next stream should report, as raw JSON, and the URIs in it. It returns nil if
+// there are none. Connections that only carry calls do not request changes of lists.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }

@@ -171,7 +171,7 @@ func TestServerThatNeverAcknowledges(t *testing.T) {
 			time.Sleep(openingTime)
 			synctest.Wait()
 			if p := b.phases(); p[len(p)-1] != message.Ready {
-				t.Fatalf("phases %v", p)
+				t.Fatalf("phases %v, want ready last", p)
 			}
 			b.subscribe(1, "file:///a")
 			time.Sleep(3 * ackTime)

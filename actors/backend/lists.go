@@ -25,24 +25,24 @@ const (
 
 // listing is the state of one list on a connection.
 type listing struct {
-	wanted           bool // the server has this list, and it is fetched
-	running          bool
-	paused           bool   // it is fetched again after a pause
-	changedMeanwhile bool   // it changed during the fetch or the pause, so it is fetched again
-	refetch          bool   // it is fetched again for another reason
-	announced        bool   // the server announced a change
-	failure          string // why the last fetch failed; "" = it succeeded, or there was none
-	tries            int    // consecutive failed fetches
-	count            int    // items in the last complete list
-	fetches          int
+	wanted           bool          // the server has this list, and it is fetched
+	running          bool          // a fetch is in progress
+	paused           bool          // it is fetched again after a pause
+	changedMeanwhile bool          // it changed during the fetch or the pause, so it is fetched again
+	refetch          bool          // it is fetched again for another reason
+	announced        bool          // the server announced a change
+	failure          string        // why the last fetch failed; "" = it succeeded, or there was none
+	tries            int           // consecutive failed fetches
+	count            int           // items in the last complete list
+	fetches          int           // number of fetches so far; identifies the newest for its timers
 	ttl              time.Duration // how long the list is fresh according to a modern server: the minimum of its pages; 0 = not at all
 	stale            bool          // one of its pages has no valid ttl
 	ended            time.Time     // end of the last fetch; zero = there was none
 	awaited          bool          // a client waits for the end of the next fetch
-	pages            int
-	bytes            int    // size of the pages fetched so far
-	fetched          bool   // it was fetched at least once on this connection
-	cursor           string // cursor of the page being fetched, raw JSON
+	pages            int           // requested in the current fetch
+	bytes            int           // size of the pages received in the current fetch
+	fetched          bool          // it was fetched at least once on this connection
+	cursor           string        // cursor of the page being fetched, raw JSON
 	items            [][]byte
 }
 
@@ -345,7 +345,7 @@ func ownFault(text string) protocol.Frame {
 	return f
 }
 
-// errorText returns the message of an error frame with its code.
+// errorText returns the message of an error frame, quoted and cut to 300 bytes, with its code.
 func errorText(f *protocol.Frame) string {
 	var e struct {
 		Code    json.Number

@@ -114,12 +114,12 @@ func TestAgeOfAKnownEra(t *testing.T) {
 		age        time.Duration
 		want       protocol.Era
 	}{
-		"young":         {"auto", protocol.EraLegacy, legacyAge - 1, protocol.EraLegacy},
-		"old":           {"auto", protocol.EraLegacy, legacyAge, protocol.EraUnknown},
-		"old, modern":   {"auto", protocol.EraModern, legacyAge, protocol.EraModern},
-		"unknown":       {"auto", protocol.EraUnknown, 0, protocol.EraUnknown},
-		"configured":    {"legacy", protocol.EraModern, 0, protocol.EraLegacy},
-		"configured, 2": {"modern", protocol.EraLegacy, legacyAge, protocol.EraModern},
+		"young":             {"auto", protocol.EraLegacy, legacyAge - 1, protocol.EraLegacy},
+		"old":               {"auto", protocol.EraLegacy, legacyAge, protocol.EraUnknown},
+		"old, modern":       {"auto", protocol.EraModern, legacyAge, protocol.EraModern},
+		"unknown":           {"auto", protocol.EraUnknown, 0, protocol.EraUnknown},
+		"configured legacy": {"legacy", protocol.EraModern, 0, protocol.EraLegacy},
+		"configured modern": {"modern", protocol.EraLegacy, legacyAge, protocol.EraModern},
 	} {
 		server := cfg()
 		server.Protocol = c.configured

@@ -17,7 +17,8 @@ func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 // logParams are the params of notifications/message. They are parsed only when the message is actually logged.
 type logParams struct{ frame *protocol.Frame }
 
-// LogValue returns "warning logger: data". Data that is not a string stays JSON.
+// LogValue returns the level, the logger and the data, such as "warning db: slow". Data that is not a string stays
+// JSON.
 func (p logParams) LogValue() slog.Value {
 	raw, params := p.frame.Raw, p.frame.Params
 	if value := params.Of(raw); len(value) == 0 || value[0] != '{' {

@@ -154,7 +154,7 @@ func (s *state) reachDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // returnUnsent returns the calls that were not written before the connection ended. All others were reported as
-// written.
+// written, or must not be sent again.
 func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]

@@ -123,7 +123,7 @@ func TestOpeningOverHTTP(t *testing.T) {
 			}
 			o.step(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("connection refused")}})
 			if o.s.life.phase != message.Waiting {
-				t.Errorf("late %v: %s", late, o.s.life.phase)
+				t.Errorf("late %v: phase %s, want waiting", late, o.s.life.phase)
 			}
 		}
 		o := opened(t, "http", true)

@@ -91,10 +91,10 @@ func TestTasksAreFollowed(t *testing.T) {
 					t.Errorf("got %q, want %s", ends, test.want)
 				}
 				if got := len(server.Received("tasks/cancel")) == 1; got != test.cancelled {
-					t.Errorf("tasks/cancel: %v", got)
+					t.Errorf("tasks/cancel was sent: %v, want %v", got, test.cancelled)
 				}
 				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-					t.Errorf("pool got %d CallEnded", n)
+					t.Errorf("pool got %d CallEnded, want 1", n)
 				}
 				get := server.Received("tasks/get")[0]
 				if raw := string(get.Frame.Raw); get.Out.Name != "t1" || !strings.Contains(raw, `"taskId":"t\u0031"`) || !strings.Contains(raw, `"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{"form":{}}}`) {

@@ -99,9 +99,9 @@ func (by asker) refusal() (code int, why string) {
 	return 0, ""
 }
 
-// passOn sends a question to the holder of its call. If the call is certain, passOn tells the pool at once that the call is parked.
-// Otherwise it does so after burst, because the pool then sends the next call, and further questions would be attributed
-// to that one.
+// passOn sends a question to the holder of its call. If the call is certain, passOn tells the pool at once that the
+// call is parked. Otherwise it does so after burst: when a call is parked, the pool sends the next one, and further
+// questions of the burst would be attributed to that.
 func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kernel.Effect) []kernel.Effect {
 	p := by.p
 	s.questions.last++
@@ -309,7 +309,8 @@ func (s *state) rememberURLs(f *protocol.Frame, p *pending) {
 	})
 }
 
-// rememberURL records the id, raw JSON, of a URL elicitation; nil = there is none.
+// rememberURL records the id, raw JSON, of a URL elicitation; nil = there is none. It ignores an id of more than 1024
+// bytes, and forgets the oldest beyond maxElicited.
 func (s *state) rememberURL(id []byte, p *pending) {
 	if id == nil || len(id) > 1024 {
 		return

@@ -84,7 +84,7 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 		}
 		_, asks = b.outcomes()
 		if len(asks) != 1 {
-			t.Fatalf("%d questions in the second round", len(asks))
+			t.Fatalf("%d questions in the second round, want 1", len(asks))
 		}
 		b.answer(asks[0], `{"action":"decline"}`, "")
 		calls = server.Received("tools/call")
@@ -112,7 +112,7 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 			}
 		}
 		if !slices.Equal(parked, []bool{true, false, true, false}) || ended != 1 {
-			t.Errorf("pool got parked %v and %d CallEnded", parked, ended)
+			t.Errorf("pool got parked %v and %d CallEnded, want [true false true false] and 1", parked, ended)
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestClientRefusesSampling(t *testing.T) {
 		}
 		b.answer(asks[0], `{"action":"accept"}`, "") // too late
 		if n := len(server.Received("tools/call")); n != 1 {
-			t.Errorf("%d requests", n)
+			t.Errorf("the server got %d requests, want 1", n)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestRootsOfTheConfiguration(t *testing.T) {
 		b.call(1, legacyRequest(t, 0))
 		ends, asks := b.outcomes()
 		if len(asks) != 0 || len(ends) != 1 {
-			t.Fatalf("holder got %v and %d questions", ends, len(asks))
+			t.Fatalf("holder got %v and %d questions, want one result and no question", ends, len(asks))
 		}
 		if again := string(server.Received("tools/call")[1].Frame.Raw); !strings.Contains(again, `"inputResponses":{"r":{"roots":[{"uri":"file:///srv"}]}}`) {
 			t.Errorf("second request %s", again)
@@ -204,7 +204,7 @@ func TestRoundsWithoutQuestions(t *testing.T) {
 			synctest.Wait()
 		}
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {
-			t.Errorf("holder got %v", ends)
+			t.Errorf("holder got %v, want the result", ends)
 		}
 		if again := string(server.Received("tools/call")[1].Frame.Raw); strings.Contains(again, "inputResponses") {
 			t.Errorf("input responses without a question: %s", again)
@@ -286,13 +286,13 @@ func TestCancelDuringQuestions(t *testing.T) {
 			b.answer(a, `{"action":"accept"}`, "")
 		}
 		if n := len(server.Received("tools/call")); n != 1 {
-			t.Errorf("%d requests", n)
+			t.Errorf("the server got %d requests, want 1", n)
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 			t.Errorf("pool got %d CallEnded, want 1", n)
 		}
 		if ends, _ := b.outcomes(); len(ends) != 0 {
-			t.Errorf("holder got %v for a canceled call", ends)
+			t.Errorf("holder got %v for a canceled call, want nothing", ends)
 		}
 	})
 }
@@ -306,7 +306,7 @@ func TestStopFailsWaitingCalls(t *testing.T) {
 		b.backend.Tell(message.Stop{Reason: "restart"})
 		synctest.Wait()
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "SHUTTING_DOWN") {
-			t.Errorf("holder got %v", ends)
+			t.Errorf("holder got %v, want one SHUTTING_DOWN", ends)
 		}
 		b.stop()
 	})
@@ -322,11 +322,11 @@ func TestDrainWaitsForAnswers(t *testing.T) {
 		b.backend.Tell(message.Drain{})
 		synctest.Wait()
 		if p := b.phases(); fmt.Sprint(p) != "[draining]" {
-			t.Fatalf("phases %v", p)
+			t.Fatalf("phases %v, want draining", p)
 		}
 		b.answer(asks[0], `{"action":"accept"}`, "")
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {
-			t.Errorf("holder got %v", ends)
+			t.Errorf("holder got %v, want the result", ends)
 		}
 		if p := b.phases(); fmt.Sprint(p) != "[stopped]" {
 			t.Errorf("phases %v, want stopped", p)

@@ -274,7 +274,7 @@ func TestRandomScripts(t *testing.T) {
 			}
 		}
 		if len(r.s.conn.pending)+len(r.s.conn.byCall)+len(r.s.carried.unexecuted)+len(r.s.questions.open)+len(r.s.carried.rounds)+len(r.s.conn.headerRetries)+len(r.s.conn.streams.queries) > 0 {
-			t.Fatalf("seed %d: %d pending, %d by call, %d held, %d asks, %d rounds, %d headerRetries after the stop", seed,
+			t.Fatalf("seed %d: %d pending, %d by call, %d held, %d questions, %d rounds, %d headerRetries after the stop", seed,
 				len(r.s.conn.pending), len(r.s.conn.byCall), len(r.s.carried.unexecuted), len(r.s.questions.open), len(r.s.carried.rounds), len(r.s.conn.headerRetries))
 		}
 	}

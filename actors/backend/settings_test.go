@@ -34,7 +34,7 @@ func (o *driver) frames(msg any) (list []string) {
 	return list
 }
 
-// A ready legacy server that supports logging gets a level when it changes. When no client wants log lines any more, it gets
+// A ready legacy server that supports logging gets a level when it changes. When no client wants log lines anymore, it gets
 // the default level.
 func TestLevelsOfAServer(t *testing.T) {
 	o := readyWith(t, `{"logging":{}}`)
@@ -53,7 +53,7 @@ func TestLevelsOfAServer(t *testing.T) {
 	}
 	o = opened(t, "stdio", false)
 	if got := o.frames(message.SetLevel{Level: "debug"}); len(got) != 0 {
-		t.Errorf("before it is ready the server got %q", got)
+		t.Errorf("the server got %q before it was ready", got)
 	}
 	o = readyWith(t, `{"logging":{}}`)
 	o.s.conn.era = protocol.EraModern
@@ -79,7 +79,7 @@ func TestRootsOfAReload(t *testing.T) {
 		o := readyWith(t, `{}`)
 		if c.asks {
 			if got := o.frames(o.frame(ask)); len(got) != 1 || !strings.Contains(got[0], `"result":{"roots":[]}`) {
-				t.Fatalf("%s: the server got %q", name, got)
+				t.Fatalf("%s: the server got %q, want an answer without roots", name, got)
 			}
 		}
 		next := o.s.server
@@ -88,7 +88,7 @@ func TestRootsOfAReload(t *testing.T) {
 		}
 		c.prepare(o)
 		if got := o.frames(message.NewServer{Server: next}); len(got) != c.want || c.want == 1 && !strings.Contains(got[0], "notifications/roots/list_changed") {
-			t.Errorf("%s: the server got %q", name, got)
+			t.Errorf("%s: the server got %q, want %d notifications", name, got, c.want)
 		}
 		o.s.conn.era = protocol.EraLegacy
 		if got := o.frames(o.frame(ask)); len(got) == 1 && strings.Contains(got[0], "file:///work") != c.change {
@@ -200,7 +200,7 @@ func TestWhichCallsAreRepeated(t *testing.T) {
 			}
 		}
 		if (returned == 1) != c.want {
-			t.Errorf("%s: returned %d times", name, returned)
+			t.Errorf("%s: the call was returned %d times, want it returned: %v", name, returned, c.want)
 		}
 	}
 }

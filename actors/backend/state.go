@@ -55,8 +55,8 @@ type life struct {
 	noLogin          bool          // according to the last refusal, logging in does not help
 	retryAfter       time.Duration // pause that the server asked for (Retry-After); reset by each attempt
 	nextAttempt      time.Time
-	garbage          garbage // lines that were not messages, over all connections
-	stderr           []string
+	garbage          garbage  // lines that were not messages, over all connections
+	stderr           []string // the last lines that its processes wrote to stderr, at most keptStderr
 
 	known            message.KnownEra // the era that the next connection begins with
 	nextEra          protocol.Era     // era that only the next connection begins with, because this one was opened in the wrong era; unknown = use known
@@ -125,10 +125,10 @@ type asks struct {
 type ledger struct {
 	lastID        uint32
 	pending       map[uint32]*pending
-	byCall        map[message.CallRef]uint32
-	mayAsk        map[uint32]struct{} // ids of calls during which the server may ask: those that wait for neither an answer nor a task
-	headerRetries []*pending          // calls refused for their headers; sent again once the tools have been listed again
-	orphans       []uint32            // ids of canceled calls for which the server may still create tasks; newest last
+	byCall        map[message.CallRef]uint32 // the id of each call in pending
+	mayAsk        map[uint32]struct{}        // ids of calls during which the server may ask: those that wait for neither an answer nor a task
+	headerRetries []*pending                 // calls refused for their headers; sent again once the tools have been listed again
+	orphans       []uint32                   // ids of canceled calls for which the server may still create tasks; newest last
 
 	cancelled  map[uint32][]*question // open questions of recently canceled calls, by the call's id
 	cancelling map[uint32]uint32      // ids of canceled calls, by the ticket of a cancellation that the server has not accepted yet (HTTP)
@@ -177,20 +177,20 @@ func (n incarnation) of() incarnation { return n }
 type pending struct {
 	call           message.CallRef  // zero for the gateway's own requests
 	request        *message.Request // nil for the gateway's own requests
-	written        bool
-	resent         bool          // it was sent before, and refused because the server had lost the session
-	questions      []uint64      // keys of the server's questions that wait for this call's client, oldest first
-	parked         bool          // the pool was told that it waits for its client
-	hasAsked       bool          // the server has asked a question during the call
-	certain        bool          // the server named the call in its questions
-	round          *round        // the questions of a modern server so far; nil = none
-	reached        float64       // highest progress reported to the client, if tracked; 0 = none
-	before         float64       // highest progress reported before the call was sent again on this connection; 0 = it was not sent before
-	headersRetried bool          // it was sent again with other headers
-	followed       *followed     // legacy servers: the task that the gateway asked for; nil = none
-	query          uint64        // key of the pool's query; 0 = none
-	taken          time.Time     // when the call left the pool's queue; zero = unknown
-	own            answerHandler // handles the response to a gateway request; nil for calls
+	written        bool             // it was reported as written, or must not be sent again
+	resent         bool             // it was sent before, and refused because the server had lost the session
+	questions      []uint64         // keys of the server's questions that wait for this call's client, oldest first
+	parked         bool             // the pool was told that it waits for its client
+	hasAsked       bool             // the server has asked a question during the call
+	certain        bool             // the server named the call in its questions
+	round          *round           // the questions of a modern server so far; nil = none
+	reached        float64          // highest progress reported to the client, if tracked; 0 = none
+	before         float64          // highest progress reported before the call was sent again on this connection; 0 = it was not sent before
+	headersRetried bool             // it was sent again with other headers
+	followed       *followed        // legacy servers: the task that the gateway asked for; nil = none
+	query          uint64           // key of the pool's query; 0 = none
+	taken          time.Time        // when the call left the pool's queue; zero = unknown
+	own            answerHandler    // handles the response to a gateway request; nil for calls
 }
 
 // answerHandler handles the response to a gateway request, or a gateway error as an error frame.

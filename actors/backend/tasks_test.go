@@ -142,6 +142,6 @@ func TestTasksAreLimited(t *testing.T) {
 		s.taskCreated(time.Time{}, uint32(i), &pending{request: &message.Request{Caller: &message.Caller{}}}, &f, nil)
 	}
 	if len(s.conn.tasks) != maxTasks || s.conn.tasks[0].id != "10" {
-		t.Errorf("%d tasks, the oldest %s", len(s.conn.tasks), s.conn.tasks[0].id)
+		t.Errorf("%d tasks, the oldest is %s; want %d and 10", len(s.conn.tasks), s.conn.tasks[0].id, maxTasks)
 	}
 }

@@ -130,7 +130,7 @@ func TestAnswersWithTheStateOfALegacyServer(t *testing.T) {
 	s.conn.era = protocol.EraLegacy
 	got := string(s.upstream(r, 5, nil))
 	if !strings.Contains(got, `"requestState":"inner"`) || !strings.Contains(got, `"inputResponses":{"k"`) || strings.Contains(got, "clientCapabilities") {
-		t.Errorf("frame %s", got)
+		t.Errorf("frame %s, want the answers and the state, without client capabilities", got)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestInvalidResponsesOfAModernServer(t *testing.T) {
 					t.Errorf("holder got %v and %d questions, want one fault: %s", ends, len(asks), test.want)
 				}
 				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-					t.Errorf("pool got %d CallEnded", n)
+					t.Errorf("pool got %d CallEnded, want 1", n)
 				}
 			})
 		})
@@ -218,7 +218,7 @@ func TestHeadersFromArguments(t *testing.T) {
 		calls := server.Received("tools/call")
 		last := calls[len(calls)-1].Out
 		if len(last.Headers) != 1 || last.Headers[0] != (protocol.HeaderField{Name: "Mcp-Param-Count", Value: "42"}) {
-			t.Errorf("headers %v", last.Headers)
+			t.Errorf("headers %v, want only Mcp-Param-Count: 42", last.Headers)
 		}
 	})
 }
@@ -241,7 +241,7 @@ func TestCancelInTheModernEra(t *testing.T) {
 				t.Errorf("http %v: %d notifications/cancelled", http, n)
 			}
 			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-				t.Errorf("pool got %d CallEnded", n)
+				t.Errorf("pool got %d CallEnded, want 1", n)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func TestSomeListed(t *testing.T) {
 	o := syncing(t)
 	_, listed, later := o.outcome(o.frame(broken3))
 	if len(listed) > 0 || len(later) != 1 {
-		t.Fatalf("lists %q and %d timers", listed, len(later))
+		t.Fatalf("lists %q and %d timers, want no list and 1 timer", listed, len(later))
 	}
 	changed, _, _ := o.outcome(o.frame(`{"jsonrpc":"2.0","id":4,"result":{"prompts":[{"name":"p"}]}}`))
 	if changed.Phase != message.Ready || !strings.Contains(changed.Reason, "its tools could not be listed") {
@@ -79,12 +79,12 @@ func TestSomeListed(t *testing.T) {
 	o.want(later[0])
 	_, _, again := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
 	if len(again) != 1 {
-		t.Fatalf("%d timers", len(again))
+		t.Fatalf("%d timers, want 1", len(again))
 	}
 	o.want(again[0], "tools/list")
 	changed, listed, later = o.outcome(o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"a"}]}}`))
 	if changed.Phase != message.Ready || changed.Reason != "" || len(listed) != 1 || len(later) > 0 {
-		t.Errorf("%s %q, lists %q, %d timers", changed.Phase, changed.Reason, listed, len(later))
+		t.Errorf("%s %q, lists %q, %d timers; want ready without a reason, one list, no timer", changed.Phase, changed.Reason, listed, len(later))
 	}
 }
 
@@ -94,7 +94,7 @@ func TestListNotThere(t *testing.T) {
 	o.step(o.frame(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}`))
 	changed, _, later := o.outcome(o.frame(empty4))
 	if changed.Phase != message.Ready || changed.Reason != "" || len(later) > 0 {
-		t.Errorf("%s %q, %d timers", changed.Phase, changed.Reason, len(later))
+		t.Errorf("%s %q, %d timers; want ready without a reason and no timer", changed.Phase, changed.Reason, len(later))
 	}
 }
 
@@ -106,7 +106,7 @@ func TestChangeNotFetched(t *testing.T) {
 	o.want(o.frame(changed), "tools/list")
 	_, listed, later := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
 	if len(listed) > 0 || len(later) != 1 {
-		t.Fatalf("lists %q and %d timers", listed, len(later))
+		t.Fatalf("lists %q and %d timers, want no list and 1 timer", listed, len(later))
 	}
 	o.want(later[0], "tools/list")
 	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[]}}`), nil) {
@@ -155,7 +155,7 @@ func TestListFailsEarly(t *testing.T) {
 	o := syncing(t)
 	_, _, later := o.outcome(o.frame(broken3))
 	if len(later) != 1 {
-		t.Fatalf("%d timers", len(later))
+		t.Fatalf("%d timers, want 1", len(later))
 	}
 	o.want(later[0], "tools/list")
 	o.want(o.frame(`{"jsonrpc":"2.0","id":4,"result":{"prompts":[{"name":"p"}]}}`))
