@@ -20,7 +20,10 @@ func (g *Gateway) Audit() *audit.Log { return g.audit }
 
 // startAudit creates the audit log, opens its file if one is configured, and records the start.
 func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
-	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Redact: o.Secrets.Cut})
+	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Redact: o.Secrets.Cut, Node: o.Cluster.nodeName()})
+	if o.Cluster != nil {
+		g.audit.ShareArguments(o.Cluster.Secrets.ArgumentsKeys()[0])
+	}
 	if err := g.audit.Apply(auditSettingsOf(cfg)); err != nil {
 		return err
 	}

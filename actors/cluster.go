@@ -9,6 +9,7 @@ import (
 // Cluster makes a gateway a node of a cluster: several gateways with one configuration behind one address. Its session ids
 // say which node has opened the session, and contain what the other nodes need to serve most of its requests.
 type Cluster struct {
+	Node        string // name of this node, as in the audit log
 	Secrets     *cluster.Secrets
 	Incarnation string // of this node
 	Relay       Relay
@@ -42,6 +43,14 @@ func (c *Cluster) incarnation() string {
 		return ""
 	}
 	return c.Incarnation
+}
+
+// nodeName returns the name of this node, or "" if the gateway runs alone.
+func (c *Cluster) nodeName() string {
+	if c == nil {
+		return ""
+	}
+	return c.Node
 }
 
 // sessionID returns the id of a session that starts. The id of a guest is that of the session which another node has opened.

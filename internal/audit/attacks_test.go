@@ -88,7 +88,7 @@ func TestAttack87AuditRewritten(t *testing.T) {
 	})
 	t.Run("without signatures", func(t *testing.T) {
 		var b []byte
-		c := newChain(testKeys)
+		c := newChain(testKeys, "")
 		b = c.append(b, &Record{Event: EventFile, Count: 1, Time: now})
 		for i := range maxUnsigned + 1 {
 			r := callRecord(i)
@@ -105,7 +105,7 @@ func TestAttack87AuditRewritten(t *testing.T) {
 // rewrite replaces the file with a new chain with other items.
 func rewrite(t *testing.T, path string, keys *Keys, add func(c *chain, r *Record, b []byte) []byte) {
 	t.Helper()
-	c := newChain(keys)
+	c := newChain(keys, "")
 	b := add(&c, &Record{Event: EventFile, Count: 1, Time: now}, nil)
 	for i := range 50 {
 		r := callRecord(i)
@@ -127,7 +127,7 @@ func TestAttack88AuditNewlineInName(t *testing.T) {
 		func(r *Record) { r.Item = evil }, func(r *Record) { r.Decision = evil }, func(r *Record) { r.Rule = evil }, func(r *Record) { r.Outcome = evil },
 		func(r *Record) { r.Detail = evil }, func(r *Record) { r.Event = evil },
 	} {
-		c := newChain(testKeys)
+		c := newChain(testKeys, "")
 		r := callRecord(1)
 		r.Time = now
 		field(&r)

@@ -42,7 +42,7 @@ func benchRecord(b *testing.B, size int) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	r := callRecord(1)
 	r.Time = now
 	var buf []byte
@@ -55,7 +55,7 @@ func BenchmarkLine(b *testing.B) {
 
 // Recording does not allocate once the queue has grown.
 func TestRecordDoesNotAllocate(t *testing.T) {
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	r := callRecord(1)
 	r.Time = now
 	buf := make([]byte, 0, 4096)

@@ -101,11 +101,12 @@ func TestKilledDuringRotation(t *testing.T) {
 // A process does not take over a file that another process has created but not yet written to.
 func TestEmptyFileOfAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	o, err := open(path, testKeys, nil)
+	files := opener{keys: testKeys}
+	o, err := files.open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(path, testKeys, nil); !errors.Is(err, ErrInUse) {
+	if _, err := files.open(path); !errors.Is(err, ErrInUse) {
 		t.Errorf("second open: got %v, want ErrInUse", err)
 	}
 	if err := o.f.Close(); err != nil {

@@ -43,18 +43,28 @@ type opened struct {
 	size   int64     // bytes
 	number uint64    // number of the file
 	key    string    // public key of its signatures, from its first line
+	node   string    // the node that wrote its last line; "" = a gateway that runs alone
 	began  time.Time // creation time, from its first line
 	chain  chain
 	first  []Record // records to write immediately
 }
 
+// opener opens the files of a log for writing.
+type opener struct {
+	keys *Keys
+	node string
+	wrap func(file) file // wraps the file in tests; nil = not at all
+}
+
+func (l *Log) opener() opener { return opener{l.keys, l.o.Node, l.wrap} }
+
 // open opens the log for writing, or creates it. It removes an incomplete last line. If the file was signed with
 // another key, open rotates it and creates the next file.
-func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
+func (s opener) open(path string) (opened, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return createNext(path, keys, wrap)
+		return s.createNext(path)
 	case err != nil:
 		return opened{}, err
 	case !info.Mode().IsRegular():
@@ -70,23 +80,26 @@ func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 		return opened{}, errors.Join(err, f.Close())
 	}
 	if lacksFirstLine(f, info.Size()) {
-		return restart(path, f, info.Size(), keys, wrap)
+		return s.restart(path, f, info.Size())
 	}
-	o, err := resume(f, keys)
+	o, err := s.resume(f)
+	if err == nil {
+		err = s.checkNode(&o)
+	}
 	if err == nil {
 		err = repair(f, info, o)
 	}
-	if err != nil || o.key != KeyText(keys.public) {
+	if err != nil || o.key != KeyText(s.keys.public) {
 		_ = f.Close()
 	}
 	switch {
 	case err != nil:
 		return opened{}, fmt.Errorf("%s: %w", path, err)
-	case o.key != KeyText(keys.public):
-		return rotateForeignKey(path, o, wrap)
+	case o.key != KeyText(s.keys.public):
+		return s.rotateForeignKey(path, o)
 	}
-	if o.f = f; wrap != nil {
-		o.f = wrap(f)
+	if o.f = f; s.wrap != nil {
+		o.f = s.wrap(f)
 	}
 	return o, nil
 }
@@ -132,8 +145,8 @@ func lacksFirstLine(f io.ReaderAt, size int64) bool {
 }
 
 // restart starts the log in a file that has no first line.
-func restart(path string, f *os.File, size int64, keys *Keys, wrap func(file) file) (opened, error) {
-	o, err := continueRotated(path, keys)
+func (s opener) restart(path string, f *os.File, size int64) (opened, error) {
+	o, err := s.continueRotated(path)
 	if err == nil {
 		err = f.Truncate(0)
 	}
@@ -143,7 +156,7 @@ func restart(path string, f *os.File, size int64, keys *Keys, wrap func(file) fi
 	if err != nil {
 		return opened{}, errors.Join(err, f.Close())
 	}
-	o = begin(f, o, wrap)
+	o = s.begin(f, o)
 	if size > 0 {
 		o.first = append(o.first, repairRecord(int(size)))
 	}
@@ -164,32 +177,44 @@ func repair(f *os.File, info fs.FileInfo, o opened) error {
 }
 
 // rotateForeignKey rotates a file that was signed with another key, and starts the next one.
-func rotateForeignKey(path string, was opened, wrap func(file) file) (opened, error) {
+func (s opener) rotateForeignKey(path string, was opened) (opened, error) {
 	number, err := setAside(path, was.number)
 	if err != nil {
 		return opened{}, err
 	}
-	return create(path, opened{number: number + 1, chain: was.chain}, wrap)
+	return s.create(path, opened{number: number + 1, chain: was.chain})
+}
+
+// checkNode returns an error if another node of a cluster has written the file. A gateway that runs alone continues every
+// log, because it may have been a node before.
+func (s opener) checkNode(o *opened) error {
+	if s.node != "" && o.node != "" && o.node != s.node {
+		return fmt.Errorf("this is the log of node %s, and the name of this node is %s; set audit.file to another path, or move the file away if the node was renamed", o.node, s.node)
+	}
+	return nil
 }
 
 // createNext creates the file of a log that has no current file.
-func createNext(path string, keys *Keys, wrap func(file) file) (opened, error) {
-	o, err := continueRotated(path, keys)
+func (s opener) createNext(path string) (opened, error) {
+	o, err := s.continueRotated(path)
 	if err != nil {
 		return opened{}, err
 	}
-	return create(path, o, wrap)
+	return s.create(path, o)
 }
 
 // continueRotated returns the state for a new file: it continues the newest rotated file, if there is one.
-func continueRotated(path string, keys *Keys) (opened, error) {
-	o := opened{number: 1, chain: newChain(keys)}
+func (s opener) continueRotated(path string) (opened, error) {
+	o := opened{number: 1, chain: newChain(s.keys, s.node)}
 	if old := Rotated(path); len(old) > 0 {
 		f, err := os.Open(old[len(old)-1])
 		if err != nil {
 			return opened{}, err
 		}
-		was, err := resume(f, keys)
+		was, err := s.resume(f)
+		if err == nil {
+			err = s.checkNode(&was)
+		}
 		_ = f.Close()
 		if err != nil {
 			return opened{}, fmt.Errorf("read the newest rotated file %s: %w", old[len(old)-1], err)
@@ -200,20 +225,20 @@ func continueRotated(path string, keys *Keys) (opened, error) {
 }
 
 // create creates the file that o describes. The file must not exist.
-func create(path string, o opened, wrap func(file) file) (opened, error) {
+func (s opener) create(path string, o opened) (opened, error) {
 	f, err := openLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return opened{}, err
 	}
-	return begin(f, o, wrap), nil
+	return s.begin(f, o), nil
 }
 
 // begin makes the empty file f the current file of o.
-func begin(f *os.File, o opened, wrap func(file) file) opened {
+func (s opener) begin(f *os.File, o opened) opened {
 	o.began, o.size = time.Now(), 0
 	o.first = []Record{{Event: EventFile, Time: o.began, Count: o.number}}
-	if o.f = f; wrap != nil {
-		o.f = wrap(f)
+	if o.f = f; s.wrap != nil {
+		o.f = s.wrap(f)
 	}
 	return o
 }
@@ -223,7 +248,7 @@ func repairRecord(torn int) Record {
 }
 
 // resume finds the end of a log's file, excluding an incomplete last line.
-func resume(f *os.File, keys *Keys) (opened, error) {
+func (s opener) resume(f *os.File) (opened, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return opened{}, err
@@ -242,7 +267,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 		return opened{}, errNotAuditLog
 	}
 	line, _ := ParseLine(last)
-	o := opened{size: info.Size() - int64(torn), number: head.File, key: head.Key, began: head.Time, chain: newChain(keys)}
+	o := opened{size: info.Size() - int64(torn), number: head.File, key: head.Key, node: line.Node, began: head.Time, chain: newChain(s.keys, s.node)}
 	o.chain.n, o.chain.prev, o.chain.first, o.chain.pending = line.N, sha256.Sum256(last), false, unsigned(tail[:len(tail)-torn])
 	again := Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "an existing file was opened"}
 	if again.Count > 0 {

@@ -5,6 +5,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,16 @@ type Keys struct {
 func NewKeys(secret [32]byte) *Keys {
 	sign := ed25519.NewKeyFromSeed(derive(secret, "goblin-actor audit: signature"))
 	return &Keys{sign, sign.Public().(ed25519.PublicKey), derive(secret, "goblin-actor audit: arguments")}
+}
+
+// sharedKey makes the HMACs of arguments on all nodes of a cluster.
+type sharedKey struct {
+	key [32]byte
+	id  string // names the key in the log, and does not reveal it
+}
+
+func newSharedKey(key [32]byte) *sharedKey {
+	return &sharedKey{key, hex.EncodeToString(derive(key, "goblin-actor audit: id of the shared key")[:4])}
 }
 
 func derive(secret [32]byte, what string) []byte {

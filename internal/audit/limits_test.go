@@ -15,7 +15,7 @@ import (
 // verifyLines verifies a log of the given records, without a closing checkpoint.
 func verifyLines(t *testing.T, trust Trust, records ...Record) Report {
 	t.Helper()
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	var b []byte
 	for i := range records {
 		b = c.append(b, &records[i])
@@ -58,7 +58,7 @@ func TestVerifyNotesClock(t *testing.T) {
 // The log must reach the line of the mark, and that line must have the mark's sum.
 func TestVerifyMark(t *testing.T) {
 	records := callsAt(now, 3) // lines 1 to 4
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	sums := make([]string, 5)
 	for i := range records {
 		sums[i+1] = SumOf(bytes.TrimSuffix(c.append(nil, &records[i]), []byte("\n")))
@@ -202,7 +202,7 @@ func TestRotationThresholds(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
 			w := writer{l: New(options(t)), s: settings(path)}
 			w.l.keys = testKeys
-			o, err := open(path, testKeys, nil)
+			o, err := opener{keys: testKeys}.open(path)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,19 +25,28 @@ const (
 
 // chain produces lines, each with the hash of the previous one.
 type chain struct {
+	node    string            // name of the node in each line; "" = the gateway runs alone
 	n       uint64            // number of the last line
 	prev    [sha256.Size]byte // hash of the last line
 	first   bool              // there is no line yet
 	pending int               // lines since the last signature
 	signed  Mark              // last line that this process signed; only N and Sum are set
 
-	keys *Keys
-	mac  hash.Hash
-	sum  [sha256.Size]byte // scratch
+	keys   *Keys
+	shared *sharedKey // makes the HMACs of arguments; nil = keys does
+	mac    hash.Hash
+	sum    [sha256.Size]byte // scratch
 }
 
-func newChain(keys *Keys) chain {
-	return chain{first: true, keys: keys, mac: hmac.New(sha256.New, keys.hmacKey)}
+func newChain(keys *Keys, node string) chain {
+	return chain{node: node, first: true, keys: keys, mac: hmac.New(sha256.New, keys.hmacKey)}
+}
+
+// share makes the HMACs of arguments with the shared key from now on. nil leaves the chain as it is.
+func (c *chain) share(key *sharedKey) {
+	if key != nil && key != c.shared {
+		c.shared, c.mac = key, hmac.New(sha256.New, key.key[:])
+	}
 }
 
 // append appends the record's line to b. It signs file and checkpoint lines.
@@ -46,7 +55,7 @@ func (c *chain) append(b []byte, r *Record) []byte {
 	c.n++
 	b = strconv.AppendUint(append(b, `{"n":`...), c.n, 10)
 	b = r.Time.UTC().AppendFormat(append(b, `,"time":"`...), timeForm)
-	b = append(b, '"')
+	b = appendMember(append(b, '"'), `,"node":`, c.node, maxText)
 	b = c.appendMembers(b, r)
 	b = append(b, `,"prev":"`...)
 	if !c.first {
@@ -85,6 +94,7 @@ func (c *chain) appendMembers(b []byte, r *Record) []byte {
 	b = appendMember(b, `,"method":`, r.Method, maxText)
 	b = appendMember(b, `,"server":`, r.Server, maxText)
 	b = appendMember(b, `,"item":`, r.Item, maxItem)
+	b = appendMember(b, `,"run":`, r.Run, maxText)
 	b = appendMember(b, `,"decision":`, r.Decision, maxText)
 	b = appendMember(b, `,"rule":`, r.Rule, maxText)
 	b = appendMember(b, `,"outcome":`, r.Outcome, maxText)
@@ -94,13 +104,21 @@ func (c *chain) appendMembers(b []byte, r *Record) []byte {
 	b = appendNumber(b, `,"in":`, uint64(max(0, r.In)))
 	b = appendNumber(b, `,"out":`, uint64(max(0, r.Out)))
 	if r.Arguments != nil {
-		c.mac.Reset()
-		c.mac.Write(r.Arguments)
-		b = hex.AppendEncode(append(b, `,"args":"`...), c.mac.Sum(c.sum[:0])[:hmacBytes])
-		b = append(b, '"')
+		b = c.appendArguments(b, r.Arguments)
 	}
 	b = appendNumber(b, `,"count":`, r.Count)
 	return appendMember(b, `,"detail":`, r.Detail, maxItem)
+}
+
+// appendArguments appends the truncated HMAC of the arguments. If its key is shared, the id of the key stands in front.
+func (c *chain) appendArguments(b, arguments []byte) []byte {
+	c.mac.Reset()
+	c.mac.Write(arguments)
+	b = append(b, `,"args":"`...)
+	if c.shared != nil {
+		b = append(append(b, c.shared.id...), '-')
+	}
+	return append(hex.AppendEncode(b, c.mac.Sum(c.sum[:0])[:hmacBytes]), '"')
 }
 
 func appendMember(b []byte, key, text string, most int) []byte {

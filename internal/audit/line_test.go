@@ -9,7 +9,7 @@ import (
 )
 
 func TestLineHasAllFieldsOfRecord(t *testing.T) {
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	r := callRecord(1500)
 	r.Time, r.Project, r.Rule, r.Detail, r.Count, r.Call = now, "alpha", "reader", "x", 3, "session/ab12cd34/7"
 	got := string(c.append(nil, &r))
@@ -26,7 +26,7 @@ func TestLineHasAllFieldsOfRecord(t *testing.T) {
 
 func TestArgumentsAreHidden(t *testing.T) {
 	hidden := func(keys *Keys, arguments string) string {
-		c := newChain(keys)
+		c := newChain(keys, "")
 		r := Record{Event: EventCall, Time: now, Arguments: []byte(arguments)}
 		line, err := ParseLine(bytes.TrimSuffix(c.append(nil, &r), []byte("\n")))
 		if err != nil || len(line.Args) != 2*hmacBytes {
@@ -41,7 +41,7 @@ func TestArgumentsAreHidden(t *testing.T) {
 }
 
 func TestTextsAreTruncated(t *testing.T) {
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	long := strings.Repeat("\u202e", 1<<20)
 	r := Record{Event: long, Who: long, Via: long, Peer: long, Session: long, Call: long, Project: long, Method: long, Server: long, Item: long, Decision: long, Rule: long,
 		Outcome: long, Detail: long, Arguments: []byte(long), Time: now, In: 1 << 60, Out: 1 << 60, Count: 1 << 63}
@@ -56,7 +56,7 @@ func FuzzLine(f *testing.F) {
 	f.Add("\n", "\"},{\"\\", []byte{})
 	f.Add("\xff\xfe\u2028\u202e", "\U000e0041😀", []byte("\x00"))
 	f.Fuzz(func(t *testing.T, who, item string, arguments []byte) {
-		c := newChain(testKeys)
+		c := newChain(testKeys, "")
 		r := Record{Event: EventCall, Time: now, Who: who, Item: item, Detail: who, Arguments: arguments}
 		b := c.append(nil, &r)
 		if bytes.IndexByte(b, '\n') != len(b)-1 || !utf8.Valid(b) || !json.Valid(b) {

@@ -49,6 +49,7 @@ type Options struct {
 	Keys   func() (*Keys, error) // returns the keys; called when the log is first given a file
 	Log    *slog.Logger
 	Redact func(string) string // removes known secrets from texts of clients and servers; nil = keep all
+	Node   string              // name of the node in a cluster, at most 256 bytes; "" = the gateway runs alone
 }
 
 // Log is an audit log. It is off while its Settings name no file. Its methods are safe for concurrent use.
@@ -60,7 +61,8 @@ type Log struct {
 	sequence, signed, dropped atomic.Uint64
 	fault                     atomic.Pointer[string] // why the log cannot be written; nil = it can
 	path                      atomic.Pointer[string] // path of the file; nil = the log is off
-	mark                      atomic.Pointer[Mark]   // last signed line on disk; nil = none yet
+	shared                    atomic.Pointer[sharedKey]
+	mark                      atomic.Pointer[Mark] // last signed line on disk; nil = none yet
 
 	mu          sync.Mutex // guards the fields up to closed
 	waiting     []entry
@@ -212,6 +214,11 @@ func (l *Log) Apply(s Settings) error {
 	}
 	return l.ask(request{settings: &s})
 }
+
+// ShareArguments makes the HMACs of arguments with key, which all nodes of a cluster share, so that equal calls have equal
+// HMACs on every node. It affects the records that are written after it returns. Their HMACs begin with the id of the key,
+// eight hexadecimal digits.
+func (l *Log) ShareArguments(key [32]byte) { l.shared.Store(newSharedKey(key)) }
 
 // CheckMark compares the log with a line that it is known to have had. If the log ends before that line, it records
 // that lines are missing.

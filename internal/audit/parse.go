@@ -16,6 +16,7 @@ import (
 type Line struct {
 	N        uint64    `json:"n"`
 	Time     time.Time `json:"time"`
+	Node     string    `json:"node,omitempty"` // the node of a cluster that wrote the line
 	Event    string    `json:"event"`
 	Format   int       `json:"format,omitempty"`
 	File     uint64    `json:"file,omitempty"` // number of the file that starts with this line
@@ -29,13 +30,14 @@ type Line struct {
 	Method   string    `json:"method,omitempty"`
 	Server   string    `json:"server,omitempty"`
 	Item     string    `json:"item,omitempty"`
+	Run      string    `json:"run,omitempty"`
 	Decision string    `json:"decision,omitempty"`
 	Rule     string    `json:"rule,omitempty"`
 	Outcome  string    `json:"outcome,omitempty"`
 	Millis   float64   `json:"ms,omitempty"`
 	In       uint64    `json:"in,omitempty"`
 	Out      uint64    `json:"out,omitempty"`
-	Args     string    `json:"args,omitempty"` // truncated HMAC of the arguments, hex
+	Args     string    `json:"args,omitempty"` // truncated HMAC of the arguments, hex; in a cluster after the key's id and a hyphen
 	Count    uint64    `json:"count,omitempty"`
 	Detail   string    `json:"detail,omitempty"`
 	Prev     string    `json:"prev"` // hash of the previous line, hex; "" in the first line of a log

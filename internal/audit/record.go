@@ -46,6 +46,7 @@ type Record struct {
 	Method  string
 	Server  string
 	Item    string // tool, prompt or URI, as the server names it; for an operator's action, its target
+	Run     string // the node of the cluster that executed the call; "" = the node that writes the log
 
 	Decision string // Allow, Deny
 	Rule     string // the policy rule that decided

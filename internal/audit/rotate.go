@@ -32,7 +32,7 @@ func (w *writer) rotate(now time.Time) error {
 	}
 	_ = w.f.Close() // already synced
 	w.f = nil
-	o, err := create(w.s.File, opened{number: number + 1, chain: w.chain}, w.l.wrap)
+	o, err := w.l.opener().create(w.s.File, opened{number: number + 1, chain: w.chain})
 	if err != nil {
 		return err
 	}

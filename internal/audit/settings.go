@@ -29,7 +29,7 @@ func (w *writer) move(s Settings) error {
 	w.flush()
 	was, at := *w, w.opened
 	if s.File != "" {
-		o, err := open(s.File, w.l.keys, w.l.wrap)
+		o, err := w.l.opener().open(s.File)
 		if err != nil {
 			return fmt.Errorf("open audit log: %w", err)
 		}

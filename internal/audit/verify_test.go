@@ -97,7 +97,7 @@ func TestParseKey(t *testing.T) {
 // Verify terminates without a panic on any input, and finds a fault in every file that does not begin with the signed
 // first line. If there is no fault, Newest finds as many lines as Verify.
 func FuzzVerify(f *testing.F) {
-	c := newChain(testKeys)
+	c := newChain(testKeys, "")
 	b := c.append(nil, &Record{Event: EventFile, Time: now, Count: 1})
 	first := len(b)
 	for i := range 3 {

@@ -161,7 +161,7 @@ func (w *writer) ensure() error {
 	if w.f != nil {
 		return nil
 	}
-	o, err := open(w.s.File, w.l.keys, w.l.wrap)
+	o, err := w.l.opener().open(w.s.File)
 	if err != nil {
 		return err
 	}
@@ -234,6 +234,7 @@ func (w *writer) append(r *Record) {
 	if cut := w.l.o.Redact; cut != nil {
 		r.Item, r.Detail = cut(r.Item), cut(r.Detail)
 	}
+	w.chain.share(w.l.shared.Load())
 	w.buf = w.chain.append(w.buf, r)
 	if w.chain.pending >= maxUnsigned {
 		w.buf = w.chain.append(w.buf, &Record{Event: EventCheckpoint, Time: time.Now()})

@@ -95,6 +95,10 @@ func (s *Secrets) StateKeys(incarnation string) [][32]byte { return s.keys("stat
 // accepted.
 func (s *Secrets) TaskKeys() [][32]byte { return s.keys("tasks", "") }
 
+// ArgumentsKeys returns the keys of the HMACs of arguments in audit logs, which all nodes share: the first one is used for
+// new lines, and the others were used for lines written before a rotation.
+func (s *Secrets) ArgumentsKeys() [][32]byte { return s.keys("arguments", "") }
+
 func (s *Secrets) keys(purpose, incarnation string) [][32]byte {
 	keys := make([][32]byte, len(s.list))
 	for i := range s.list {

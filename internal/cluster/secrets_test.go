@@ -50,6 +50,17 @@ func TestDerivedKeys(t *testing.T) {
 	}
 }
 
+// All nodes have the same keys for the HMACs of arguments, in the order of the secrets. They are used for nothing else.
+func TestArgumentsKeys(t *testing.T) {
+	before, after := secretsOf(t, "a").ArgumentsKeys(), secretsOf(t, "ba").ArgumentsKeys()
+	if len(before) != 1 || len(after) != 2 || before[0] != after[1] || after[0] == after[1] {
+		t.Errorf("%d and %d keys; want the same key for the same secret", len(before), len(after))
+	}
+	if after[0] == secretsOf(t, "ba").TaskKeys()[0] {
+		t.Error("the key is also used for tasks")
+	}
+}
+
 func TestIncarnations(t *testing.T) {
 	a, b := NewIncarnation(), NewIncarnation()
 	if a == b || !ValidIncarnation(a) || !ValidIncarnation(b) {
