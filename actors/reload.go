@@ -122,6 +122,7 @@ func (r *reloads) warnOfStart(was, next *config.Config, out []kernel.Effect) []k
 	}{
 		{"listen has changed; it takes effect at the next start", func(a, b *config.Config) bool { return slices.Equal(a.Listen, b.Listen) }},
 		{"egress has changed; it takes effect at the next start", func(a, b *config.Config) bool { return slices.Equal(a.Egress.Allow, b.Egress.Allow) }},
+		{"cluster has changed; it takes effect at the next start, except for its secrets and tls", func(a, b *config.Config) bool { return a.Cluster.SameStart(b.Cluster) }},
 		{"telemetry has changed; it takes effect at the next start", func(a, b *config.Config) bool { return a.Telemetry == b.Telemetry }},
 		{"limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start", func(a, b *config.Config) bool {
 			return a.Limits.MaxMessageBytes == b.Limits.MaxMessageBytes && a.Limits.MaxBufferedBytes == b.Limits.MaxBufferedBytes

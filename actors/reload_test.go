@@ -273,6 +273,7 @@ func TestReloadOfSettingsForTheNextStart(t *testing.T) {
 		"listen has changed":                          func(c *config.Config) { c.Listen = []string{"127.0.0.1:1"} },
 		"egress has changed":                          func(c *config.Config) { c.Egress.Allow = []string{"10.0.0.0/8"} },
 		"telemetry has changed":                       func(c *config.Config) { c.Telemetry.Endpoint = "http://127.0.0.1:4318" },
+		"cluster has changed":                         func(c *config.Config) { c.Cluster.Voters = []string{"a"} },
 		"limits.maxMessageBytes and limits.maxBuffer": func(c *config.Config) { c.Limits.MaxBufferedBytes++ },
 	} {
 		atStart, other := config.Default(), config.Default()

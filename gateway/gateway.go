@@ -61,6 +61,7 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 		return nil, err
 	}
 	g.cfg = cfg
+	serving.NoteAlone(cfg, log)
 	g.self = client.Options{Name: cmp.Or(c.Name, "goblin-actor"), Version: cmp.Or(c.Version, "devel"), Project: c.Project, OnNotification: g.notified}
 	g.subscriptions.of = map[string][]chan struct{}{}
 	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile, Secrets: &g.known, Embedded: g.functions.open(log)}); err != nil {

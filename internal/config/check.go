@@ -39,6 +39,7 @@ func (d *decoder) check(c *Config) {
 	d.checkAudit(c)
 	d.checkTelemetry(c)
 	d.checkCluster(c)
+	d.checkRun(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {

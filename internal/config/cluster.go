@@ -16,12 +16,6 @@ const (
 	maxNATSURLs = 16
 )
 
-// Values of `run` that are not names of nodes.
-const (
-	RunEach = "each"
-	RunOne  = "one"
-)
-
 const (
 	nameHint      = "use letters, digits and -, at most 63 characters"
 	newSecretHint = "create one, give it to every node, and write secrets: \"${file:cluster.secret}\":\n(umask 077; goblin-actor cluster secret >cluster.secret)"

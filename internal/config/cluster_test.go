@@ -99,3 +99,86 @@ func TestClusterFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestRunOfGroups checks that each member of a group keeps its own run.
+func TestRunOfGroups(t *testing.T) {
+	c, report := Parse("goblin.yaml", []byte(`{"cluster": {"node": "a", "seeds": "b", "secrets": "${SECRET}", "voters": "a"}, "mcpServers": {
+		"x": {"command": "x", "group": "g", "run": "one"}, "y": {"url": "http://127.0.0.1:1", "group": "g"}, "z": {"command": "z", "run": "B.1"}}}`), environ(clusterEnv))
+	if c == nil {
+		t.Fatal(report.Err())
+	}
+	g := Gather(c)
+	group := g.Servers[0]
+	if got := []string{group.Run, group.Members[0].Run, group.Members[1].Run, g.Servers[1].Run}; !slices.Equal(got, []string{"", RunOne, RunEach, "b-1"}) {
+		t.Errorf("run of the group, its members and z: %q", got)
+	}
+}
+
+// TestDigest checks that the digest depends on what all nodes have in common, as written, and on nothing else.
+func TestDigest(t *testing.T) {
+	of := func(text, env string) string {
+		t.Helper()
+		c, report := Parse("goblin.yaml", []byte(text), environ(clusterEnv+env))
+		if c == nil {
+			t.Fatal(report.Err())
+		}
+		return c.Digest
+	}
+	const base = "listen: 127.0.0.1:1\ncluster: {node: a, listen: '10.0.0.1:1', routes: '10.0.0.1:2', seeds: b, secrets: '${SECRET}'}\nmcpServers: {s: {command: x, args: ['${HOSTNAME}', y], run: one-node}}\n"
+	want := of(base, "")
+	for name, text := range map[string]string{
+		"layout":     "# comment\n" + strings.NewReplacer(", ", " ,  ", ": {", ":   {").Replace(base),
+		"quotes":     strings.ReplaceAll(base, "'", `"`),
+		"node":       strings.Replace(base, "node: a", "node: b", 1),
+		"no node":    strings.Replace(base, "node: a, ", "", 1),
+		"addresses":  strings.ReplaceAll(base, "10.0.0.1", "10.0.0.2"),
+		"an anchor":  strings.Replace(base, "command: x", "command: &x x", 1),
+		"no address": strings.Replace(base, "listen: '10.0.0.1:1', ", "", 1),
+	} {
+		if got := of(text, ""); got != want {
+			t.Errorf("%s: the digest differs:\n%s", name, text)
+		}
+	}
+	if got := of(base, "HOSTNAME=other\nSECRET=other-other-other-other-other-other\n"); got != want {
+		t.Error("the digest depends on variables")
+	}
+	for name, text := range map[string]string{
+		"a server":    strings.Replace(base, "{s: {", "{t: {command: x, run: each}, s: {", 1),
+		"an argument": strings.Replace(base, ", y]", ", z]", 1),
+		"one less":    strings.Replace(base, "', y]", " y']", 1),
+		"a reference": strings.Replace(base, "${HOSTNAME}", "${POD_IP}", 1),
+		"run":         strings.Replace(base, "one-node", "other", 1),
+		"a seed":      strings.Replace(base, "seeds: b", "seeds: c", 1),
+		"more seeds":  strings.Replace(base, "seeds: b", "seeds: [b]", 1),
+		"listen":      strings.Replace(base, "127.0.0.1:1", "127.0.0.1:2", 1),
+	} {
+		if of(text, "") == want {
+			t.Errorf("%s: the digest is the same:\n%s", name, text)
+		}
+	}
+	if of("mcpServers: {}", "") != "" {
+		t.Error("a file without cluster has a digest")
+	}
+}
+
+// TestSameStart checks which changes of the section cluster a reload can apply.
+func TestSameStart(t *testing.T) {
+	const lines = `node: a, secrets: "${SECRET}", seeds: b`
+	base, _, _ := clusterOf(t, lines)
+	for changed, want := range map[string]bool{
+		lines: true,
+		`node: a, secrets: ["${OLD}", "${SECRET}"], seeds: b, tls: {cert: c, key: k, ca: a}`: true,
+		`node: c, secrets: "${SECRET}", seeds: b`:                                            false,
+		`node: a, secrets: "${SECRET}", seeds: [b, c]`:                                       false,
+		`node: a, secrets: "${SECRET}", seeds: b, listen: ":1"`:                              false,
+		`node: a, secrets: "${SECRET}", seeds: b, voters: a`:                                 false,
+		`node: a, secrets: "${SECRET}", nats: {url: "tls://n"}`:                              false,
+	} {
+		if next, _, _ := clusterOf(t, changed); base.SameStart(next) != want {
+			t.Errorf("%s: %v", changed, !want)
+		}
+	}
+	if base.SameStart(Default().Cluster) {
+		t.Error("a gateway without cluster may continue as a node")
+	}
+}

@@ -25,6 +25,7 @@ type Entry struct {
 	EnvFile string
 	Timeout string // a duration; "" for the default
 	Lazy    bool   // start on the first call
+	Run     string // where it runs in a cluster: each, one or the name of a node; "" for the default
 
 	Disabled      bool
 	ToolsDisabled []string
@@ -261,7 +262,7 @@ func (e Entry) node() *node {
 	if e.Lazy {
 		add("startup", textNode("lazy"))
 	}
-	for _, one := range []struct{ key, value string }{{"envFile", e.EnvFile}, {"timeout", e.Timeout}} {
+	for _, one := range []struct{ key, value string }{{"run", e.Run}, {"envFile", e.EnvFile}, {"timeout", e.Timeout}} {
 		if one.value != "" {
 			add(one.key, textNode(one.value))
 		}

@@ -10,7 +10,7 @@ import (
 // ownKeys are the keys that each member of a group sets for itself. The first member's value of every other key applies to the group,
 // because one namespace has one set of filters, names and limits.
 var ownKeys = []string{"disabled", "description", "command", "args", "env", "envFile", "inheritEnv", "cwd", "replicas", "urls", "type", "headers",
-	"protocol", "startTimeout", "reconnect", "roots", "labels", "group"}
+	"protocol", "startTimeout", "reconnect", "roots", "labels", "group", "run"}
 
 // checkGroups reports groups whose name is taken, and members with settings that are ignored because the first
 // member's apply.
@@ -112,7 +112,7 @@ func namespaceOf(first Server) Server {
 	s := first
 	s.Name, s.Written, s.Group, s.Embedded = first.Group, first.Group, "", 0
 	s.Command, s.Args, s.Env, s.InheritEnv, s.Cwd = "", nil, nil, false, ""
-	s.URLs, s.Headers, s.Replicas = nil, nil, 1
+	s.URLs, s.Headers, s.Replicas, s.Run = nil, nil, 1, ""
 	return s
 }
 

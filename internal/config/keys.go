@@ -127,6 +127,8 @@ type Config struct {
 	Path  string   // file name; "" if there is no file
 	Files []string // Path and the other files that Load read or could not read; nil after Parse
 
+	Digest string // of the file as written, without the keys that differ between nodes (see digest); "" without cluster
+
 	Secrets secret.Values // values to hide in output: secrets from references, the file and its envFiles
 }
 

@@ -1,5 +1,7 @@
 package config
 
+import "reflect"
+
 // Cluster makes this gateway one node of a cluster. All nodes use the same file; values that differ between them come from references such as
 // `${HOSTNAME}`. Changes take effect at the next start, except those of `secrets` and `tls`.
 type Cluster struct {
@@ -73,6 +75,12 @@ func (n ClusterNATS) On() bool { return len(n.URLs) > 0 }
 
 // On reports whether the file names the node's certificate.
 func (t ClusterTLS) On() bool { return t.Cert != "" }
+
+// SameStart reports whether c and next differ at most in what a reload can change: the secrets and the certificate.
+func (c Cluster) SameStart(next Cluster) bool {
+	c.Secrets, c.TLS = next.Secrets, next.TLS
+	return same(reflect.ValueOf(c), reflect.ValueOf(next))
+}
 
 // Records reports whether the nodes can store leases and logins.
 func (c *Cluster) Records() bool { return len(c.Voters) > 0 || c.NATS.On() }

@@ -147,9 +147,14 @@ type Server struct {
 
 	// Group makes all servers of a group replicas of one server with the group's name. Each member keeps its
 	// connection settings (`command`, `env`, `url`, `headers`, `protocol` and so on), `disabled`, `replicas`,
-	// `startTimeout`, `reconnect`, `roots` and `labels`. The first member's value applies to all other keys. A call never goes to a
+	// `startTimeout`, `reconnect`, `roots`, `labels` and `run`. The first member's value applies to all other keys. A call never goes to a
 	// member whose definition of the tool differs from the listed one.
 	Group string `key:"group" change:"connection"`
+
+	// Run selects where the server runs in a cluster: `each` (on every node), `one` (on one node at a time, and on another one if that fails) or the name of
+	// a node. `one` requires `cluster.voters` or `cluster.nats`. A node need not exist when the file is read: until it joins the cluster, calls of the
+	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. Default: each for URLs; in a cluster, a command requires the key.
+	Run string `key:"run" change:"connection"`
 
 	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
 	// server is a command or a URL.

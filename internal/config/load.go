@@ -138,6 +138,9 @@ func (d *decoder) whole(data []byte) *Config {
 		}
 		d.rootVariables(root)
 		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
+		if cfg.Cluster.Present {
+			cfg.Digest = digest(root)
+		}
 		d.check(&cfg)
 	}
 	cfg.Secrets = d.known(&cfg)

@@ -304,6 +304,7 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 		d.complain(at("group"), "a group name must consist of lower-case letters, digits and -", hint)
 		s.Group = "" // the misconfigured server is shown under its own name
 	}
+	d.checkRunName(s, at("run"))
 	if s.Prefix == cmp.Or(s.Group, s.Name) { // the default
 		s.Prefix = ""
 	}

@@ -27,14 +27,15 @@ import (
 //	    headers:
 //	      Authorization: "Bearer ${TOKEN}"       # goblin.yaml:5, TOKEN is not set
 func Show(w io.Writer, c *Config, r Report) error {
-	s := &shower{w: bufio.NewWriter(w), origins: r.origins}
+	s := &shower{w: bufio.NewWriter(w), origins: r.origins, clustered: c.Cluster.Present}
 	s.fields(reflect.ValueOf(*c), "", 0)
 	return s.w.Flush() // returns the first error of any write
 }
 
 type shower struct {
-	w       *bufio.Writer
-	origins map[string]origin
+	w         *bufio.Writer
+	origins   map[string]origin
+	clustered bool // the file has the section cluster
 }
 
 const commentColumn = 48
@@ -135,7 +136,7 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 		}
 		v := reflect.ValueOf(server)
 		for _, f := range fieldsOf(v.Type()) {
-			if applies(server, f.key) {
+			if applies(server, f.key) && (s.clustered || f.key != "run") {
 				s.value(v.FieldByIndex(f.index), f, join(join(path, server.Written), f.key), indent+2)
 			}
 		}

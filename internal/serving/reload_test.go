@@ -38,7 +38,7 @@ func TestReloadDoesNotExposeListeners(t *testing.T) {
 }
 
 // A file that is truncated while it is saved may be valid, but lack auth, policy or the audit log. A reload does not
-// remove auth and policy, nor the audit log while it is required.
+// remove auth, policy and cluster, nor the audit log while it is required.
 func TestReloadDoesNotDisarm(t *testing.T) {
 	parse := func(file string) *config.Config {
 		cfg, report := config.Parse("goblin.yaml", []byte(file), func(string) (string, bool) { return "", false })
@@ -48,7 +48,10 @@ func TestReloadDoesNotDisarm(t *testing.T) {
 		return cfg
 	}
 	const auth, policy, audit = "auth: {keys: k}\n", "policy: {roles: {reader: {readOnly: true}}}\n", "audit: {file: a, required: true}\n"
+	const cluster = "cluster: {node: a, seeds: b, secrets: 0123456789abcdef0123456789abcdef}\n"
 	for _, c := range []struct{ was, next, want string }{
+		{cluster, "", "the new configuration has no cluster;"},
+		{"", cluster, ""},
 		{auth + policy + audit, auth + policy + audit, ""},
 		{auth + policy + audit, "", "the new configuration has no auth and no policy and no audit.required;"},
 		{auth + policy, auth, "the new configuration has no policy;"},

@@ -16,7 +16,7 @@ import (
 
 // NewAdd returns the add command.
 func NewAdd() *cobra.Command {
-	var path, kind, cwd string
+	var path, kind, cwd, run string
 	var env, headers []string
 	var lazy bool
 	var gateway rolloutFlags
@@ -40,7 +40,7 @@ when it loads the configuration, so the secret is not stored in the file.`,
 			if err != nil {
 				return err
 			}
-			e.Type, e.Cwd, e.Lazy = kind, cwd, lazy
+			e.Type, e.Cwd, e.Run, e.Lazy = kind, cwd, run, lazy
 			if e.Env, err = pairs("--env", "=", env); err != nil {
 				return err
 			}
@@ -61,6 +61,7 @@ when it loads the configuration, so the secret is not stored in the file.`,
 	flags.StringArrayVar(&env, "env", nil, "environment variable of the command, NAME=VALUE (repeatable)")
 	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (repeatable)")
 	flags.StringVar(&kind, "type", "", "transport: http, sse or stdio (default: detect)")
+	flags.StringVar(&run, "run", "", "where the server runs in a cluster: each, one or the name of a node")
 	flags.StringVar(&cwd, "cwd", "", "working directory of the command")
 	flags.Bool("keep", true, "keep the entry if the server does not start; --keep=false removes it (default: ask on a terminal, otherwise keep)")
 	flags.Lookup("keep").DefValue = "false" // prevents the addition "(default true)"

@@ -72,6 +72,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	traces := serving.StartTelemetry(cfg, program.Version(), log, known)
 	defer traces.Shutdown()
 	log = slog.New(traces.Logs(log.Handler()))
+	serving.NoteAlone(cfg, log)
 	e, err := serving.NewSecurity(cfg, false, log)
 	if err != nil {
 		return configfile.CredentialsError(err)
