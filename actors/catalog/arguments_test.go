@@ -71,7 +71,7 @@ func TestCompiledSchemasShareABudget(t *testing.T) {
 	}
 	want := `one: validateArguments: arguments of "t67" (and 12 more) are not checked: the inputSchema is invalid or names an unknown $schema, or the total size of the server's schemas exceeds the limit`
 	if !slices.Contains(s.Warnings(), want) {
-		t.Errorf("warnings %q", s.Warnings())
+		t.Errorf("warnings %q, want one that is %s", s.Warnings(), want)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestUncheckedToolsAreNamed(t *testing.T) {
 	} {
 		s := snapshot(standard(stylePrefix), server(t, "one", 0).rules(refuses).rules(rulesFor("show")).tools("a").add(protocol.Tools, definition))
 		if argumentsOf(t, s, "one_odd") != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], `arguments of "odd" are not checked`) {
-			t.Errorf("%s: %q", name, s.Warnings())
+			t.Errorf("%s: warnings %q, want one that names odd, whose schema is not compiled", name, s.Warnings())
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestAttack44HiddenToolByAlias(t *testing.T) {
 	for _, name := range []string{"files_delete", "files:delete", "files/delete", "files__delete", "files.delete", "secret_wipe", "secret:wipe", "secret/wipe", "secret.read"} {
 		want := protocol.NoTool(name).Error()
 		if e, fault := v.Tool(name); e != nil || fault.Error() != want || len(fault.Candidates) > 0 {
-			t.Errorf("Tool(%q): %v, %v", name, e, fault)
+			t.Errorf("Tool(%q): %v, %v; want %q without candidates", name, e, fault, want)
 		}
 	}
 	if e, _ := alone.Tool("delete"); e != nil {
@@ -45,7 +45,7 @@ func TestAttack45HiddenToolOfReplica(t *testing.T) {
 	v, _ := restricted(t)
 	for _, name := range []string{"files:delete@0", "files:delete@1", "secret:wipe@0"} {
 		if e, fault := v.Tool(name); e != nil || fault.Name != protocol.ToolNotFound {
-			t.Errorf("Tool(%q): %v, %v", name, e, fault)
+			t.Errorf("Tool(%q): %v, %v; want TOOL_NOT_FOUND", name, e, fault)
 		}
 	}
 	if got := tool(v, "files:read@0"); got != "files read" {
@@ -63,11 +63,11 @@ func TestAttack47ServerEndpoint(t *testing.T) {
 		t.Error("a server has an endpoint for a key without rights")
 	}
 	if got := strings.Join(listed(t, alone, protocol.Tools), " "); got != "read" {
-		t.Errorf("tools of files alone: %s", got)
+		t.Errorf("tools of files alone: %s, want read", got)
 	}
 	for _, uri := range []string{"file:///etc/passwd", "file:///etc/shadow", "file:///ok/../etc/shadow", "resource://files/file:///etc/shadow", "resource://secret/s://x"} {
 		if got := found(alone, uri); got != "RESOURCE_NOT_FOUND" {
-			t.Errorf("files alone: Resource(%q) = %s", uri, got)
+			t.Errorf("files alone: Resource(%q) = %s, want RESOURCE_NOT_FOUND", uri, got)
 		}
 	}
 	if got := found(alone, "file:///ok/b"); got != "files file:///ok/b" {
@@ -81,7 +81,7 @@ func TestAttack48CompletionOfHiddenPrompt(t *testing.T) {
 	for _, name := range []string{"files_purge", "files:purge", "files/purge", "purge"} {
 		for _, view := range []*View{v, alone} {
 			if e, fault := view.Prompt(name); e != nil || fault.Name != protocol.PromptNotFound {
-				t.Errorf("Prompt(%q): %v, %v", name, e, fault)
+				t.Errorf("Prompt(%q): %v, %v; want PROMPT_NOT_FOUND", name, e, fault)
 			}
 		}
 	}
@@ -95,10 +95,10 @@ func TestAttack49CandidatesNameHidden(t *testing.T) {
 	v, _ := restricted(t)
 	_, fault := v.Tool("read")
 	if got := strings.Join(fault.Candidates, " "); got != "files_read other_read" {
-		t.Errorf("candidates of read: %s", got)
+		t.Errorf("candidates of read: %s, want files_read other_read", got)
 	}
 	if _, fault := v.Tool("delete"); len(fault.Candidates) > 0 {
-		t.Errorf("candidates of delete: %s", fault.Candidates)
+		t.Errorf("candidates of delete: %s, want none", fault.Candidates)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestAttack50DotSegments(t *testing.T) {
 		for _, uri := range []string{"file:///" + path, "resource://files/file:///" + path} {
 			for _, view := range []*View{v, alone} {
 				if got := found(view, uri); got != "RESOURCE_NOT_FOUND" {
-					t.Errorf("Resource(%q) = %s", uri, got)
+					t.Errorf("Resource(%q) = %s, want RESOURCE_NOT_FOUND", uri, got)
 				}
 			}
 		}
@@ -131,7 +131,7 @@ func TestAttack50AnotherSpelling(t *testing.T) {
 	for name, v := range map[string]*View{"rules of the server": s.Whole(), "a role": of(t, r, "some")} {
 		for _, uri := range []string{"resource://files/file:///private/b", "resource://files/file:///Private/b", "resource://files/file:///%50RIVATE", "resource://files/file:///cafe\u0301", "resource://files/file:///CAF\u00c9"} {
 			if got := found(v, uri); got != "RESOURCE_NOT_FOUND" {
-				t.Errorf("%s: Resource(%q) = %s", name, uri, got)
+				t.Errorf("%s: Resource(%q) = %s, want RESOURCE_NOT_FOUND", name, uri, got)
 			}
 		}
 		for _, tool := range []string{"files/cafe\u0301", "files/Caf\u00c9", "files/CAF"} {
@@ -158,7 +158,7 @@ func TestAttack50HostInPublicURI(t *testing.T) {
 		for _, uri := range []string{own, "resource://web/" + own} {
 			for _, view := range []*View{v, alone} {
 				if got := found(view, uri); got != "RESOURCE_NOT_FOUND" {
-					t.Errorf("Resource(%q) = %s", uri, got)
+					t.Errorf("Resource(%q) = %s, want RESOURCE_NOT_FOUND", uri, got)
 				}
 			}
 		}

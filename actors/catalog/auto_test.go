@@ -44,7 +44,7 @@ func TestMetaToolsAreListedAmongManyTools(t *testing.T) {
 			t.Errorf("with %d other tools: listed %v, want %v", n, got, want)
 		}
 		if _, fault := s.Whole().Tool("goblin_describe"); fault != nil {
-			t.Errorf("with %d other tools: %s", n, fault.Message)
+			t.Errorf("with %d other tools, goblin_describe is not found: %s", n, fault.Message)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestMetaToolsAreListedByView(t *testing.T) {
 	}{{"few", s.Project("few"), 39, false}, {"many", s.Project("many"), 49, true}, {"one", of(t, s, "one"), 1, false}, {"all", of(t, s, "all"), 50, true}} {
 		list := listedNames(t, c.view)
 		if strings.Count(list, `"name":"files_tool`) != c.tools || strings.Contains(list, "goblin_describe") != c.meta {
-			t.Errorf("%s lists %d tools, meta tools %v", c.of, strings.Count(list, `"name":"files_tool`), strings.Contains(list, "goblin_describe"))
+			t.Errorf("%s lists %d tools, meta tools: %v; want %d, %v", c.of, strings.Count(list, `"name":"files_tool`), strings.Contains(list, "goblin_describe"), c.tools, c.meta)
 		}
 	}
 }

@@ -40,7 +40,8 @@ const OnlyGatewayLogsIn = "only the gateway logs in to this server, with client 
 // Cached is the State of a server whose lists come from an earlier run of the gateway.
 const Cached = "cached"
 
-// Listed reports whether the server has items to show, or clients need not wait for it.
+// Listed reports whether clients can see the server's lists as far as they are known now: clients need not wait for the
+// server, or its lists come from an earlier run.
 func (s *Server) Listed() bool { return s.Settled || s.State == Cached }
 
 // Entry is an item under its public name. It is immutable.
@@ -49,7 +50,7 @@ type Entry struct {
 	Public   string // name or URI that clients use
 	Original string // name, URI or template text as the server defines it
 	Server   *Server
-	Source   []byte // the server's JSON of the item
+	Source   []byte // the server's JSON of the item, without an outputSchema that the catalog has removed
 
 	item             *item
 	pass             bool   // the item is passed on unchanged
@@ -60,8 +61,8 @@ type Entry struct {
 	usage            atomic.Pointer[status.ItemCounters] // nil until the first call is counted
 }
 
-// Usage returns the counters of the item's calls, which are part of the metrics of its server. All snapshots that have the
-// item return the same counters.
+// Usage returns the counters of the item's calls, which are part of the metrics of its server. The counters are the
+// same in all snapshots that have the item.
 func (e *Entry) Usage(server *status.ServerMetrics) *status.ItemCounters {
 	if c := e.usage.Load(); c != nil {
 		return c
@@ -81,8 +82,8 @@ type texts struct {
 // Arguments returns the schema that arguments of a tool call are validated against, or nil to skip validation.
 func (e *Entry) Arguments() *toolschema.InputSchema { return e.item.arguments }
 
-// Raw returns the item's JSON for clients: with its public name and added _meta members or, in a view that passes items
-// through, unchanged.
+// Raw returns the item's JSON for clients: with its public name, public links and added _meta members or, in a view
+// that passes items through, as in Source.
 func (e *Entry) Raw() []byte { return e.written().raw }
 
 // Other returns the item's JSON for clients whose era differs from the server's, or nil if it equals Raw.

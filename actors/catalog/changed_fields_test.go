@@ -88,7 +88,7 @@ func TestReusedListsFitTheRules(t *testing.T) {
 	hiding := base.rules(func(s *config.Server) { s.Tools.Deny = []string{"bad"} })
 	second := following(first, standard(stylePrefix), hiding)
 	if slices.Equal(second.Warnings(), first.Warnings()) || !slices.Equal(second.Warnings(), snapshot(standard(stylePrefix), hiding).Warnings()) {
-		t.Errorf("with bad denied: %q, before %q", second.Warnings(), first.Warnings())
+		t.Errorf("warnings with bad denied: %q, before: %q", second.Warnings(), first.Warnings())
 	}
 	if third := following(second, standard(stylePrefix), fieldSource(t)); !slices.Equal(third.Warnings(), first.Warnings()) {
 		t.Errorf("allowed again: %q, want %q", third.Warnings(), first.Warnings())

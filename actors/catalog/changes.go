@@ -12,9 +12,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Limits of what a change lists. Items beyond them are only counted.
+// Limits of one change, which is about one kind of items of one server. Items beyond maxNamed are only counted.
 const (
-	maxNamed      = 20        // items added, removed or changed, each
+	maxNamed      = 20        // names of added, of removed and of changed items, each
 	maxNamedBytes = 200       // bytes of a name or URI
 	maxMembers    = 10        // members of one item
 	maxCompared   = 512 << 10 // bytes of items compared in detail, in total; comparing them takes a few milliseconds
@@ -106,7 +106,7 @@ func (c *comparison) both(old, next *Entry) {
 	}
 }
 
-// members returns the fields that differ, within the budget.
+// members returns the members that differ, or nil if the two definitions are larger than what may still be compared.
 func (c *comparison) members(old, next []byte) []string {
 	size := len(old) + len(next)
 	if size > *c.left {

@@ -89,14 +89,14 @@ func TestChangesAreBounded(t *testing.T) {
 	other := following(full, standard(stylePrefix), fill(server(t, "s", 0), members.String()))
 	for what, list := range map[string][]status.CatalogChange{"added": Changes(empty, full), "changed": Changes(full, other), "removed": Changes(other, following(other, standard(stylePrefix)))} {
 		if len(list) != 1 || list[0].Counts.Added+list[0].Counts.Changed+list[0].Counts.Removed != 60 {
-			t.Fatalf("%s: %d changes", what, len(list))
+			t.Fatalf("%s: %d changes, want one of 60 items", what, len(list))
 		}
 		c := list[0]
 		if n := len(c.Added) + len(c.Removed) + len(c.Changed); n != maxNamed {
-			t.Errorf("%s: %d items named", what, n)
+			t.Errorf("%s: %d items are named, want %d", what, n, maxNamed)
 		}
 		if text := c.Text(maxNamed); len(text) > maxNamed*(1+maxMembers)*(maxNamedBytes+10) {
-			t.Errorf("%s: a text of %d bytes", what, len(text))
+			t.Errorf("%s: the text has %d bytes, which is too long", what, len(text))
 		}
 	}
 }

@@ -2,12 +2,12 @@ package catalog
 
 import "goblin-actor/protocol"
 
-// holdings maps the items of one kind to their public names in the previous snapshot. An item keeps its public name as
-// long as its server lists it and it requests the same name, whichever servers start later. nil = no names to keep, or
-// the naming has changed.
+// holdings has the items of one kind in the previous snapshot, whose public names are kept. An item keeps its public
+// name as long as its server lists it and it requests the same name, whichever servers start later. nil = no names are
+// kept: there is no previous snapshot, or the naming has changed.
 type holdings map[ownName]*item
 
-// holdings returns the names of a kind's items in the snapshot.
+// holdings returns the items of a kind in the snapshot, or nil if their names cannot be kept under the given naming.
 func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 	if s == nil || s.naming.Namespace != naming.Namespace || s.naming.URIStyle != naming.URIStyle {
 		return nil
@@ -21,8 +21,9 @@ func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 	return s.main.templates.owned
 }
 
-// of returns the item in the previous snapshot, or nil if it was missing or requested another name. The parameter before is
-// that item if it is already known: a lookup in a large table costs more than the rest of the item's processing.
+// of returns the item in the previous snapshot, or nil if it was missing, requested another name, or names are not
+// kept. The parameter before is that item if it is already known: a lookup in a large table costs more than the rest of
+// the item's processing.
 func (h holdings) of(it, before *item) *item {
 	if h == nil {
 		return nil

@@ -45,10 +45,10 @@ func TestNamesBecomeFree(t *testing.T) {
 		t.Errorf("search is %s, want b's as before", got)
 	}
 	if got := tool(following(both, naming, a).main, "search"); got != "a search" {
-		t.Errorf("without b: search is %s", got)
+		t.Errorf("without b, search is %s; want a's", got)
 	}
 	if got := tool(following(first, mode("always"), a, b).main, "a_search"); got != "a search" {
-		t.Errorf("other naming: %s", got)
+		t.Errorf("under another naming, a_search is %s; want a's search", got)
 	}
 	renamed := b.rules(func(s *config.Server) { s.Tools.Rename = map[string]string{"search": "find"} })
 	v := following(both, naming, a, renamed, server(t, "c", 2).tools("search")).main

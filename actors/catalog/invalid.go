@@ -71,7 +71,7 @@ func (c *toolChecks) examineAll(kind protocol.ItemKind, source [][]byte) []exami
 	return all
 }
 
-// examine checks a tool's definition unless it is unchanged.
+// examine checks a tool's definition unless it is unchanged since it was found valid.
 func (c *toolChecks) examine(e *examined) {
 	if was := c.known[e.own]; was != nil && bytes.Equal(was.checked, e.item.Raw) {
 		e.same = was
@@ -109,8 +109,8 @@ func (c *toolChecks) passes(e examined) bool {
 	return true
 }
 
-// compile compiles a valid inputSchema if the server's rules require validation of arguments. A schema compiled for the
-// previous list is reused and counts toward this list's budget.
+// compile compiles a valid inputSchema if the server's rules require validation of arguments and the budget is not used
+// up. A schema compiled for the previous list is reused and counts toward this list's budget.
 func (c *toolChecks) compile(p *parsed, raw []byte) {
 	switch {
 	case !c.list.rules.compiles || c.budget <= 0:
@@ -145,7 +145,8 @@ func withoutOutput(p *parsed) {
 	}
 }
 
-// found records an invalid tool and warns about it.
+// found records an invalid tool and, if the configuration hides invalid tools, adds a warning about it. Both are
+// limited to maxInvalid per list.
 func (c *toolChecks) found(p *parsed, t InvalidTool) {
 	l := c.list
 	t.own, t.Own = p.own, clip(p.own, shown)

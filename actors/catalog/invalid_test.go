@@ -25,28 +25,28 @@ func TestInvalidToolsAreHidden(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(rulesFor("hide")).tools("good").add(protocol.Tools, brokenInput, brokenOutput))
 	v := s.Whole()
 	if got := listedTools(v); !slices.Equal(got, []string{"odd_good", "odd_half"}) {
-		t.Errorf("listed %v", got)
+		t.Errorf("listed %v, want odd_good and odd_half", got)
 	}
 	for _, name := range []string{"bad", "odd_bad", "odd:bad", "odd/bad"} {
 		_, fault := v.Tool(name)
 		if fault == nil || fault.Name != protocol.ToolNotFound || !strings.Contains(fault.Message, "(server odd hides it because its definition is invalid: /inputSchema/properties/n/type: ") {
-			t.Errorf("calling %s: %+v", name, fault)
+			t.Errorf("calling %s: %+v, want the reason", name, fault)
 		}
 	}
 	half, fault := v.Tool("odd_half")
 	if fault != nil || strings.Contains(string(half.Raw()), `"outputSchema"`) ||
 		!strings.Contains(string(half.Raw()), `"goblin-actor/fault":"the server's outputSchema was removed because it is invalid: /outputSchema/items: `) {
-		t.Errorf("odd_half: %s %v", half.Raw(), fault)
+		t.Errorf("odd_half: %s %v; want it without its outputSchema, and the reason", half.Raw(), fault)
 	}
 	want := []string{
 		`odd: tool "bad" is hidden because its definition is invalid: /inputSchema/properties/n/type: want one of the types array, boolean, integer, null, number, object and string, found "int"`,
 		`odd: tool "half" is listed without its outputSchema, which is invalid: /outputSchema/items: want a schema (an object, true or false), found 7`,
 	}
 	if !slices.Equal(s.Warnings(), want) {
-		t.Errorf("warnings %q", s.Warnings())
+		t.Errorf("warnings %q, want %q", s.Warnings(), want)
 	}
 	if list := s.Invalid("odd"); len(list) != 2 || !list[0].Hidden || list[0].Output || list[1].Hidden || !list[1].Output {
-		t.Errorf("%+v", list)
+		t.Errorf("Invalid: %+v, want bad hidden and half without its output", list)
 	}
 }
 
@@ -59,12 +59,12 @@ func TestInvalidToolsAreShown(t *testing.T) {
 		names := listedTools(s.Whole())
 		if rule == "hide" {
 			if !slices.Equal(names, []string{"odd_half"}) {
-				t.Errorf("hide: %v", names)
+				t.Errorf("with hide, listed %v; want odd_half", names)
 			}
 			continue
 		}
 		if !slices.Equal(names, []string{"odd_bad", "odd_half"}) || len(s.Invalid("odd")) != 2 {
-			t.Errorf("show: %v, %v", names, s.Invalid("odd"))
+			t.Errorf("with show, listed %v, invalid %v; want bad and half in both", names, s.Invalid("odd"))
 		}
 		if half, _ := s.Whole().Tool("half"); !strings.Contains(string(half.Raw()), `"outputSchema":{"type":"array","items":7}`) {
 			t.Errorf("show modifies the definition: %s", half.Raw())
@@ -92,7 +92,7 @@ func TestInvalidToolsHiddenByRules(t *testing.T) {
 		r.Tools.Invalid, r.Tools.Deny = "hide", []string{"bad"}
 	}).add(protocol.Tools, brokenInput).tools("good"))
 	if len(s.Warnings())+len(s.Invalid("odd")) > 0 {
-		t.Errorf("%q %v", s.Warnings(), s.Invalid("odd"))
+		t.Errorf("warnings %q, invalid %v; want none", s.Warnings(), s.Invalid("odd"))
 	}
 	s = projects(nil, standard(stylePrefix), []*offered{server(t, "odd", 0).rules(rulesFor("hide")).add(protocol.Tools, brokenInput).tools("good")},
 		config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"odd_bad"}}})

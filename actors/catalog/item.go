@@ -73,10 +73,10 @@ type claim struct {
 	adapted bool  // the preferred name was invalid and had to be changed
 }
 
-// inNamingOrder returns the items in the order in which they get public names: first those that keep a name, then by
-// server in the order of the configuration. Within a server, those that get exactly the name they request come first
-// (the function plain reports which), then all are ordered by own name. The order in which a server lists its items does
-// not matter. The parameter before is the result of itemsLike.
+// inNamingOrder returns the items in the order in which they get public names: first those that keep a name, then the
+// others, in both groups by server in the order of the configuration. Within a server, items whose preferred name is
+// valid unchanged come first (the function plain reports which), then all are ordered by own name. The order in which a
+// server lists its items does not matter. The parameter before is the result of itemsLike.
 func inNamingOrder(items, before []*item, had holdings, plain func(*item) bool) []claim {
 	claims := make([]claim, len(items))
 	for i, it := range items {

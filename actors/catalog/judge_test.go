@@ -25,7 +25,7 @@ func TestDeniedResourcesBySpelling(t *testing.T) {
 	} {
 		for _, spelled := range []string{uri, namespace.PrefixURI("files", uri)} {
 			if got := found(v, spelled); got != "RESOURCE_NOT_FOUND" {
-				t.Errorf("Resource(%q) = %s", spelled, got)
+				t.Errorf("Resource(%q) = %s, want RESOURCE_NOT_FOUND", spelled, got)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func TestDeniedResourcesBySpelling(t *testing.T) {
 		"file:///srv/other/key.pem", "file:///srv/..hidden/a...b", "file:///with%20space/%C3%BC", "file:///srv/secrets", "file:///100%25", "q://read?path=%2Fsrv%2Fother",
 	} {
 		if got := found(v, namespace.PrefixURI("files", uri)); got != "files "+uri {
-			t.Errorf("Resource(%q) = %s", uri, got)
+			t.Errorf("Resource(%q) = %s, want it found", uri, got)
 		}
 	}
 	if got := len(v.Entries(protocol.Resources)); got != 0 {
@@ -63,7 +63,7 @@ func TestWithoutRulesURIsPass(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).templates("file:///{+path}"))
 	for _, uri := range []string{"file:///a/../b", "file:///a%2Fb", "file:////"} {
 		if got := found(v, namespace.PrefixURI("files", uri)); got != "files "+uri {
-			t.Errorf("Resource(%q) = %s", uri, got)
+			t.Errorf("Resource(%q) = %s, want it found", uri, got)
 		}
 	}
 }

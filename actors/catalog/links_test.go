@@ -57,11 +57,11 @@ func TestLinksOfTools(t *testing.T) {
 			}
 			for _, unknown := range []string{"ui://one/app/other", "ui://three/app/main"} {
 				if got := found(v, unknown); got != "RESOURCE_NOT_FOUND" {
-					t.Errorf("%s: %s leads to %s", style, unknown, got)
+					t.Errorf("%s: %s leads to %s, want it not found", style, unknown, got)
 				}
 			}
 			if _, fault := v.Template(linkedTo(t, v, "one")[0]); fault != nil != !list {
-				t.Errorf("%s, listed %v: completion of a page: %v", style, list, fault)
+				t.Errorf("%s, listed %v: completion of a page: %v, want success only for a listed page", style, list, fault)
 			}
 			alone, _ := v.Snapshot().View(Key{Server: "two"})
 			if got := found(alone, "ui://app/main"); linkedTo(t, alone, "two")[0] != "ui://app/main" || got != "two ui://app/main" {
@@ -77,16 +77,16 @@ func TestLinksFollowTheirPages(t *testing.T) {
 	one, two := server(t, "one", 0), server(t, "two", 1).resources("ui://app/main").add(protocol.Tools, linkingTool)
 	first := snapshot(standard(styleOriginal), one, two)
 	if got := linkedTo(t, first.main, "two")[0]; got != "ui://app/main" {
-		t.Errorf("first snapshot: %s", got)
+		t.Errorf("in style original the link is %s, want ui://app/main", got)
 	}
 	next := following(first, standard(stylePrefix), one, two)
 	if got := linkedTo(t, next.main, "two")[0]; got != "ui://two/app/main" {
-		t.Errorf("renamed: %s", got)
+		t.Errorf("in style prefix the link is %s, want ui://two/app/main", got)
 	}
 	renamed := two.rules(func(s *config.Server) { s.ResourceFilter.Rename = map[string]string{"ui://app/main": "ui://app/other"} })
 	last := following(next, standard(stylePrefix), one, renamed)
 	if got := linkedTo(t, last.main, "two")[0]; got != "ui://two/app/other" || found(last.main, got) != "two ui://app/main" {
-		t.Errorf("renamed by a rule: %s", got)
+		t.Errorf("after a rule renamed the page, the link is %s; want ui://two/app/other", got)
 	}
 	hidden := two.rules(func(s *config.Server) { s.ResourceFilter.Deny = []string{"ui://*"} })
 	v := following(next, standard(styleOriginal), one.resources("ui://app/main"), hidden).main

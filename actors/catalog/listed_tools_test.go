@@ -30,6 +30,6 @@ func TestListedTools(t *testing.T) {
 	if !slices.EqualFunc(list, want, func(a, b ListedTool) bool {
 		return a.Own == b.Own && a.Name == b.Name && a.Public == b.Public && a.Denied == b.Denied && a.Again == b.Again && a.Fault == b.Fault
 	}) {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v, want %+v", list, want)
 	}
 }

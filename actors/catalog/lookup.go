@@ -125,10 +125,10 @@ func (v *View) Prompt(name string) (*Entry, *protocol.Fault) {
 	return nil, fault
 }
 
-// maxShown is the number of bytes of an ambiguous URI quoted in an error.
+// maxShown is the maximum number of bytes of an ambiguous URI that an error quotes.
 const maxShown = 1024
 
-// publics returns the public names of the items that are shown.
+// publics returns the public names of those items that the view shows, at most maxCandidates.
 func (v *View) publics(items []*item) (list []string) {
 	for _, it := range items {
 		if v.entry(it) != nil && len(list) < maxCandidates {
@@ -138,7 +138,7 @@ func (v *View) publics(items []*item) (list []string) {
 	return list
 }
 
-// Replica returns n if the name is server:tool@n, or -1 if it names no replica.
+// Replica returns n if the name is server:tool@n for a known tool, or -1 if it names no replica.
 func (v *View) Replica(name string) int {
 	n := &v.names[0]
 	if !strings.Contains(name, "@") || n.public[name] != nil {

@@ -7,14 +7,16 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// The modes of naming tools and prompts. Any other value means that names always have the server's prefix.
+// The modes of naming tools and prompts. Any other value means that names always have the server's prefix, if it has
+// one.
 const (
 	modeOnConflict = "on-conflict" // names have the prefix if several servers have an item with the bare name
 	modeNever      = "never"
 )
 
-// nameAll assigns public names to the tools or prompts of all servers and returns the items by name. Hidden items get
-// names too, so changing a filter changes no name.
+// nameAll assigns public names to the tools or prompts of all servers. It returns the items by public name, and
+// warnings about items that did not get the name they requested. Hidden items get names too, so changing a filter
+// changes no name.
 func nameAll(items, before []*item, naming Naming, had holdings) (taken map[string]*item, warnings []string) {
 	choosePrefixed(items, naming)
 	for _, it := range items {
@@ -43,8 +45,8 @@ func nameAll(items, before []*item, naming Naming, had holdings) (taken map[stri
 	return taken, warnings
 }
 
-// choosePrefixed marks the items that get their server's prefix: all, none, or those whose bare name several servers
-// use.
+// choosePrefixed marks the items that get their server's prefix, if it has one: all, none, or those whose bare name
+// several servers use.
 func choosePrefixed(items []*item, naming Naming) {
 	owner := make(map[string]*Server) // by bare name; nil = several
 	if naming.Namespace.Mode == modeOnConflict {
@@ -102,7 +104,8 @@ func limit(naming Naming) int {
 	return 64
 }
 
-// seed returns the input for the suffix of a colliding name. It depends only on the item, not on what it collides with.
+// seed returns the input for the suffix of a colliding name. It depends only on the item and the number of failed
+// attempts, not on what the name collides with.
 func seed(it *item, attempt int) string {
 	s := it.server.Name + "\x00" + it.own
 	if attempt > 0 {

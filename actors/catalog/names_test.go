@@ -59,10 +59,10 @@ func TestToolNames(t *testing.T) {
 			}
 			for _, e := range v.Entries(protocol.Tools) {
 				if found, fault := v.Tool(e.Public); found != e {
-					t.Errorf("Tool(%q) = %v, %v", e.Public, found, fault)
+					t.Errorf("Tool(%q) = %v, %v; want this item", e.Public, found, fault)
 				}
 				if len(e.Public) > tt.naming.Namespace.MaxLength {
-					t.Errorf("%q is too long", e.Public)
+					t.Errorf("%q is longer than %d bytes", e.Public, tt.naming.Namespace.MaxLength)
 				}
 			}
 		})
@@ -138,13 +138,13 @@ func TestToolAliases(t *testing.T) {
 		}
 	}
 	if _, fault := v.Tool("read"); !slices.Equal(fault.Candidates, []string{"files_read", "db_read"}) {
-		t.Errorf("candidates of read: %q", fault.Candidates)
+		t.Errorf("candidates of read: %q, want files_read and db_read", fault.Candidates)
 	}
 	if _, fault := v.Tool("write"); !slices.Equal(fault.Candidates, []string{"db_write"}) {
-		t.Errorf("candidates of write: %q (must not include a disabled tool)", fault.Candidates)
+		t.Errorf("candidates of write: %q, want only db_write, because the other one is disabled", fault.Candidates)
 	}
 	if _, fault := v.Tool("nope"); fault.Error() != "Tool not found: nope" || fault.Code(protocol.EraLegacy) != -32602 {
-		t.Errorf("got %q, %d", fault.Error(), fault.Code(protocol.EraLegacy))
+		t.Errorf("got %q, %d; want Tool not found: nope, -32602", fault.Error(), fault.Code(protocol.EraLegacy))
 	}
 	if _, fault := v.Tool(strings.Repeat("ü", 1<<20)); len(fault.Error()) > 2*maxShown {
 		t.Errorf("a huge name yields a message of %d bytes", len(fault.Error()))
@@ -159,15 +159,15 @@ func TestToolAliases(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "a", 0).prompts("ask", "tell").tools("ask"), server(t, "b", 1).prompts("tell"))
 	if got := listed(t, v, protocol.Prompts); !slices.Equal(got, []string{"a_ask", "a_tell", "b_tell"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want a_ask, a_tell and b_tell", got)
 	}
 	for _, name := range []string{"a_ask", "a:ask", "ask"} {
 		if e, fault := v.Prompt(name); fault != nil || e.Original != "ask" || e.Kind != protocol.Prompts {
-			t.Errorf("Prompt(%q) = %v, %v", name, e, fault)
+			t.Errorf("Prompt(%q) = %v, %v; want the prompt", name, e, fault)
 		}
 	}
 	if _, fault := v.Prompt("tell"); fault == nil || fault.Name != protocol.PromptNotFound || len(fault.Candidates) != 2 {
-		t.Errorf("Prompt(tell): %v", fault)
+		t.Errorf("Prompt(tell): %v, want PROMPT_NOT_FOUND with 2 candidates", fault)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestFilters(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if counts := v.Snapshot().Counts("a"); counts[protocol.Tools] != len(tt.want) {
-				t.Errorf("Counts = %v", counts)
+				t.Errorf("Counts = %v, want %d tools", counts, len(tt.want))
 			}
 		})
 	}

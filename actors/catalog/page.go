@@ -45,8 +45,8 @@ func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, 
 	return newList(kind, entries, sorted, size)
 }
 
-// page returns the result for a cursor. Pages that start at a multiple of the page size are rendered once; only a cursor
-// of another snapshot can point elsewhere.
+// page returns the result for a cursor. Pages that start at a multiple of the page size are rendered once for each era;
+// only a cursor of another snapshot can point elsewhere.
 func (l *list) page(era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	from, ok := l.start(cursor)
 	if !ok {
@@ -73,7 +73,7 @@ func (l *list) renderPage(era protocol.Era, from int, cursor string) []byte {
 	return l.render(era, from)
 }
 
-// render returns the result object with the items from index from.
+// render returns the result object with one page of items, beginning at index from.
 func (l *list) render(era protocol.Era, from int) []byte {
 	to := min(from+l.size, len(l.entries))
 	from = min(from, to)

@@ -23,7 +23,7 @@ func TestPages(t *testing.T) {
 		v := whole(naming, server(t, "s", 0).tools(names...))
 		items, count := pages(t, v, protocol.Tools)
 		if count != want || len(items) != 10 || !slices.IsSorted(items) {
-			t.Errorf("size %d: %d pages, %d items", size, count, len(items))
+			t.Errorf("size %d: %d pages, %d items; want %d, 10 in order", size, count, len(items), want)
 		}
 		one, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
 		two, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 		protocol.Tools: `{"tools":[]}`, protocol.Prompts: `{"prompts":[]}`, protocol.Resources: `{"resources":[]}`, protocol.Templates: `{"resourceTemplates":[]}`,
 	} {
 		if got, fault := v.Page(kind, protocol.EraLegacy, ""); fault != nil || string(got) != want {
-			t.Errorf("got %s, %v", got, fault)
+			t.Errorf("got %s, %v; want %s", got, fault, want)
 		}
 	}
 }
@@ -61,12 +61,12 @@ func TestPagesOfBothEras(t *testing.T) {
 		old, _ := s.main.Page(protocol.Tools, protocol.EraLegacy, "")
 		again, _ := s.main.Page(protocol.Tools, protocol.EraModern, "")
 		if same := &old[0] == &again[0]; same != (c.legacy == c.modern) {
-			t.Errorf("%s %s: one page for both: %v", c.protocol, c.tool, same)
+			t.Errorf("%s %s: both eras share a page: %v, want %v", c.protocol, c.tool, same, !same)
 		}
 		o.Server = &Server{Name: "s", Protocol: protocol.Version20250326} // the server reconnects with another era
 		changed := following(s, standard(stylePrefix), o).Generation[protocol.Tools] != s.Generation[protocol.Tools]
 		if want := c.protocol != protocol.Version20251125; changed != want {
-			t.Errorf("%s %s: the list counts as changed: %v", c.protocol, c.tool, changed)
+			t.Errorf("%s %s: the list counts as changed: %v, want %v", c.protocol, c.tool, changed, want)
 		}
 	}
 }
@@ -84,14 +84,14 @@ func TestBadCursor(t *testing.T) {
 		}
 		result, fault := v.Page(protocol.Tools, protocol.EraLegacy, cursor)
 		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(protocol.EraModern) != -32602 || result != nil {
-			t.Errorf("Page(%.40q) = %s, %v", cursor, result, fault)
+			t.Errorf("Page(%.40q) = %s, %v; want -32602 and no result", cursor, result, fault)
 		}
 	}
 	if _, fault := v.Page(protocol.Prompts, protocol.EraLegacy, good); fault == nil {
 		t.Error("a cursor of another list was accepted")
 	}
 	if result, fault := v.Page(protocol.Tools, protocol.EraLegacy, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
-		t.Errorf("after the end: %s, %v", result, fault)
+		t.Errorf("a cursor beyond the end: %s, %v; want an empty page", result, fault)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestCursorOutlivesItsSnapshot(t *testing.T) {
 	} {
 		items, next := page1(t, whole(naming, server(t, "s", 0).tools(tt.now...)), protocol.Tools, cursor)
 		if len(items) != len(tt.want) || next != "" {
-			t.Errorf("%q: got %q, next %q", tt.now, items, next)
+			t.Errorf("%q: got %q, next %q; want %q and no cursor", tt.now, items, next, tt.want)
 		}
 		for i, want := range tt.want {
 			if !strings.Contains(items[i], `"name":"`+want+`"`) {

@@ -10,9 +10,10 @@ import (
 // spreadFrom is the number of items from which several processors are used. An item takes a few microseconds.
 const spreadFrom = 256
 
-// spread splits the indexes below n into consecutive ranges, calls a function for each range, and waits for all calls. It
-// uses several processors if there are many items: at the start the whole catalog is parsed while a client waits. The
-// calls must not share data. A panic in one of them continues on the calling goroutine, where it is handled.
+// spread splits the indexes below n into consecutive ranges, calls a function for each range, and waits for all calls.
+// It uses several processors if the ranges have many items in total (the parameter items): at the start the whole
+// catalog is parsed while a client waits. The calls must not share data. A panic in one of them continues on the
+// calling goroutine, where it is handled.
 func spread(n, items int, do func(from, to int)) {
 	workers := min(runtime.GOMAXPROCS(0), items/spreadFrom+1, max(n, 1))
 	if workers == 1 {

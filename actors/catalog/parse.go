@@ -27,7 +27,7 @@ type parsed struct {
 	item     protocol.Item
 	template *namespace.Template // only for Templates; nil if the text is not a valid RFC 6570 template, or beyond maxMatched
 	links    []link              // only for Tools: links to pages of its server
-	checked  []byte              // only for Tools: the server's definition if it is valid
+	checked  []byte              // only for Tools: the server's definition if it was checked and is valid; else nil
 
 	leftOut     *toolschema.Fault       // only for Tools: what is invalid in the outputSchema that was removed; nil = none was removed
 	arguments   *toolschema.InputSchema // only for Tools: validates arguments; nil = they are not validated

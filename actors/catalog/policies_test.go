@@ -48,7 +48,7 @@ func TestRightsUseTheirPolicy(t *testing.T) {
 			}
 		}
 		if in, out := (Key{Rights: "r", Policy: inside, Project: "alpha"}), (Key{Rights: "r", Policy: inside, Project: "beta"}); !s.HasProject(in) || s.HasProject(out) {
-			t.Errorf("under %s: projects", name)
+			t.Errorf("under %s: HasProject must be true for alpha and false for beta", name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type scope struct {
 	rules  config.Project
 	judge  *filter.Judge // filters resources and templates by public URI; nil = all are included
 	rights *rights       // nil = everything is permitted
-	parts  []*View       // the projects of a union; the other fields are nil then
+	parts  []*View       // the projects of a union; the other fields are zero then
 }
 
 // scopeOf returns the scope of the project's rules, reusing the previous snapshot's if they are the same.
@@ -68,7 +68,7 @@ func (p *scope) hides(it *item) bool {
 	return filter.Hides(f, it.public)
 }
 
-// narrows reports whether the project's rules hide anything of a server that is part of it.
+// narrows reports whether the project has rules that can hide items of a server that is part of it.
 func (p *scope) narrows() bool {
 	return slices.ContainsFunc([]config.Filter{p.rules.Tools, p.rules.Prompts, p.rules.Resources}, func(f config.Filter) bool {
 		return len(f.Allow)+len(f.Deny)+len(f.Disabled) > 0
@@ -181,8 +181,9 @@ func (d *decisions) of(e *Entry) (shown, known bool) {
 	return d.shown.has(d.at - 1), true
 }
 
-// announces reports whether a server of the project has announced a change although its list is equal. Clients are
-// notified of that. They are not notified if the list has changed only outside of the project.
+// announces reports whether a server of the project has announced a change although its list is equal, and the project
+// shows items of that list. Clients are notified of that, unless only the meta tools are listed. They are not notified
+// if the list has changed only outside of the project.
 func (v *View) announces(kind protocol.ItemKind, previous *Snapshot, sources []Source) bool {
 	for _, source := range sources {
 		now, was := v.snapshot.offer(source.Server.Name), previous.offer(source.Server.Name)

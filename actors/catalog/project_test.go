@@ -85,7 +85,7 @@ func TestProjectHides(t *testing.T) {
 		alpha, beta := in(t, s, "alpha"), in(t, s, "beta")
 		for _, name := range []string{"files_read", "files:read", "files/read", "files.read", "files__read", "read", "other_only", "other:only", "only", "other:only@0", "search"} {
 			if got := tool(alpha, name); got != "TOOL_NOT_FOUND" {
-				t.Errorf("%s: alpha: %s is %s", style, name, got)
+				t.Errorf("%s: alpha: %s is %s, want TOOL_NOT_FOUND", style, name, got)
 			}
 			if got := tool(everything, name); name != "search" && got == "TOOL_NOT_FOUND" {
 				t.Errorf("%s: without a project %s is %s", style, name, got)
@@ -95,19 +95,19 @@ func TestProjectHides(t *testing.T) {
 			t.Errorf("%s: beta: files_read leads to %s", style, got)
 		}
 		if _, fault := alpha.Tool("search"); !slices.Equal(fault.Candidates, []string{"files_search"}) {
-			t.Errorf("%s: candidates %v", style, fault.Candidates)
+			t.Errorf("%s: candidates %v, want files_search", style, fault.Candidates)
 		}
 		for _, uri := range []string{
 			"resource://files/file:///secret/b", "files_file___secret_b", "file:///secret/b", "resource://files/file:///secret/none", "resource://files/file:///%73ecret/none",
 			"resource://files/file:///x/../secret/none", "resource://other/file:///o", "other_file___o", "file:///secret/none", "resource://other/db://7",
 		} {
 			if got := found(alpha, uri); !strings.HasPrefix(got, "RESOURCE_NOT_FOUND") {
-				t.Errorf("%s: alpha: %s is %s", style, uri, got)
+				t.Errorf("%s: alpha: %s is %s, want RESOURCE_NOT_FOUND", style, uri, got)
 			}
 		}
-		for _, uri := range []string{"resource://files/file:///secret/b", "resource://files/file:///nowhere"} { // also listed by other; with style original under that URI
+		for _, uri := range []string{"resource://files/file:///secret/b", "resource://files/file:///nowhere"} { // server other lists these URIs as its own, and with style original they are public
 			if got := found(beta, uri); style != styleOriginal && got != "RESOURCE_NOT_FOUND" {
-				t.Errorf("%s: beta: %s of files leads to %s", style, uri, got)
+				t.Errorf("%s: beta: %s of files leads to %s, want RESOURCE_NOT_FOUND", style, uri, got)
 			}
 		}
 		for uri, want := range map[string]string{"file:///a": "files file:///a", "resource://files/file:///x": "files file:///x", "db://7": "files db://7"} {
@@ -119,7 +119,7 @@ func TestProjectHides(t *testing.T) {
 			t.Errorf("%s: alpha: a template outside the project is found", style)
 		}
 		if e, fault := alpha.Template("db://{id}"); fault != nil || e.Server.Name != "files" {
-			t.Errorf("%s: alpha: db://{id} is %v, %v", style, e, fault)
+			t.Errorf("%s: alpha: db://{id} is %v, %v; want that of files", style, e, fault)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestServerWithinProject(t *testing.T) {
 		config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"files_b"}}, Resources: config.Filter{Deny: []string{"resource://files/file:///b"}}})
 	v, ok := s.View(Key{Project: "alpha", Server: "files"})
 	if !ok || strings.Join(listed(t, v, protocol.Tools), " ") != "a" || strings.Join(listed(t, v, protocol.Resources), " ") != "file:///a" {
-		t.Errorf("files in alpha: %v, %v", ok, v)
+		t.Errorf("the view of files in alpha: exists %v, %v; want a and file:///a", ok, v)
 	}
 	for _, key := range []Key{{Project: "alpha", Server: "other"}, {Project: "absent", Server: "files"}, {Project: "absent"}} {
 		if _, ok := s.View(key); ok {

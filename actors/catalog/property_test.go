@@ -66,28 +66,28 @@ func TestEveryNameLeadsToItsItem(t *testing.T) {
 				seen[public] = true
 			}
 			if items, _ := pages(t, v, kind); len(items) != len(seen) {
-				rt.Fatalf("%s: pages hold %d of %d", kind, len(items), len(seen))
+				rt.Fatalf("%s: the pages hold %d of %d items", kind, len(items), len(seen))
 			}
 		}
 		for _, e := range v.Entries(protocol.Tools) {
 			if got, fault := v.Tool(e.Public); got != e {
-				rt.Fatalf("Tool(%q): %v, %v", e.Public, got, fault)
+				rt.Fatalf("Tool(%q): %v, %v; want this tool", e.Public, got, fault)
 			}
 			for _, sep := range separators {
 				spelling := e.Server.Name + sep + e.Original
 				if got, fault := v.Tool(spelling); got != e && v.names[0].public[spelling] == nil {
-					rt.Fatalf("Tool(%q): %v, %v", spelling, got, fault)
+					rt.Fatalf("Tool(%q): %v, %v; want the tool", spelling, got, fault)
 				}
 			}
 		}
 		for _, e := range v.Entries(protocol.Prompts) {
 			if got, fault := v.Prompt(e.Public); got != e {
-				rt.Fatalf("Prompt(%q): %v, %v", e.Public, got, fault)
+				rt.Fatalf("Prompt(%q): %v, %v; want this prompt", e.Public, got, fault)
 			}
 		}
 		for _, e := range v.Entries(protocol.Resources) {
 			if got, fault := v.Resource(e.Public); fault != nil || got.Entry != e || got.Original != e.Original || got.Server != e.Server {
-				rt.Fatalf("Resource(%q): %v, %v", e.Public, got, fault)
+				rt.Fatalf("Resource(%q): %v, %v; want this resource", e.Public, got, fault)
 			}
 			if public := v.PublicURI(e.Server, e.Original); public != e.Public {
 				rt.Fatalf("PublicURI(%s, %q) = %q, want %q", e.Server.Name, e.Original, public, e.Public)
@@ -95,7 +95,7 @@ func TestEveryNameLeadsToItsItem(t *testing.T) {
 		}
 		for _, e := range v.Entries(protocol.Templates) {
 			if got, fault := v.Template(e.Public); got != e {
-				rt.Fatalf("Template(%q): %v, %v", e.Public, got, fault)
+				rt.Fatalf("Template(%q): %v, %v; want this template", e.Public, got, fault)
 			}
 		}
 	})
@@ -120,7 +120,7 @@ func TestAppendedServerMovesNoName(t *testing.T) {
 		}
 		for id, public := range publicNames(whole(naming, servers...)) {
 			if was, ok := before[id]; ok && was != public {
-				rt.Fatalf("filtered: %s was %q, is %q", id, was, public)
+				rt.Fatalf("after filters changed, %s was %q, is %q", id, was, public)
 			}
 		}
 	})
@@ -171,7 +171,7 @@ func TestReuseChangesNothing(t *testing.T) {
 					}
 				}
 				if same := sameEntries(previous.main.Entries(kind), a); same != (next.Generation[kind] == previous.Generation[kind]) {
-					rt.Fatalf("%s: same %v, generation %d after %d", kind, same, next.Generation[kind], previous.Generation[kind])
+					rt.Fatalf("%s: equal to the previous list: %v, but generation %d after %d", kind, same, next.Generation[kind], previous.Generation[kind])
 				}
 			}
 			previous = next
@@ -204,7 +204,7 @@ func TestPagingWhileTheCatalogChanges(t *testing.T) {
 		for _, name := range steady {
 			e, _ := whole(naming, server(t, "s", 0).tools(steady...)).Tool("s_" + name)
 			if seen[string(e.Raw())] != 1 {
-				rt.Fatalf("%s was seen %d times", name, seen[string(e.Raw())])
+				rt.Fatalf("%s was seen %d times, want once", name, seen[string(e.Raw())])
 			}
 		}
 	})

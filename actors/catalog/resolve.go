@@ -131,7 +131,7 @@ func (q *search) raw(uri string) (Found, *protocol.Fault) {
 	return Found{}, ambiguous(uri, owners)
 }
 
-// templateFor returns the template that is listed under its own text and matches the URI.
+// templateFor returns the template that is listed under its own text and matches the URI, or nil.
 func (q *search) templateFor(uri string) *item {
 	v := q.view
 	for it := range v.templates.candidates(uri) {
@@ -191,7 +191,8 @@ func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 }
 
 // PublicURI returns the URI that clients use for a server's URI: the listed one; an expansion of a template in the
-// catalog's style, if Resource resolves it; or else one in style prefix, which always names the server.
+// catalog's style, if Resource resolves it; or else one in style prefix, which always names the server. In a view that
+// passes names through, it is the server's URI.
 func (v *View) PublicURI(server *Server, original string) string {
 	public, _ := v.publicURI(server, original, v.search())
 	return public

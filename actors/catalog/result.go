@@ -11,9 +11,9 @@ import (
 // URIs in style "prefix", which needs no search.
 const maxStyled = 256
 
-// RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded
-// resources in results of tools/call and prompts/get, and contents of resources/read. Text and blobs are never
-// modified. A result without a resource is not scanned.
+// RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded resources
+// in results of tools/call and prompts/get, and contents of resources/read. Text and blobs are never modified. A result
+// of tools/call or prompts/get without a resource is not scanned.
 func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	return RewriteResultFor(v, server, "", m, f)
 }

@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// shims are the kinds of content that a client's version does not define. Clients of old versions reject a whole
+// shims are the kinds of content that a client's version does not define. Clients of old versions may reject a whole
 // result because of one unknown block, so the block is replaced with text that describes it. Types that no version
-// defines are kept, because server and client have agreed on them.
+// defines are kept, because server and client may have agreed on them.
 type shims struct {
 	audio bool // since 2025-03-26
 	links bool // resource_link, since 2025-06-18

@@ -63,7 +63,7 @@ func TestRewriteResult(t *testing.T) {
 	}
 	pass, _ := snapshot(standard(stylePrefix), server(t, "files", 0).resources("file:///a")).View(Key{Server: "files"})
 	if edits := RewriteResult(pass, pass.Servers()[0], protocol.MethodResourcesRead, result(t, `{"contents":[{"uri":"file:///a"}]}`)); edits != nil {
-		t.Errorf("%d edits in a view that passes through", len(edits))
+		t.Errorf("%d edits in a view that passes through, want none", len(edits))
 	}
 	failed := &protocol.Frame{}
 	if err := failed.Parse([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"\"resource"}}`)); err != nil {
@@ -118,7 +118,7 @@ func FuzzRewriteResult(f *testing.F) {
 			}
 			for _, e := range edits {
 				if _, ok := rawjson.Unquote(e.With); !ok {
-					t.Errorf("%s: edit %q", text, e.With)
+					t.Errorf("%s: the edit inserts %q, want a string", text, e.With)
 				}
 			}
 		}

@@ -39,7 +39,8 @@ func metaOf(it *item) []addition {
 	return m
 }
 
-// rewrite returns the item's JSON with its public name and the added _meta members. All other bytes stay as they are.
+// rewrite returns the item's JSON with its public name, public links and the added _meta members. All other bytes stay
+// as they are.
 func rewrite(it *item) []byte {
 	raw := it.item.Raw
 	edits := make([]rawjson.Edit, 0, 6)

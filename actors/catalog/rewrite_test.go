@@ -35,7 +35,7 @@ func TestRewrite(t *testing.T) {
 			v := whole(standard(stylePrefix), server(t, "s", 0).add(protocol.Tools, tt.in))
 			entries := v.Entries(protocol.Tools)
 			if len(entries) != 1 {
-				t.Fatalf("%d entries; %q", len(entries), v.Snapshot().Warnings())
+				t.Fatalf("%d entries, want 1; warnings %q", len(entries), v.Snapshot().Warnings())
 			}
 			var a, b any
 			if json.Unmarshal(entries[0].Raw(), &a) != nil || json.Unmarshal([]byte(tt.want), &b) != nil {
@@ -58,7 +58,7 @@ func TestCachedState(t *testing.T) {
 	v := whole(standard(stylePrefix), s)
 	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Resources} {
 		if raw := string(v.Entries(kind)[0].Raw()); !strings.Contains(raw, `"goblin-actor/state":"cached"`) {
-			t.Errorf("got %s", raw)
+			t.Errorf("got %s, want it marked as cached", raw)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestPassThrough(t *testing.T) {
 		}
 		items, count := pages(t, v, protocol.Tools)
 		if want := []string{`{"name":"zzz with spaces and more"}`, `{ "name":"a" , "_meta":{"goblin-actor/server":"x"}}`, `{"name":"m"}`}; count != 2 || !slices.Equal(items, want) {
-			t.Errorf("%d pages of %q", count, items)
+			t.Errorf("%d pages of %q, want 2 of %q", count, items, want)
 		}
 		for name, want := range map[string]string{"zzz with spaces and more": "s zzz with spaces and more", "a": "s a", "s:a": "s a", "s_a": "TOOL_NOT_FOUND"} {
 			if got := tool(v, name); got != want {
@@ -91,7 +91,7 @@ func TestPassThrough(t *testing.T) {
 			}
 		}
 		if got := v.PublicURI(v.Servers()[0], "any://thing"); got != "any://thing" {
-			t.Errorf("PublicURI = %q", got)
+			t.Errorf("PublicURI = %q, want any://thing", got)
 		}
 	}
 	check(t, whole(naming, give()))
@@ -115,7 +115,7 @@ func TestPassThrough(t *testing.T) {
 		"renaming": whole(naming, renaming),
 	} {
 		if v.PassThrough() {
-			t.Errorf("%s: passed through", name)
+			t.Errorf("%s: items are passed through", name)
 		}
 	}
 	disabled := server(t, "off", 1).tools("x").rules(func(s *config.Server) { s.Disabled = true })
@@ -124,6 +124,6 @@ func TestPassThrough(t *testing.T) {
 	}
 	hidden, _ := snapshot(standard(stylePrefix), give().rules(func(s *config.Server) { s.Tools.Deny = []string{"a"} })).View(Key{Server: "s"})
 	if got := tool(hidden, "a"); got != "TOOL_NOT_FOUND" || len(hidden.Entries(protocol.Tools)) != 2 {
-		t.Errorf("filters do not apply to the server's own view: %s", got)
+		t.Errorf("filters do not apply to the server's own view: a is %s", got)
 	}
 }

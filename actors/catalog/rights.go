@@ -117,9 +117,9 @@ func (s *Snapshot) buildPermitted(all *View, r *rights, k Key) *View {
 var digestSeed = maphash.MakeSeed()
 
 // digest returns the generation of a view of rights. It changes if and only if the list has other items, an item has
-// changed for clients, or a server in it has announced a change of an equal list. It depends only on the snapshot and
-// not on earlier requests for the view. So a session that is the first to request the view in one snapshot is not
-// notified in the next one unless something has changed.
+// changed for clients, or a server of an item has announced a change although its list is equal. It depends only on the
+// snapshot and not on earlier requests for the view. So a session that is the first to request the view in one snapshot
+// is not notified in the next one unless something has changed.
 func (v *View) digest(kind protocol.ItemKind) (sum uint64) {
 	var insists []*Server
 	for _, e := range v.listed(kind).entries {
@@ -142,8 +142,8 @@ func (v *View) digest(kind protocol.ItemKind) (sum uint64) {
 // mix combines two numbers. The order matters.
 func mix(a, b uint64) uint64 { return (a^(b+0x9e3779b97f4a7c15+a<<6+a>>2))*0xff51afd7ed558ccd + 1 }
 
-// changedIn returns the Version in which an item last changed for clients: that of previous if the item is equal
-// there (see sameEntries), or else the snapshot's own.
+// changedIn returns the Version in which an item last changed for clients: that of previous if the item is equal there
+// (see sameEntries), or else the snapshot's own. Without a policy it returns 0.
 func (v *View) changedIn(it *item, previous *Snapshot) uint64 {
 	if v.snapshot.naming.Policy == nil {
 		return 0

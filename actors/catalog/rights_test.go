@@ -135,7 +135,7 @@ func TestReportedRights(t *testing.T) {
 			t.Errorf("%+v: a reporting policy hides items", key)
 		}
 		if v.Reported() == nil || len(v.Reported().Entries(protocol.Tools)) > 1 {
-			t.Errorf("%+v: nothing to report", key)
+			t.Errorf("%+v: the report hides nothing or is missing", key)
 		}
 	}
 }
@@ -347,7 +347,7 @@ func TestDerivedViews(t *testing.T) {
 		of(t, s, "q"+strings.Repeat(",q", i))
 	}
 	if n := len(*s.derived.views.Load()); n > maxDerived {
-		t.Errorf("%d views are cached", n)
+		t.Errorf("%d views are cached, want at most %d", n, maxDerived)
 	}
 }
 

@@ -39,11 +39,11 @@ func TestManyTemplates(t *testing.T) {
 					}
 				}
 				if took >= bound {
-					t.Errorf("%s, a URI of %d bytes: %v", style, len(uri), took)
+					t.Errorf("%s: matching a URI of %d bytes took %v, want less than %v", style, len(uri), took, bound)
 				}
 			}
 			if got := found(v, "good:"+tail); got != "good good:"+tail {
-				t.Errorf("%s, %d bytes: another server's URI is %s", style, size, clip(got, 100))
+				t.Errorf("%s, %d bytes: the URI of server good leads to %s", style, size, clip(got, 100))
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func TestIncompleteSearchIsReported(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "bad", 0).templates(hostile(1000, "")...), server(t, "none", 2).tools("t"))
 	_, fault := v.Resource(strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", 300) + "9999999")
 	if fault == nil || !strings.Contains(fault.Message, "too many templates") {
-		t.Errorf("fault %+v", fault)
+		t.Errorf("fault %+v, want one about too many templates", fault)
 	}
 }
 
@@ -67,12 +67,12 @@ func TestTooManyTemplates(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "one", 0).templates(texts...), server(t, "two", 1).tools("t"))
 	v, _ := s.View(Key{})
 	if n := len(v.Entries(protocol.Templates)); n != maxMatched+1 {
-		t.Errorf("%d listed", n)
+		t.Errorf("%d templates are listed, want %d", n, maxMatched+1)
 	}
 	if got := found(v, "x://999/b"); got != "one x://999/b" {
-		t.Errorf("the last matched template: %s", got)
+		t.Errorf("a URI of the last template that is matched leads to %s", got)
 	}
 	if got := found(v, "x://1000/b"); got != string(protocol.ResourceNotFound) || len(s.Warnings()) == 0 {
-		t.Errorf("one beyond: %s; warnings %v", got, s.Warnings())
+		t.Errorf("a URI of the first template beyond maxMatched: %s; warnings %v; want RESOURCE_NOT_FOUND and a warning", got, s.Warnings())
 	}
 }

@@ -92,7 +92,7 @@ func TestGenerations(t *testing.T) {
 				}
 				for kind := range protocol.ItemKind(protocol.ItemKinds) {
 					if up := after.Generation[kind] > before.Generation[kind]; up != strings.Contains(want, kind.String()) {
-						t.Errorf("%s: generation of %s from %d to %d", what, kind, before.Generation[kind], after.Generation[kind])
+						t.Errorf("%s: generation of %s from %d to %d, want increased: %q", what, kind, before.Generation[kind], after.Generation[kind], want)
 					}
 				}
 			}
@@ -110,17 +110,17 @@ func TestViews(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "b", 1), server(t, "a", 0), server(t, "off", 2).rules(func(s *config.Server) { s.Disabled = true }))
 	for key, want := range map[Key]bool{{}: true, {Server: "a"}: true, {Server: "off"}: false, {Server: "absent"}: false, {Project: "p"}: false, {Project: "p", Server: "a"}: false} {
 		if _, ok := s.View(key); ok != want {
-			t.Errorf("View(%v) = %v", key, ok)
+			t.Errorf("View(%v) = %v, want %v", key, ok, want)
 		}
 	}
 	if got := s.Servers(); len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
-		t.Errorf("Servers() = %v", got)
+		t.Errorf("Servers() = %v, want a and b", got)
 	}
 	if s.Server("a") == nil || s.Server("off") != nil || s.Server("absent") != nil {
-		t.Error("Server returns a wrong result")
+		t.Error("Server must find a, but not off and absent")
 	}
 	if empty := snapshot(standard(stylePrefix)); empty.Version != 1 || len(empty.Servers()) != 0 {
-		t.Error("an empty catalog has no view")
+		t.Error("an empty catalog must have version 1 and no servers")
 	}
 }
 
@@ -134,10 +134,10 @@ func TestWarnings(t *testing.T) {
 	snap := snapshot(standard(stylePrefix), s, server(t, "s2", 1).rules(func(s *config.Server) { s.Prefix = "s" }).tools("a"))
 	v, _ := snap.View(Key{})
 	if got := listed(t, v, protocol.Tools); len(got) != 3 || got[0] != "s_a" || got[2] != "s_deep" {
-		t.Errorf("tools %q", got)
+		t.Errorf("tools %q, want 3: s_a, one with a suffix, and s_deep", got)
 	}
 	if got := len(v.Entries(protocol.Templates)); got != 2 {
-		t.Errorf("%d templates; a template with an invalid text is still listed", got)
+		t.Errorf("%d templates are listed, want 2: one with an invalid text is listed, too", got)
 	}
 	all := strings.Join(snap.Warnings(), "\n")
 	for _, want := range []string{`lists "a" twice`, "item 2 left out: no name", "item 4 left out", "item 5 left out", "item 7 left out: name of 16385 bytes",
@@ -152,14 +152,14 @@ func TestWarnings(t *testing.T) {
 		long.Items[protocol.Tools][i] = fmt.Appendf(nil, `{"name":"%d"}`, i)
 	}
 	if snap := snapshot(standard(stylePrefix), long); snap.Counts("l")[protocol.Tools] != maxList || len(snap.Warnings()) != 1 {
-		t.Errorf("%v items, %q", snap.Counts("l"), snap.Warnings())
+		t.Errorf("%v items, warnings %q; want the limit and one warning", snap.Counts("l"), snap.Warnings())
 	}
 	var many []string
 	for range 1000 {
 		many = append(many, "same")
 	}
 	if got := snapshot(standard(stylePrefix), server(t, "m", 0).tools(many...)).Warnings(); len(got) != maxWarnings+1 {
-		t.Errorf("%d warnings", len(got))
+		t.Errorf("%d warnings, want %d", len(got), maxWarnings+1)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestSnapshotsReuseUnchangedEntries(t *testing.T) {
 	third := following(second, mode("never"), a, b)
 	v3, _ := third.View(Key{})
 	if got := listed(t, v3, protocol.Tools); fmt.Sprint(got) != "[x y]" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want x and y", got)
 	}
 }
 
@@ -197,15 +197,15 @@ func TestInstructions(t *testing.T) {
 	a.Server.Instructions, b.Server.Instructions = "Read first.", strings.Repeat("ü", 100)
 	v := whole(standard(stylePrefix), a, b, server(t, "c", 2))
 	if got, want := v.Instructions(), "# b\n\n"+strings.Repeat("ü", 100)+"\n\n# a\n\nRead first."; got != want {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	b.Server.Instructions = strings.Repeat("ü", 1<<20)
 	v = whole(standard(stylePrefix), a, b)
 	if got := v.Instructions(); len(got) > maxInstructions || len(got) < maxInstructions-8 || !strings.HasSuffix(got, "ü…") {
-		t.Errorf("%d bytes, ends in %q", len(got), got[len(got)-8:])
+		t.Errorf("the instructions have %d bytes and end in %q", len(got), got[len(got)-8:])
 	}
 	alone, _ := v.Snapshot().View(Key{Server: "a"})
 	if got := alone.Instructions(); got != "Read first." {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want Read first.", got)
 	}
 }

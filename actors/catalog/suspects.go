@@ -60,7 +60,7 @@ func (v *View) namesServer(kind protocol.ItemKind, s *Server, name string) bool 
 	return false
 }
 
-// server returns the server with that name if it is in view.
+// server returns the server with that name if it is in view; else nil.
 func (v *View) server(name string) *Server {
 	for _, s := range v.servers {
 		if s.Name == name {

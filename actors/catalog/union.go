@@ -49,7 +49,7 @@ func (s *Snapshot) union(k Key) *View {
 	})
 }
 
-// buildUnion builds the union of views. A list changes if it changes in one of them.
+// buildUnion builds the union of views. A list's generation changes if it does in one of them.
 func (s *Snapshot) buildUnion(parts []*View) *View {
 	if len(parts) == 0 {
 		return s.Nothing()

@@ -18,7 +18,7 @@ func TestUnionOfProjects(t *testing.T) {
 	} {
 		was := fmt.Sprint(c.projects)
 		if got := EncodeProjects(c.projects); got != c.want || fmt.Sprint(c.projects) != was {
-			t.Errorf("Together(%v): %q, want %q; it is %v afterwards", was, got, c.want, c.projects)
+			t.Errorf("EncodeProjects(%v): %q, want %q; it is %v afterwards", was, got, c.want, c.projects)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestSeveralProjectsTogether(t *testing.T) {
 	}
 	for uri, found := range map[string]bool{"resource://files/file:///a": true, "resource://files/file:///other": true, "resource://files/file:///secret/b": false, "resource://files/file:///secret/c": false} {
 		if _, fault := both.Resource(uri); (fault == nil) != found {
-			t.Errorf("%s: %v", uri, fault)
+			t.Errorf("%s: %v, want found: %v", uri, fault, found)
 		}
 	}
 	if _, ok := s.View(Key{Projects: "alpha,beta", Server: "docs"}); ok {
@@ -90,11 +90,11 @@ func TestManyUnions(t *testing.T) {
 	for i := range 39 {
 		for j := range i {
 			if v, ok := s.View(Key{Projects: list[j].Name + "," + list[i+1].Name}); !ok || len(v.Entries(protocol.Tools)) != 1 {
-				t.Fatal(i, j)
+				t.Fatalf("the union of projects %d and %d does not list the tool", j, i+1)
 			}
 		}
 	}
 	if n := len(*s.derived.views.Load()); n > maxDerived {
-		t.Errorf("%d views are cached", n)
+		t.Errorf("%d views are cached, want at most %d", n, maxDerived)
 	}
 }

@@ -33,8 +33,8 @@ func (q *search) unlisted(uri string) (Found, bool) {
 	return Found{Server: server, Original: original, Unlisted: policy == unlistedMentioned}, true
 }
 
-// hidden reports whether the server's rules hide the URI as a listed resource or as an expansion of a template, or may
-// hide it, if there are too many templates to try.
+// hidden reports whether the server's rules or the view hide the URI as a listed resource or as an expansion of a
+// template, or may hide it, if there are too many templates to try.
 func (q *search) hidden(server *Server, original string) bool {
 	if it := q.view.resources.owned[ownName{server.Name, original}]; it != nil && q.view.entry(it) == nil {
 		return true

@@ -20,7 +20,7 @@ func TestUnlistedURIs(t *testing.T) {
 			}), server(t, "two", 1))
 			f, fault := v.Resource("resource://one/file:///b")
 			if (fault == nil) != want || want && (f.Server.Name != "one" || f.Original != "file:///b" || f.Entry != nil || f.Unlisted != (policy == unlistedMentioned)) {
-				t.Errorf("%s, %q: got %+v, %v", style, policy, f, fault)
+				t.Errorf("%s, %q: got %+v, %v; want found: %v", style, policy, f, fault, want)
 			}
 			for uri, want := range map[string]string{
 				"resource://one/file:///a": "one file:///a", "resource://one/db://1": "one db://1",
@@ -34,17 +34,17 @@ func TestUnlistedURIs(t *testing.T) {
 				}
 			}
 			if f, _ := v.Resource("resource://one/file:///a"); f.Unlisted {
-				t.Errorf("%s, %q: what is listed counts as unlisted", style, policy)
+				t.Errorf("%s, %q: a listed URI counts as unlisted", style, policy)
 			}
 			if got := v.PublicURI(v.Servers()[0], "file:///b"); got != "resource://one/file:///b" {
-				t.Errorf("%s, %q: its public URI is %s", style, policy, got)
+				t.Errorf("%s, %q: the public URI of an unlisted one is %s", style, policy, got)
 			}
 			if _, fault := v.Template("resource://one/file:///b"); fault == nil {
 				t.Errorf("%s, %q: an unlisted URI can be completed", style, policy)
 			}
 			alone, _ := v.Snapshot().View(Key{Server: "one"})
 			if got := found(alone, "file:///b"); (got == "one file:///b") != want {
-				t.Errorf("%s, %q: in the server's own view: %s", style, policy, got)
+				t.Errorf("%s, %q: in the server's own view an unlisted URI leads to %s, want found: %v", style, policy, got, want)
 			}
 		}
 	}

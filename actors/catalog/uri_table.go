@@ -67,7 +67,7 @@ func (u *uris) candidates(uri string) iter.Seq[*item] {
 	}
 }
 
-// spelled returns the item with this public URI or alternative spelling.
+// spelled returns the item with this public URI or alternative spelling, or nil.
 func (u *uris) spelled(uri string) *item {
 	if it := u.public[uri]; it != nil {
 		return it

@@ -57,19 +57,19 @@ func TestResourceURIs(t *testing.T) {
 					Meta map[string]string `json:"_meta"`
 				}
 				if err := json.Unmarshal(e.Raw(), &item); err != nil || item.Meta[metaID] != want[id][otherStyle(style)] || item.Meta[metaServer] != e.Server.Name || item.Meta[metaName] != e.Original {
-					t.Errorf("%s: _meta %v, %v", id, item.Meta, err)
+					t.Errorf("%s: _meta %v, %v; want the other spelling, the server and the original", id, item.Meta, err)
 				}
 			}
 			if len(publics) != 5 || !slices.IsSorted(publics) {
-				t.Errorf("not sorted: %q", publics)
+				t.Errorf("got %q, want 5 sorted URIs", publics)
 			}
 			if counts := v.Snapshot().Counts("empty"); counts != [protocol.ItemKinds]int{} { // S0.1.3
-				t.Errorf("the empty server has %v", counts)
+				t.Errorf("the empty server has %v, want none", counts)
 			}
 		})
 	}
 	if got := both("filesystem", "file:///logs/app.log"); got[styleUnderscore] != "filesystem_file___logs_app.log" || got[stylePrefix] != "resource://filesystem/file:///logs/app.log" {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want the styles' documented forms", got)
 	}
 }
 
@@ -84,12 +84,12 @@ func TestTemplates(t *testing.T) {
 				server(t, "web", 1).templates("https://web/{+path}").resources("https://web/listed"),
 			)
 			if got := v.Entries(protocol.Templates); len(got) != 2 || got[0].Public != both("db", "mcp://database/{table}/{id}")[style] {
-				t.Errorf("templates: %v", got)
+				t.Errorf("templates: %v, want 2, the first of db", got)
 			} else if got[0].Original != "mcp://database/{table}/{id}" || got[0].Server.Name != "db" || !strings.Contains(string(got[0].Source), `"name"`) { // S1.52
-				t.Errorf("the entry of db: %+v", got[0])
+				t.Errorf("the entry of db is %+v, want db's original template", got[0])
 			}
 			if f, fault := v.Resource("resource://web/https://web/listed"); fault != nil || f.Entry.Kind != protocol.Resources { // S1.54: an exact URI takes precedence over a template
-				t.Errorf("a listed URI that matches a template: %+v, %v", f, fault)
+				t.Errorf("a listed URI that matches a template leads to %+v, %v; want the resource", f, fault)
 			}
 			for uri, want := range map[string]string{
 				"resource://db/mcp://database/users/42":  "db mcp://database/users/42",
@@ -111,14 +111,14 @@ func TestTemplates(t *testing.T) {
 				"resource://db/mcp://database/users/42",
 			} {
 				if e, fault := v.Template(ref); fault != nil || e.Original != "mcp://database/{table}/{id}" {
-					t.Errorf("Template(%q) = %v, %v", ref, e, fault)
+					t.Errorf("Template(%q) = %v, %v; want db's template", ref, e, fault)
 				}
 			}
 			if e, fault := v.Template("resource://web/https://web/listed"); fault != nil || e.Kind != protocol.Resources {
-				t.Errorf("Template of a resource: %v, %v", e, fault)
+				t.Errorf("Template of a resource: %v, %v; want the resource", e, fault)
 			}
 			if _, fault := v.Template("nope://{x}"); fault == nil || fault.Name != protocol.ResourceNotFound {
-				t.Errorf("Template(nope): %v", fault)
+				t.Errorf("Template(nope): %v, want RESOURCE_NOT_FOUND", fault)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestUnknownURI(t *testing.T) {
 		} {
 			_, fault := v.Resource(uri)
 			if fault == nil || fault.Name != protocol.ResourceNotFound {
-				t.Errorf("%s: Resource(%.40q): %v", style, uri, fault)
+				t.Errorf("%s: Resource(%.40q): %v, want RESOURCE_NOT_FOUND", style, uri, fault)
 			} else if len(uri) < 100 && fault.Error() != "Resource not found: "+uri || len(fault.Error()) > 2*maxShown {
 				t.Errorf("%s: Resource(%.40q): message %.60q", style, uri, fault.Error())
 			}
@@ -167,7 +167,7 @@ func TestRawURI(t *testing.T) {
 				}
 			}
 			if _, fault := v.Template("db://{x}"); fault == nil || fault.Name != protocol.AmbiguousURI || len(fault.Candidates) != 2 {
-				t.Errorf("Template(db://{x}): %v", fault)
+				t.Errorf("Template(db://{x}): %v, want AMBIGUOUS_URI with 2 candidates", fault)
 			}
 			_, fault := v.Resource("db://x")
 			for _, candidate := range fault.Candidates {
@@ -188,17 +188,17 @@ func TestResourceFilters(t *testing.T) {
 				s.ResourceFilter = config.Filter{Deny: []string{"file:///secret*", "secret:*"}, Disabled: []string{"file:///off"}}
 			}))
 		if got := len(v.Entries(protocol.Resources)) + len(v.Entries(protocol.Templates)); got != 2 {
-			t.Errorf("%s: %d items", style, got)
+			t.Errorf("%s: %d items are listed, want 2", style, got)
 		}
 		for _, original := range []string{"file:///secret", "file:///secret/more", "file:///off", "secret://x"} {
 			for _, uri := range []string{original, namespace.PrefixURI("files", original), namespace.UnderscoreID("files", original)} {
 				if got := found(v, uri); got != "RESOURCE_NOT_FOUND" {
-					t.Errorf("%s: Resource(%q) = %s", style, uri, got)
+					t.Errorf("%s: Resource(%q) = %s, want RESOURCE_NOT_FOUND", style, uri, got)
 				}
 			}
 		}
 		if got := found(v, "resource://files/file:///other/x"); got != "files file:///other/x" {
-			t.Errorf("%s: %s", style, got)
+			t.Errorf("%s: a permitted URI leads to %s", style, got)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestUnderscoreCollision(t *testing.T) {
 			t.Fatal(fault)
 		}
 		if suffixed := len(f.Entry.Public) == len(want[i])+7 && strings.HasPrefix(f.Entry.Public, want[i]+"~"); suffixed != (i > 0) {
-			t.Errorf("%s is %q", original, f.Entry.Public)
+			t.Errorf("%s is %q, want a suffix: %v", original, f.Entry.Public, i > 0)
 		}
 		if got := found(v, f.Entry.Public); got != "x "+original {
 			t.Errorf("Resource(%q) = %s", f.Entry.Public, got)
@@ -244,10 +244,10 @@ func TestStyleOriginal(t *testing.T) {
 	)
 	if got := listed(t, v, protocol.Resources); !slices.Equal(got, []string{
 		"file:///x", "file:///y", "resource://b/file:///x", namespace.UnderscoreSuffix("resource://b/file:///x", "b\x00file:///x")}) {
-		t.Errorf("got %q", got)
+		t.Errorf("resources: got %q, want the URI of b's file:///x with a suffix", got)
 	}
 	if got := listed(t, v, protocol.Templates); !slices.Equal(got, []string{"db://{x}", "file:///logs/{name}", "file:///{+p}", "resource://b/db://{x}"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("templates: got %q, want b's db://{x} with a prefix", got)
 	}
 	for uri, want := range map[string]string{
 		"file:///x":               "a file:///x",
@@ -265,10 +265,10 @@ func TestStyleOriginal(t *testing.T) {
 		}
 	}
 	if got := v.PublicURI(v.Servers()[1], "db://1"); got != "resource://b/db://1" {
-		t.Errorf("PublicURI = %q", got)
+		t.Errorf("PublicURI for b = %q, want resource://b/db://1", got)
 	}
 	if got := v.PublicURI(v.Servers()[0], "db://1"); got != "db://1" {
-		t.Errorf("PublicURI = %q", got)
+		t.Errorf("PublicURI for a = %q, want db://1", got)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestMostLiteralTemplate(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "s", 0).templates("f:///{+p}", "f:///logs/{n}", "f:///{a}/{b}"))
 	f, fault := v.Resource("resource://s/f:///logs/x")
 	if fault != nil || f.Entry.Original != "f:///logs/{n}" {
-		t.Errorf("got %v, %v", f.Entry, fault)
+		t.Errorf("got %v, %v; want f:///logs/{n}", f.Entry, fault)
 	}
 }
 
@@ -289,15 +289,15 @@ func TestRenamedResource(t *testing.T) {
 		}))
 		want := both("s", "file:///new")
 		if got := listed(t, v, protocol.Resources); !slices.Equal(got, []string{want[style]}) {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want %q", got, want[style])
 		}
 		for _, uri := range []string{want[stylePrefix], want[styleUnderscore], "resource://s/file:///old", "file:///old"} {
 			if got := found(v, uri); got != "s file:///old" {
-				t.Errorf("Resource(%q) = %s", uri, got)
+				t.Errorf("Resource(%q) = %s, want s file:///old", uri, got)
 			}
 		}
 		if got := v.PublicURI(v.Servers()[0], "file:///old"); got != want[style] {
-			t.Errorf("PublicURI = %q", got)
+			t.Errorf("PublicURI = %q, want %q", got, want[style])
 		}
 	}
 }

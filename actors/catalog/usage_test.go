@@ -38,6 +38,6 @@ func TestUsageSurvivesChangedLists(t *testing.T) {
 	}
 	m.Server("a").Ended(status.Ended{Method: protocol.MethodToolsCall, Counters: usage(fourth, "a_read")})
 	if u := m.Usage(); len(u) != 1 || u[0].Original != "read" || u[0].Public != "a_read" || u[0].Calls != 1 {
-		t.Errorf("usage %+v", u)
+		t.Errorf("usage %+v, want one call of a_read", u)
 	}
 }

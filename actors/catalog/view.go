@@ -197,5 +197,5 @@ func (v *View) Page(kind protocol.ItemKind, era protocol.Era, cursor string) ([]
 }
 
 // Instructions returns the configured instructions, followed by those of the servers in view, limited to 8 KiB in
-// total.
+// total. For a view of one server (Key.Server) it returns only that server's.
 func (v *View) Instructions() string { return v.instructions }
