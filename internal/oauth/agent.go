@@ -33,7 +33,7 @@ type AuthServer struct {
 	Register  string   `json:"register,omitempty"`
 	Revoke    string   `json:"revoke,omitempty"`
 	Scopes    []string `json:"scopes,omitempty"`    // scopes of the first request
-	Methods   []string `json:"methods,omitempty"`   // supported client authentication methods
+	Methods   []string `json:"methods,omitempty"`   // the client authentication methods that it supports and the gateway knows, basic first
 	S256      bool     `json:"s256,omitempty"`      // supports PKCE with S256
 	Iss       bool     `json:"iss,omitempty"`       // its authorization responses contain iss
 	Documents bool     `json:"documents,omitempty"` // supports client id metadata documents

@@ -11,11 +11,11 @@ import (
 
 const (
 	deviceGrant   = "urn:ietf:params:oauth:grant-type:device_code"
-	pollInterval  = 5 * time.Second // default interval, and the increment for slow_down
-	pollAtMost    = time.Minute     // maximum interval
-	deviceAtMost  = 30 * time.Minute
-	deviceDefault = 10 * time.Minute
-	maxUserCode   = 64
+	pollInterval  = 5 * time.Second  // default interval, and the increment for slow_down
+	pollAtMost    = time.Minute      // maximum interval
+	deviceAtMost  = 30 * time.Minute // maximum time to complete a login
+	deviceDefault = 10 * time.Minute // time to complete a login if the server names none
+	maxUserCode   = 64               // bytes
 )
 
 // Device is what a user needs to log in from another device.
@@ -24,7 +24,7 @@ type Device struct {
 	URL      string        // page to enter the code
 	Complete string        // URL that includes the code; "" = none
 	Interval time.Duration // between polls
-	Expires  time.Time
+	Expires  time.Time     // end of the time to complete the login
 }
 
 var (
@@ -94,7 +94,8 @@ func parseDevice(op string, body []byte, now time.Time) (code string, d *Device,
 	return m.Device, d, nil
 }
 
-// Poll asks whether the user has completed the login. It returns ErrPending or ErrSlowDown if not.
+// Poll asks whether the user has completed the login by device, and returns the token if so. It returns ErrPending or
+// ErrSlowDown while the user has not, and another error if the login has failed or the request did.
 func (a *Agent) Poll(ctx context.Context, l *Login) (Token, error) {
 	form := url.Values{"grant_type": {deviceGrant}, "device_code": {l.device}}
 	t, err := a.token(ctx, "log in", l.Site, l.Client, form)

@@ -21,8 +21,9 @@ const (
 )
 
 // Discover finds the authorization server of the MCP server. It tries protected resource metadata (RFC 9728) first,
-// then, for servers of 2025-03-26, the metadata of the configured issuer or of the MCP server's own host, or the
-// default endpoints of that host.
+// then, for servers of 2025-03-26, the metadata of the configured issuer or of the MCP server's own host. If neither
+// exists, no issuer is configured and the server asks for a bearer token, it returns the default endpoints of that
+// host.
 func (a *Agent) Discover(ctx context.Context, c Challenge) (*AuthServer, error) {
 	own, err := url.Parse(a.Server)
 	if err != nil || own.Host == "" {
@@ -64,7 +65,8 @@ func (a *Agent) scopes(c Challenge, supported []string) []string {
 	return scopesOf(supported)
 }
 
-// resource fetches the MCP server's protected resource metadata, from the URL in its challenge or from the well-known URLs.
+// resource fetches the MCP server's protected resource metadata, from the URL in its challenge or from the well-known
+// URLs. It returns errNotFound if there is none.
 func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	root := origin(own)
 	places := []string{root + protectedResource + strings.TrimSuffix(own.EscapedPath(), "/"), root + protectedResource}
@@ -148,7 +150,7 @@ func defaultEndpoints(base string) *AuthServer {
 	return &AuthServer{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
 }
 
-// headerHint returns the header to configure for a server that takes credentials of the scheme but has no login.
+// headerHint returns the hint to configure a header for a server that takes credentials of the scheme but has no login.
 func headerHint(scheme string) string {
 	what := "CREDENTIALS"
 	if scheme == "bearer" {

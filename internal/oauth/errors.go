@@ -7,8 +7,9 @@ import (
 )
 
 var (
-	// ErrNoLogin is returned by Discover if it finds no authorization server with metadata and the default endpoints do
-	// not apply, and by Register if a server without metadata has no default endpoints.
+	// ErrNoLogin is returned by Discover if the server asks for a scheme other than Bearer, or if Discover finds no
+	// authorization server with metadata and the default endpoints do not apply; and by Register if a server without
+	// metadata has no default endpoints.
 	ErrNoLogin = errors.New("no authorization server found")
 	// ErrForeignResource is returned by Discover if the metadata describes a resource other than the server.
 	ErrForeignResource = errors.New("the metadata belongs to another resource")
@@ -19,9 +20,10 @@ var (
 	// ErrNoClient is returned by Register if the gateway cannot become a client of the authorization server, and by
 	// ClientCredentials without a configured client id and secret.
 	ErrNoClient = errors.New("the authorization server did not register the gateway as a client")
-	// ErrState is returned by Redeem for a response to another login.
+	// ErrState is returned by Redeem and Login.Check for a response to another login.
 	ErrState = errors.New("the authorization response does not belong to this login")
-	// ErrMixUp is returned by Redeem for a response of another authorization server, or without the announced iss.
+	// ErrMixUp is returned by Redeem and Login.Check for a response of another authorization server, or without the
+	// announced iss.
 	ErrMixUp = errors.New("the authorization response comes from another authorization server")
 	// ErrUnsupported is returned if the authorization server lacks a required feature.
 	ErrUnsupported = errors.New("not supported by the authorization server")
@@ -55,7 +57,8 @@ func refuse(err error, hint, format string, args ...any) error {
 	return &RefusedError{err, fmt.Sprintf(format, args...), hint}
 }
 
-// OAuthError is an error response of an authorization server (RFC 6749, section 5.2).
+// OAuthError is an error response of an authorization server (RFC 6749, section 5.2), or a response with HTTP 429 or
+// 5xx to a request for metadata.
 type OAuthError struct {
 	Op          string // the operation that failed, such as "refresh the token"
 	Status      int    // HTTP status; 0 = the response came through the browser
@@ -125,7 +128,8 @@ func GrantEnded(err error) bool {
 	return errors.As(err, &o) && o.Code == "invalid_grant"
 }
 
-// ClientUnknown reports whether err means that the authorization server does not know the client, or no longer does.
+// ClientUnknown reports whether the authorization server has refused the client: it does not know it, or no longer
+// does, or it does not accept its credentials or this kind of request.
 func ClientUnknown(err error) bool {
 	var o *OAuthError
 	return errors.As(err, &o) && (o.Code == "invalid_client" || o.Code == "unauthorized_client")

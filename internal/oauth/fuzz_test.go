@@ -40,7 +40,7 @@ func FuzzTokenAnswer(f *testing.F) {
 			t.Error("accepted a token that cannot be sent in a header")
 		}
 		if err == nil && !token.Expires.IsZero() && (!token.Expires.After(now) || token.Expires.Sub(now) > maxLife) {
-			t.Errorf("token expires at %v", token.Expires)
+			t.Errorf("the token expires at %v, want a time within %v from %v", token.Expires, maxLife, now)
 		}
 		form := url.Values{"refresh_token": {"r3fresh"}}
 		said := oauthError("test", 400, body, Client{Secret: "s3cret"}, form).Error()

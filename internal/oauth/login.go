@@ -17,9 +17,9 @@ const maxAnswer = 8 << 10
 
 // Login is a user's login in progress. It is never stored.
 type Login struct {
-	URL      string // URL to open in the user's browser
+	URL      string // URL to open in the user's browser; "" = login by device
 	State    string // returned with the response; unguessable
-	Redirect string // redirect URI of the response
+	Redirect string // redirect URI of the response; "" = login by device
 	Site     *AuthServer
 	Client   Client
 	Scopes   []string // requested scopes
@@ -39,7 +39,8 @@ func (AuthResponse) String() string { return "[redacted]" }
 // GoString also keeps codes out of logs.
 func (AuthResponse) GoString() string { return "[redacted]" }
 
-// Authorize starts a login by browser. It always uses PKCE with S256.
+// Authorize starts a login by browser. It always uses PKCE with S256, and adds the scope offline_access if the server
+// supports it.
 func (*Agent) Authorize(site *AuthServer, client Client, scopes []string, redirectURI string) (*Login, error) {
 	if site.Authorize == "" {
 		return nil, refuse(ErrUnsupported, "try --device", "%s has no authorization endpoint", shorten(site.Issuer))

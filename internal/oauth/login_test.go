@@ -67,14 +67,14 @@ func TestLogInAndRefresh(t *testing.T) {
 		t.Fatalf("the token is for resource %q with scopes %v, valid %t", resource, scopes, ok)
 	}
 	if d := time.Until(token.Expires); d < 59*time.Minute || d > time.Hour {
-		t.Errorf("token expires in %v", d)
+		t.Errorf("the token expires in %v, want one hour", d)
 	}
 	next, err := a.Refresh(t.Context(), login.Site, login.Client, token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if next.Access == token.Access || next.Refresh == token.Refresh || !slices.Equal(next.Scopes, token.Scopes) {
-		t.Error("Refresh returned the old token")
+		t.Error("Refresh must return new tokens with the old scopes")
 	}
 	if _, err = a.Refresh(t.Context(), login.Site, login.Client, token); !oauth.GrantEnded(err) {
 		t.Errorf("Refresh with a used refresh token: got %v, want GrantEnded", err)
@@ -112,7 +112,7 @@ func TestDiscover(t *testing.T) {
 		"another issuer":                        {faults: authtest.Faults{Issuer: "https://other.example"}, want: oauth.ErrForeignIssuer},
 		"a private issuer":                      {protection: authtest.Protection{Issuers: []string{"https://10.0.0.1"}}, want: ssrf.ErrForbidden},
 		"a token endpoint without https":        {endpoint: "http://login.example/token", want: ssrf.ErrForbidden},
-		"no document":                           {faults: authtest.Faults{Endless: true}, want: ssrf.ErrTooLarge},
+		"endless metadata":                      {faults: authtest.Faults{Endless: true}, want: ssrf.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := authtest.New(t, c.faults)
@@ -141,7 +141,7 @@ func TestDiscover(t *testing.T) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
 			if err == nil && (site.Issuer != issuer.URL || !site.S256) {
-				t.Errorf("got %+v", site)
+				t.Errorf("got %+v, want the issuer %s with S256", site, issuer.URL)
 			}
 		})
 	}
@@ -162,12 +162,12 @@ func TestDiscoverWithoutResource(t *testing.T) {
 	a := agentOf(t, issuer.URL+"/mcp", oauth.Config{})
 	site, err := a.Discover(t.Context(), oauth.Challenge{Bearer: true})
 	if err != nil || site.Issuer != issuer.URL || site.Resource != issuer.URL+"/mcp" {
-		t.Errorf("got %+v, %v", site, err)
+		t.Errorf("got %+v, %v; want the server itself as the issuer", site, err)
 	}
 	issuer.Set(func(f *authtest.Faults) { f.NoMetadata = true })
 	site, err = a.Discover(t.Context(), oauth.Challenge{Bearer: true})
 	if err != nil || site.Token != issuer.URL+"/token" || site.Authorize != issuer.URL+"/authorize" || site.Register != issuer.URL+"/register" {
-		t.Errorf("got %+v, %v", site, err)
+		t.Errorf("got %+v, %v; want the default endpoints", site, err)
 	}
 	if _, err = a.Discover(t.Context(), oauth.Challenge{}); !errors.Is(err, oauth.ErrNoLogin) {
 		t.Errorf("server without a bearer challenge: got %v, want ErrNoLogin", err)
@@ -188,14 +188,14 @@ func TestDeviceLogin(t *testing.T) {
 	}
 	login, device, err := a.AuthorizeDevice(t.Context(), site, client, nil)
 	if err != nil || device.UserCode != "ABCD-EFGH" || device.Interval != time.Second {
-		t.Fatalf("got %+v, %v", device, err)
+		t.Fatalf("got %+v, %v; want the code ABCD-EFGH and an interval of 1s", device, err)
 	}
 	if _, err := a.Poll(t.Context(), login); !errors.Is(err, oauth.ErrPending) {
 		t.Errorf("Poll before the login: got %v, want ErrPending", err)
 	}
 	token, err := a.Poll(t.Context(), login)
 	if _, _, ok := issuer.Valid(token.Access); err != nil || !ok {
-		t.Errorf("Poll after the login: got no token, %v", err)
+		t.Errorf("Poll after the login: got no valid token; error %v", err)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestClientCredentials(t *testing.T) {
 		site.Methods = methods
 		token, err := a.ClientCredentials(t.Context(), site, []string{"x"})
 		if _, _, ok := issuer.Valid(token.Access); err != nil || !ok || token.Refresh != "" {
-			t.Errorf("%v: got no token, %v", methods, err)
+			t.Errorf("%v: got no valid token, or one with a refresh token; error %v", methods, err)
 		}
 		if err := a.Revoke(t.Context(), site, oauth.Client{}, token); err != nil {
 			t.Errorf("%v: revoke: %v", methods, err)
@@ -247,7 +247,7 @@ func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 		issuer.Set(func(f *authtest.Faults) { *f = authtest.Faults{}; c.set(f) })
 		_, err := a.Refresh(t.Context(), login.Site, login.Client, token)
 		if err == nil || oauth.Temporary(err) != c.temporary || oauth.GrantEnded(err) != c.endedIt {
-			t.Errorf("%s: %v, temporary %t, ended %t", name, err, oauth.Temporary(err), oauth.GrantEnded(err))
+			t.Errorf("%s: got %v, temporary %t, ended %t; want %t, %t", name, err, oauth.Temporary(err), oauth.GrantEnded(err), c.temporary, c.endedIt)
 		}
 	}
 }
@@ -263,7 +263,7 @@ func TestRequestedScopes(t *testing.T) {
 	}
 	u, _ := url.Parse(login.URL)
 	if got := u.Query().Get("scope"); got != "a b offline_access" || u.Query().Get("prompt") != "consent" {
-		t.Errorf("requested scopes %q", got)
+		t.Errorf("requested the scopes %q, want a b offline_access with prompt=consent", got)
 	}
 }
 
@@ -287,13 +287,13 @@ func TestRegister(t *testing.T) {
 	} {
 		got, err := agentOf(t, server.URL, c.config).Register(ctx, site, redirectURI)
 		if err != nil || got.ID != c.id || got.Method != c.method {
-			t.Errorf("%s: got %+v, %v", name, got, err)
+			t.Errorf("%s: got %+v, %v; want the client %s with method %s", name, got, err, c.id, c.method)
 		}
 	}
 	a := agentOf(t, server.URL, oauth.Config{})
 	first, err := a.Register(ctx, site, redirectURI)
 	if err != nil || first.Secret == "" || first.Method != "client_secret_basic" {
-		t.Fatalf("got %v with method %s, %v", first, first.Method, err)
+		t.Fatalf("got %v with method %s, %v; want a client with a secret and method client_secret_basic", first, first.Method, err)
 	}
 	if again, err := a.Register(ctx, site, redirectURI, first); err != nil || again != first {
 		t.Errorf("second Register: got %v, %v; want the same client", again, err)

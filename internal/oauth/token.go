@@ -74,7 +74,8 @@ func (a *Agent) token(ctx context.Context, op string, site *AuthServer, client C
 	return parseToken(op, body, a.Now())
 }
 
-// post sends a form once, authenticated as the client, and returns the response.
+// post sends a form once, authenticated as the client, and returns the response. It may add the client's credentials to
+// the form.
 func (a *Agent) post(ctx context.Context, op, to string, client Client, form url.Values) (status int, body []byte, err error) {
 	if err := a.Client.Check(to); err != nil { // a stored URL must satisfy the current rules
 		return 0, nil, err
