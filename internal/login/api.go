@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxBody    = 16 << 10
+	maxBody    = 16 << 10         // bytes of a request or response
 	deviceWait = 25 * time.Second // time limit of a request to begin or finish a login; the client repeats a pending finish
 	logoutWait = 5 * time.Second  // time limit of a request to log out, even if the authorization server does not answer
 )

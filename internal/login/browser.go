@@ -17,8 +17,9 @@ type Service interface {
 	Logout(ctx context.Context, w Request) error
 }
 
-// ByBrowser logs in with a browser on this machine, which is redirected to a local port; 0 = any. It calls show with the
-// URL of the page that the user must open, and blocks until the login has ended or ctx ends.
+// ByBrowser logs in with a browser on this machine, which is redirected to the given local port; 0 = any. It calls show
+// with the URL of the page that the user must open, and blocks until the login has ended or ctx ends. If the browser is
+// not redirected in time, it returns ErrNotBack.
 func ByBrowser(ctx context.Context, at Service, w Request, port uint16, show func(page string)) error {
 	back, err := ListenCallback(port)
 	if err != nil {

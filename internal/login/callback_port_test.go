@@ -31,7 +31,7 @@ func TestPreferredPort(t *testing.T) {
 			return nil, nil
 		})
 		if !slices.Equal(tried, c.want) || (err != nil) != c.fails {
-			t.Errorf("port %d, taken %q: tried %q, error %v", c.port, c.taken, tried, err)
+			t.Errorf("port %d, taken %q: tried %q, error %v; want %q, an error: %v", c.port, c.taken, tried, err, c.want, c.fails)
 		}
 	}
 }

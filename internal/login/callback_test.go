@@ -42,6 +42,6 @@ func TestRedirectBeforeWait(t *testing.T) {
 	over := errors.New("over")
 	cancel(over)
 	if _, err := b.Wait(ctx); !errors.Is(err, over) {
-		t.Errorf("Wait with a canceled context: got %v", err)
+		t.Errorf("Wait with a canceled context: got %v, want its cause", err)
 	}
 }

@@ -25,6 +25,7 @@ func NewClient(base, key string) *Client {
 }
 
 // withinOrigin prevents redirects from sending the key elsewhere. net/http alone would also send it from https to http.
+// At most three redirects are followed.
 func withinOrigin(r *http.Request, via []*http.Request) error {
 	if first := via[0].URL; r.URL.Scheme != first.Scheme || r.URL.Host != first.Host || len(via) > 3 {
 		return http.ErrUseLastResponse
@@ -86,7 +87,7 @@ func (c *Client) do(ctx context.Context, verb string, in, out any) error {
 	return decode.JSON(page, "the gateway's answer to "+verb, out)
 }
 
-// UnreachableError is returned if the gateway did not respond.
+// UnreachableError is returned if the gateway sent no complete response.
 type UnreachableError struct{ err error }
 
 // Error returns the cause.

@@ -8,8 +8,9 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// policy is the pages' Content-Security-Policy: no scripts, no images, no external content. A form may only be sent
-// to this origin; the response may redirect to any https URL, or to http URLs of 127.0.0.1 and localhost.
+// policy is the pages' Content-Security-Policy: no scripts, no images, no external content. The form is sent to this
+// origin, and the response may redirect to any https URL, or to http URLs of 127.0.0.1 and localhost; form-action must
+// allow both.
 const policy = "default-src 'none'; style-src 'sha256-" + styleHash + "'; form-action 'self' https: http://127.0.0.1:* http://localhost:*; frame-ancestors 'none'; base-uri 'none'"
 
 const (

@@ -17,9 +17,9 @@ const (
 	prefix         = "/login/"
 	callback       = "callback"
 	cookie         = "goblin-login"
-	maxFlows       = 256 // maximum number of logins in progress in browsers; beyond it, the oldest is dropped
-	maxAnswer      = 4 << 10
-	gatewayTimeout = 30 * time.Second // limit for a request to the authorization server
+	maxFlows       = 256              // maximum number of logins in progress in browsers; beyond it, the oldest is dropped
+	maxAnswer      = 4 << 10          // bytes of a submitted form
+	gatewayTimeout = 30 * time.Second // limit for the gateway to begin or finish a login
 )
 
 // Pages serves the login pages. It is safe for concurrent use.
@@ -59,7 +59,7 @@ func (p *Pages) currentGateway() Gateway {
 	return p.gateway
 }
 
-// URL returns the page for a login, or "" if there is no listener.
+// URL returns the URL of the page for a login, valid for ticketLife, or "" if there is no listener.
 func (p *Pages) URL(key Key) string {
 	base := p.base()
 	if base == "" {

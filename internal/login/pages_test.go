@@ -154,18 +154,18 @@ func TestLoginByPage(t *testing.T) {
 		}
 	}
 	if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
-		t.Errorf("Content-Security-Policy: %s", policy)
+		t.Errorf("Content-Security-Policy: %s; want it to forbid external content and frames", policy)
 	}
 	sent := press(t, c, address, token)
 	if sent.StatusCode != http.StatusSeeOther || sent.Header.Get("Location") != "https://issuer.test/authorize?state=state1" {
 		t.Fatalf("submitting the form: got %d %s, want a redirect to the issuer", sent.StatusCode, sent.Header.Get("Location"))
 	}
 	if got := g.begun[0]; got.Server != "github" || got.Redirect != base+"/login/callback" || got.Who != identity.Local {
-		t.Errorf("BeginLogin got %+v", got)
+		t.Errorf("BeginLogin got %+v, want server github, the callback of the pages and the local user", got)
 	}
 	back, _ := page(t, c, base+"/login/callback?state=state1&code=c&iss=https%3A%2F%2Fissuer.test")
 	if back.StatusCode != 200 || len(g.finished) != 1 || g.finished[0].Code != "c" || g.finished[0].Issuer != "https://issuer.test" || g.finished[0].Login.Entry != "github" {
-		t.Fatalf("callback: got status %d, FinishLogin got %+v", back.StatusCode, g.finished)
+		t.Fatalf("callback: got status %d, FinishLogin got %+v; want 200 and one answer with code c", back.StatusCode, g.finished)
 	}
 	if again, _ := page(t, c, base+"/login/callback?state=state1&code=c"); again.StatusCode != 400 {
 		t.Errorf("second callback: got status %d, want 400", again.StatusCode)
@@ -233,7 +233,7 @@ func TestTicketsExpire(t *testing.T) {
 	s, now := newSealer(), time.Unix(1000, 0)
 	text := s.seal(Key{"a", "b"}, now)
 	if key, err := s.open(text, now.Add(ticketLife-time.Second)); err != nil || key != (Key{"a", "b"}) {
-		t.Errorf("just before expiry: got %v, %v", key, err)
+		t.Errorf("just before expiry: got %v, %v; want the key", key, err)
 	}
 	for name, bad := range map[string]string{"expired": text, "changed": text[:len(text)-2] + "AA", "empty": "", "too long": strings.Repeat("A", maxTicket+1), "not base64": "%%", "another process's": newSealer().seal(Key{"a", "b"}, now)} {
 		at := now
@@ -318,14 +318,14 @@ func TestAPI(t *testing.T) {
 	c := &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + "/login/api/" + verb }}
 	begun, err := c.Begin(t.Context(), Request{Server: "github", Redirect: "http://127.0.0.1:1/callback"})
 	if err != nil || begun.State != "state1" || g.begun[0].Who.ID != "key:alice" {
-		t.Fatalf("Begin: got %+v, %v", begun, err)
+		t.Fatalf("Begin: got %+v, %v; want state1, begun by key:alice", begun, err)
 	}
 	var refused *Refused
 	if err := c.Finish(t.Context(), Answer{Login: Key{"github", "key:bob"}, State: "s", Code: "c"}); !errors.As(err, &refused) || len(g.finished) != 0 {
 		t.Errorf("Finish of another principal's login: got %v, want Refused", err)
 	}
 	if err := c.Finish(t.Context(), Answer{Login: Key{"github", "key:alice"}, State: "s", Code: "c"}); err != nil || len(g.finished) != 1 {
-		t.Errorf("Finish of its own login: %v", err)
+		t.Errorf("Finish of its own login: %v; FinishLogin must be called once", err)
 	}
 	_, stranger := servePages(t, g, nil)
 	c.URL = func(verb string) string { return stranger + "/login/api/" + verb }

@@ -11,8 +11,8 @@ import (
 )
 
 // Standalone returns pages with a local listener of their own, for a gateway without one. Such a gateway serves a
-// client on stdin, whose user has a browser on this machine. The listener starts when the first URL is requested.
-// stop stops it.
+// client on stdin, whose user has a browser on this machine. The listener starts when the first URL is requested. The
+// function stop stops it.
 func Standalone() (p *Pages, stop func()) {
 	s := &standalone{}
 	p = New(s.address)
@@ -29,7 +29,7 @@ type standalone struct {
 	ended  bool
 }
 
-// address returns the listener's URL and starts it at the first call. It returns "" if that fails.
+// address returns the listener's URL and starts it at the first call. It returns "" if that fails, and after stop.
 func (s *standalone) address() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 const (
 	ticketLife = 10 * time.Minute
-	maxTicket  = 2 << 10
+	maxTicket  = 2 << 10 // bytes of a ticket as text
 )
 
 var errTicket = errors.New("this login link is invalid or has expired; call the tool again to get a new one")

@@ -13,9 +13,9 @@ import (
 // example, may be printed separately.
 const shortestLine = 16
 
-// forms returns a value and its encodings to search for. For base64, it returns the part that is common to all texts
-// that contain the value at the same offset modulo three, because the characters at its edges depend on the
-// neighboring bytes.
+// forms returns a value and its encodings to search for, or nil if the value is too short. For base64, it also returns
+// the part that is common to all texts that contain the value at the same offset modulo three, because the characters
+// at its edges depend on the neighboring bytes.
 func forms(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < Shortest {

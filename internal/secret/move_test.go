@@ -58,7 +58,7 @@ func FuzzMove(f *testing.F) {
 				back += moved[i] + part
 			}
 			if back != word {
-				t.Errorf("%q shown as %q: %q and %q", word, shown, got, moved)
+				t.Errorf("%q, shown as %q: the rest %q and the moved %q do not form the word", word, shown, got, moved)
 			}
 		}
 	})

@@ -143,7 +143,8 @@ func (w *payloadWriter) text(s string, cut bool) string {
 // name returns the name of a member without secrets.
 func (w *payloadWriter) name(s string) string { return byLook(byName(w.plain(s, false)), Hidden) }
 
-// plain returns a text with known secrets hidden. It returns Hidden if unescaping it, as a program would that reads JSON or URLs, reveals one.
+// plain returns a text with known secrets hidden. It returns Hidden if unescaping it, as a program would that reads
+// JSON or URLs, reveals one or yields more than maxForms texts.
 func (w *payloadWriter) plain(s string, cut bool) string {
 	find := w.known.Cut
 	if cut {

@@ -64,7 +64,7 @@ func TestPayloadHidesKnownSecrets(t *testing.T) {
 				t.Fatalf("%s: base64 of the secret is in %s", name, shown)
 			}
 			if cut == len(text) && (!strings.Contains(shown, Hidden) || !json.Valid([]byte(shown))) {
-				t.Errorf("%s: shown as %s", name, shown)
+				t.Errorf("%s: shown as %s, want valid JSON with %s", name, shown, Hidden)
 			}
 		}
 		if shape := r.Shape([]byte(text)); strings.Contains(shape, "unter2") {
@@ -116,15 +116,15 @@ func TestPayloadHidesNamedSecrets(t *testing.T) {
 	} {
 		shown := r.Payload([]byte(text), false)
 		if strings.Contains(shown, "opensesame") || strings.Contains(shown, "20250001") || !strings.Contains(shown, Hidden) || !json.Valid([]byte(shown)) {
-			t.Errorf("%s is shown as %s", text, shown)
+			t.Errorf("%s is shown as %s, want the secret hidden", text, shown)
 		}
 		for cut := range len(text) {
 			if shown := r.Payload([]byte(text[:cut]), true); strings.Contains(shown, "opens") {
-				t.Errorf("%s is shown as %s", text[:cut], shown)
+				t.Errorf("%s is shown as %s, want the secret hidden", text[:cut], shown)
 			}
 		}
 		if shape := r.Shape([]byte(text)); strings.Contains(shape, "opens") {
-			t.Errorf("%s has the shape %s", text, shape)
+			t.Errorf("%s has the shape %s, want it without values", text, shape)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestPayloadShowsTheRest(t *testing.T) {
 		}
 	}
 	if !Item("get_secret") || !Item("env://API_KEYS") || Item("keyboard_type") || Item("read_file") {
-		t.Error("Item recognizes the wrong names")
+		t.Error("Item must recognize get_secret and env://API_KEYS, but not keyboard_type and read_file")
 	}
 }
 
@@ -175,11 +175,11 @@ func TestPayloadResolvesEscapes(t *testing.T) {
 		`x \u0070%40ssw0rd99`, `x \\u0070%40ssw0rd99`, `x p%2540ssw0rd99`, `x %5cu0070%2540ssw0rd99`, "%" + strings.Repeat("25", 8000),
 	} {
 		if shown := r.Payload([]byte(`{"a": `+quoted(text)+`}`), false); !strings.Contains(shown, Hidden) {
-			t.Errorf("%.99s is shown as %.99s", text, shown)
+			t.Errorf("%.99s is shown as %.99s, want it hidden", text, shown)
 		}
 	}
 	if shown := r.Payload([]byte(`{"a": "`+escaped("a%20b%2520c")+`"}`), false); shown != `{"a": "a%20b%2520c"}` {
-		t.Error(shown)
+		t.Errorf("shown as %s, want the text without JSON escapes", shown)
 	}
 }
 
@@ -190,7 +190,7 @@ func FuzzPayload(f *testing.F) {
 		r := knowing()
 		shown := r.Payload([]byte(text), false)
 		if json.Valid([]byte(text)) && !json.Valid([]byte(shown)) {
-			t.Errorf("%q is shown as %q", text, shown)
+			t.Errorf("%q is shown as %q, want valid JSON", text, shown)
 		}
 		if cut >= 0 && cut < len(text) {
 			r.Payload([]byte(text[:cut]), true)
@@ -198,7 +198,7 @@ func FuzzPayload(f *testing.F) {
 		r.Shape([]byte(text))
 		hidden := r.Payload([]byte(`{"a": `+quoted(text)+`, "token": `+quoted(text+planted)+`, "b": `+quoted(text+planted)+`}`), false)
 		if strings.Contains(hidden, "hunter2") && !strings.Contains(text, "unter2") {
-			t.Errorf("%q", hidden)
+			t.Errorf("the secret is in %q", hidden)
 		}
 	})
 }

@@ -32,7 +32,7 @@ type Redactor struct {
 	added  []string            // values of Add, oldest first
 }
 
-// Replace replaces the secret values of a group.
+// Replace replaces the secret values of a group. Without values, it removes the group.
 func (r *Redactor) Replace(group string, values ...string) {
 	if r == nil {
 		return
@@ -56,7 +56,7 @@ func (r *Redactor) Replace(group string, values ...string) {
 	}
 }
 
-// Add adds secret values, such as a new token. Beyond a limit, the oldest are removed.
+// Add adds secret values, such as a new token. Beyond maxAdded values, the oldest are removed.
 func (r *Redactor) Add(values ...string) {
 	if r == nil {
 		return

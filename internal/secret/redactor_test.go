@@ -16,7 +16,7 @@ import (
 func TestCut(t *testing.T) {
 	var known Redactor
 	if got := known.Cut("nothing is known"); got != "nothing is known" {
-		t.Error(got)
+		t.Errorf("an empty redactor changes the text to %q", got)
 	}
 	const s, quoted = "hunter2+hunter/2", "a \"quoted\"\nsecret <&> é"
 	known.Replace("configuration", s, "short", quoted, "hunter2+hunter/2 and more")
@@ -45,23 +45,23 @@ func TestCut(t *testing.T) {
 		}
 		var b bytes.Buffer
 		if n, err := known.Writer(&b).Write([]byte(c.in)); n != len(c.in) || err != nil || b.String() != c.want {
-			t.Errorf("Write(%q): %d, %v, %q", c.in, n, err, b.String())
+			t.Errorf("Write(%q) = %d, %v and wrote %q, want %q", c.in, n, err, b.String(), c.want)
 		}
 	}
 	for i := range 3 { // preceded by other text, as in Basic authentication
 		text := base64.StdEncoding.EncodeToString([]byte("user:"[i:] + s))
 		if got := known.Cut(text); strings.Contains(got, base64.StdEncoding.EncodeToString([]byte(s[3:9]))[:6]) || len(got) > 24 {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("%q became %q, want the secret hidden", text, got)
 		}
 	}
 	known.Replace("configuration", "abcdefgh", "efghijklmnop")
 	if got := known.Cut("abcdefghijklmnop-abcdefgh"); got != Hidden+"-"+Hidden { // the values overlap
-		t.Error(got)
+		t.Errorf("overlapping values: got %q, want both hidden as one", got)
 	}
 	known.Add("another secret")
 	known.Replace("configuration", "a third secret")
 	if got := known.Cut(s + ", another secret, a third secret"); got != s+", "+Hidden+", "+Hidden {
-		t.Error(got)
+		t.Errorf("after Replace: got %q, want only the new values hidden", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestCut(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	var known Redactor
 	if got := known.CutShort("nothing is known"); got != "nothing is known" {
-		t.Error(got)
+		t.Errorf("an empty redactor changes the text to %q", got)
 	}
 	known.Replace("configuration", "hunter2+hunter/2", "another secret")
 	var absent *Redactor
@@ -110,7 +110,7 @@ func TestCutBeforeEllipsis(t *testing.T) {
 		}
 		var b bytes.Buffer
 		if _, err := known.Writer(&b).Write([]byte(c.in)); err != nil || b.String() != c.want {
-			t.Errorf("Write(%q): %v, %q", c.in, err, b.String())
+			t.Errorf("Write(%q): %v, wrote %q, want %q", c.in, err, b.String(), c.want)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestCutLines(t *testing.T) {
 	var known Redactor
 	known.Replace("configuration", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n-----END KEY-----\n")
 	if got := known.Cut("key: BAQEFAASCBKcwggSjAgEAAo, -----BEGIN KEY-----"); got != "key: "+Hidden+", -----BEGIN KEY-----" {
-		t.Error(got)
+		t.Errorf("got %q, want the line of the key hidden", got)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestAddIsBounded(t *testing.T) {
 	}
 	known.Add(values...)
 	if got := known.Cut(values[0] + values[1] + values[maxAdded]); got != values[0]+Hidden+Hidden {
-		t.Error(got)
+		t.Errorf("got %q, want only the oldest value shown", got)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestValuesAreAddedAndRemoved(t *testing.T) {
 		r.Replace(group)
 	}
 	if r.find.count != 0 || len(r.find.texts) != 0 || len(r.values) != 0 || len(r.groups) != 0 {
-		t.Errorf("%d texts, %d values are left", r.find.count, len(r.values))
+		t.Errorf("%d texts and %d values are left, want none", r.find.count, len(r.values))
 	}
 }
 

@@ -18,11 +18,12 @@ var (
 	header     = pattern.Lazy(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
 	env        = pattern.Lazy(`^(?:-e|--env)$`)
 
-	// scheme matches the scheme before a token in an Authorization header.
+	// scheme matches the scheme before a token in an Authorization header, or nothing but spaces.
 	scheme = pattern.Lazy(`(?i)^\s*(?:bearer|basic|token|digest)?\s*$`)
 )
 
-// Value returns s with everything hidden except references and the scheme of an Authorization header.
+// Value returns s with everything hidden except references, the scheme of an Authorization header before a reference,
+// and quotes around s.
 func Value(s string) string {
 	var m mask
 	return m.bare(hideValue(m.variables(s)))

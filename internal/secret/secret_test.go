@@ -86,7 +86,7 @@ func TestPlanted(t *testing.T) {
 		word := strings.ReplaceAll(form, "SECRET", planted)
 		for _, shown := range append(Arguments([]string{"--x", word, word}), Argument(word), Text(word), URL("http://h/"+word), Value(word), Pair("a", word)) {
 			if strings.Contains(shown, "Q1w2E3r4") {
-				t.Errorf("%q is shown as %q", word, shown)
+				t.Errorf("%q is shown as %q, want the secret hidden", word, shown)
 			}
 		}
 	}

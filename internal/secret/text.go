@@ -14,8 +14,10 @@ const (
 )
 
 var (
+	// variable matches a reference, with its default if it has one.
 	variable = pattern.Lazy(`\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}|\$\{(?:file|keyring|command):[^}]+\}`)
-	address  = pattern.Lazy(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
+	// address matches a URL.
+	address = pattern.Lazy(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
 
 	// wholly matches a text that is a single pair, such as a header, whose value may contain anything.
 	wholly = pattern.Lazy(`(?is)^(-{0,2}` + namedWord + `\s*[:=]\s*)([^\s"'].*)$`)
@@ -33,6 +35,7 @@ var (
 	// random matches words that may be random: long ones, and UUIDs. mixed excludes likely names.
 	random = pattern.Lazy(`(?:\bsha(?:256|384|512)[:-])?(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9_-]{24,}|[A-Za-z0-9]{20,})=*`)
 
+	// kept matches the placeholder of a reference, and ready any placeholder (see mask).
 	kept  = pattern.Lazy("\uE000[0-9]+\uE001")
 	ready = pattern.Lazy("[\uE000\uE002][0-9]+[\uE001\uE003]")
 )
@@ -131,7 +134,8 @@ func (m *mask) variables(s string) string {
 	})
 }
 
-// hideValue hides all of s except references, the scheme of an Authorization header, and quotes around it.
+// hideValue hides all of s except references, the scheme of an Authorization header before a reference, and quotes
+// around s.
 func hideValue(s string) string {
 	inner := strings.Trim(s, `"'\`)
 	if inner == "" {
