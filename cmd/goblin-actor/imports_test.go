@@ -90,6 +90,7 @@ var mayImport = map[string][]string{
 	"internal/policy":             {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
 	"internal/masterkey":          {},
 	"internal/cluster":            {},
+	"internal/bus":                {},
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/cluster", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},
@@ -187,6 +188,7 @@ var foreign = map[string][]string{
 	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode", "internal/telemetry/otlptest"}, // demo and protocol/upstream use only the names of statuses
 	"github.com/coreos/go-systemd":            {"internal/cli/serve"},
 	"golang.org/x/perf":                       {"bench/report"},
+	"github.com/nats-io":                      {"internal/bus"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"go.opentelemetry.io":                     {"internal/telemetry", "internal/telemetry/otlptest"},
 	"github.com/go-logr/logr":                 {"internal/telemetry"},

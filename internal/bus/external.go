@@ -1,0 +1,80 @@
+package bus
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// External says how to use an external NATS server. The connection to it is kept alive and made again when it is lost, to
+// any server of its cluster.
+type External struct {
+	Cluster     string      // the cluster's name; a word as in subjects
+	Node        string      // this node's name; the server shows it
+	URL         string      // nats://… or tls://…; several are separated by commas; may contain user and password, or a token
+	Credentials string      // path of a credentials file; "" = none. It is read again for each connection
+	TLS         *tls.Config // for tls://; nil = the system's authorities
+	Log         *slog.Logger
+}
+
+// Connect returns a bus over an external NATS server. It does not wait for the server: while the server is unreachable or
+// refuses the credentials, messages are lost and Ask returns ErrOffline.
+func Connect(e External) (Bus, error) {
+	if !plainWord(e.Cluster) {
+		return nil, errClusterName(e.Cluster)
+	}
+	c := newClient(e.Cluster, e.Log)
+	now := time.Now()
+	c.lost.Store(&now)
+	options := append(c.options(e.Node),
+		nats.RetryOnFailedConnect(true),
+		nats.IgnoreAuthErrorAbort(), // credentials are replaced while nodes run
+		nats.Timeout(2*time.Second),
+		nats.ReconnectWait(250*time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
+		nats.PingInterval(500*time.Millisecond),
+		nats.MaxPingsOutstanding(2),
+	)
+	if e.Credentials != "" {
+		options = append(options, nats.UserCredentials(e.Credentials))
+	}
+	if e.TLS != nil {
+		options = append(options, nats.Secure(e.TLS))
+	}
+	conn, err := nats.Connect(e.URL, options...)
+	if err != nil {
+		if invalid, ok := errors.AsType[*url.Error](err); ok {
+			err = invalid.Err // without the address, which may contain a password
+		}
+		return nil, fmt.Errorf("connect to the NATS server: %w", err)
+	}
+	c.conn = conn
+	if conn.IsConnected() {
+		c.connected()
+	}
+	go c.send()
+	return external{c}, nil
+}
+
+func errClusterName(name string) error {
+	return fmt.Errorf("cluster name %q: only letters, digits, - and _ are allowed", name)
+}
+
+type external struct{ *client }
+
+func (x external) Status() Status {
+	s := Status{Engine: "external", Dropped: x.drops()}
+	if since := x.lost.Load(); since != nil {
+		s.Lost = *since
+	} else {
+		s.Server = x.conn.ConnectedAddr()
+	}
+	return s
+}
+
+func (x external) Close() { x.close() }
