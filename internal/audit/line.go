@@ -30,12 +30,19 @@ type chain struct {
 	prev    [sha256.Size]byte // hash of the last line
 	first   bool              // there is no line yet
 	pending int               // lines since the last signature
-	signed  Mark              // last line that this process signed; only N and Sum are set
+	signed  signedLine        // last line that this process signed
 
 	keys   *Keys
 	shared *sharedKey // makes the HMACs of arguments; nil = keys does
 	mac    hash.Hash
 	sum    [sha256.Size]byte // scratch
+}
+
+// signedLine is a signed line of the log.
+type signedLine struct {
+	n    uint64
+	sum  [sha256.Size]byte
+	text string // without its newline; "" = the gateway runs alone, so no other node needs it
 }
 
 func newChain(keys *Keys, node string) chain {
@@ -72,7 +79,10 @@ func (c *chain) append(b []byte, r *Record) []byte {
 	b = append(b, '}')
 	c.prev, c.first = sha256.Sum256(b[start:]), false
 	if c.pending == 0 {
-		c.signed = Mark{N: c.n, Sum: hex.EncodeToString(c.prev[:])}
+		c.signed = signedLine{n: c.n, sum: c.prev}
+		if c.node != "" {
+			c.signed.text = string(b[start:])
+		}
 	}
 	return append(b, '\n')
 }
@@ -84,6 +94,10 @@ func (c *chain) appendMembers(b []byte, r *Record) []byte {
 		b = strconv.AppendInt(append(b, `,"format":`...), format, 10)
 		b = strconv.AppendUint(append(b, `,"file":`...), r.Count, 10)
 		return appendMember(b, `,"key":`, KeyText(c.keys.public), maxText)
+	}
+	if r.witness != nil {
+		b = appendMember(b, `,"key":`, r.witness.Key, maxText)
+		return appendMember(b, `,"witness":`, r.witness.Line, maxCheckpoint)
 	}
 	b = appendMember(b, `,"who":`, r.Who, maxText)
 	b = appendMember(b, `,"via":`, r.Via, maxText)

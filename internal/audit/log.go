@@ -62,7 +62,9 @@ type Log struct {
 	fault                     atomic.Pointer[string] // why the log cannot be written; nil = it can
 	path                      atomic.Pointer[string] // path of the file; nil = the log is off
 	shared                    atomic.Pointer[sharedKey]
-	mark                      atomic.Pointer[Mark] // last signed line on disk; nil = none yet
+	mark                      atomic.Pointer[Mark]       // last signed line on disk; nil = none yet
+	checkpoint                atomic.Pointer[Checkpoint] // what other nodes should witness; nil = nothing
+	witnesses                 witnesses
 
 	mu          sync.Mutex // guards the fields up to closed
 	waiting     []entry

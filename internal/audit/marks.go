@@ -1,19 +1,36 @@
 package audit
 
-import "time"
+import (
+	"encoding/hex"
+	"time"
+)
+
+// marks are the signed lines of the current file's log.
+type marks struct {
+	last      signedLine // the last one that was written; zero = none yet
+	published uint64     // number of the last one that was published
+	offered   uint64     // number of the last one that was offered to other nodes
+	news      uint64     // number of the last line that other nodes should know: one that is neither a checkpoint nor a witness
+}
+
+// markOf returns the mark of a signed line.
+func (w *writer) markOf(line *signedLine) Mark {
+	return Mark{N: line.n, Sum: hex.EncodeToString(line.sum[:]), File: w.s.File, Key: KeyText(w.l.keys.public)}
+}
 
 // publishMark publishes the last signed line once it is on disk or, with SyncNever, once it is written.
 func (w *writer) publishMark(now time.Time) {
-	if w.mark.N <= w.publishedMark || w.failing || w.unsynced && w.s.Sync != SyncNever {
+	if w.marks.last.n <= w.marks.published || w.failing || w.unsynced && w.s.Sync != SyncNever {
 		return
 	}
-	w.publishedMark = w.mark.N
+	w.marks.published = w.marks.last.n
+	mark := w.markOf(&w.marks.last)
 	if now.Sub(w.logged) >= markLogInterval {
 		w.logged = now
-		w.l.o.Log.Info("audit checkpoint", "n", w.mark.N, "sum", w.mark.Sum)
+		w.l.o.Log.Info("audit checkpoint", "n", mark.N, "sum", mark.Sum)
 	}
-	mark := w.mark
 	w.l.mark.Store(&mark)
+	w.offer(&mark)
 	w.l.mu.Lock()
 	notify := w.l.notify
 	w.l.mu.Unlock()

@@ -19,8 +19,9 @@ type Line struct {
 	Node     string    `json:"node,omitempty"` // the node of a cluster that wrote the line
 	Event    string    `json:"event"`
 	Format   int       `json:"format,omitempty"`
-	File     uint64    `json:"file,omitempty"` // number of the file that starts with this line
-	Key      string    `json:"key,omitempty"`  // public key of the file's signatures
+	File     uint64    `json:"file,omitempty"`    // number of the file that starts with this line
+	Key      string    `json:"key,omitempty"`     // public key of the file's signatures, or of those of the quoted checkpoint
+	Witness  string    `json:"witness,omitempty"` // the quoted checkpoint: a signed line of another node's log
 	Who      string    `json:"who,omitempty"`
 	Via      string    `json:"via,omitempty"`
 	Peer     string    `json:"peer,omitempty"`
@@ -66,6 +67,15 @@ func ParseLine(raw []byte) (Line, error) {
 
 // Signed reports whether lines of this kind are signed.
 func (l *Line) Signed() bool { return l.Event == EventFile || l.Event == EventCheckpoint }
+
+// Quoted returns the checkpoint that the line quotes, and false if it quotes none. It does not check the signature.
+func (l *Line) Quoted() (Line, bool) {
+	if l.Event != EventWitness || len(l.Witness) > maxCheckpoint {
+		return Line{}, false
+	}
+	quoted, err := ParseLine([]byte(l.Witness))
+	return quoted, err == nil
+}
 
 // SumOf returns the hash of a line, as the next line's prev holds it.
 func SumOf(raw []byte) string {

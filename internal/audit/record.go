@@ -24,6 +24,7 @@ const (
 	EventRepair     = "repair"     // an incomplete line was removed
 	EventDropped    = "dropped"    // count records were dropped
 	EventMissing    = "missing"    // lines up to number count, which the log once had, are missing
+	EventWitness    = "witness"    // quotes a checkpoint of another node's log
 )
 
 // Values of Record.Decision.
@@ -57,6 +58,8 @@ type Record struct {
 	Arguments []byte // only their HMAC is written; must not be modified after Record
 	Count     uint64 // number of equal denials, dropped records, …; 0 = one
 	Detail    string // explanation for users
+
+	witness *Checkpoint // of an EventWitness
 }
 
 // Sink accepts records. Record never blocks and is safe for concurrent use.

@@ -33,26 +33,27 @@ func (w *writer) move(s Settings) error {
 		if err != nil {
 			return fmt.Errorf("open audit log: %w", err)
 		}
-		w.s, w.mark, w.publishedMark = s, Mark{}, 0
+		w.s, w.marks = s, marks{}
 		if err := w.begin(o); err != nil {
-			w.s, w.mark, w.publishedMark, w.opened, w.openedAt, w.unsynced = was.s, was.mark, was.publishedMark, at, was.openedAt, was.unsynced
+			w.s, w.marks, w.opened, w.openedAt, w.unsynced = was.s, was.marks, at, was.openedAt, was.unsynced
 			return fmt.Errorf("write audit log: %w", err)
 		}
 	}
 	is := *w
-	w.s, w.mark, w.publishedMark, w.opened, w.unsynced = was.s, was.mark, was.publishedMark, at, was.unsynced
+	w.s, w.marks, w.opened, w.unsynced = was.s, was.marks, at, was.unsynced
 	if err := w.close(); err != nil {
 		w.l.o.Log.Error("completing the previous audit log failed", "file", was.s.File, "err", err)
 	}
-	w.s, w.mark, w.publishedMark, w.opened, w.unsynced = is.s, is.mark, is.publishedMark, is.opened, is.unsynced
+	w.s, w.marks, w.opened, w.unsynced = is.s, is.marks, is.opened, is.unsynced
 	if s.File == "" {
-		w.opened, w.mark, w.unsynced, w.failing = opened{}, Mark{}, false, false
+		w.opened, w.marks, w.unsynced, w.failing = opened{}, marks{}, false, false
 		w.l.mark.Store(nil)
+		w.l.checkpoint.Store(nil)
 		w.l.fault.Store(nil)
 		return nil
 	}
 	w.l.sequence.Store(w.chain.n)
-	w.l.signed.Store(w.mark.N)
+	w.l.signed.Store(w.marks.last.n)
 	w.recovered()
 	return nil
 }

@@ -20,14 +20,14 @@ type Filter struct {
 	Server string    // name of a server
 	Item   string    // tool, prompt or URI
 	Since  time.Time // omit older lines
-	Brief  bool      // omit lines about the log itself: file, checkpoint, open
+	Brief  bool      // omit lines about logs: file, checkpoint, open, witness
 }
 
 // Admits reports whether the filter selects the line.
 func (f *Filter) Admits(l *Line) bool {
 	if f.Brief {
 		switch l.Event {
-		case EventFile, EventCheckpoint, EventOpen:
+		case EventFile, EventCheckpoint, EventOpen, EventWitness:
 			return false
 		}
 	}

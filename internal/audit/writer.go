@@ -25,14 +25,13 @@ type writer struct {
 	buf   []byte
 	spare []entry
 
-	openedAt      uint64 // number of the last line when the file was opened
-	unsynced      bool
-	failing       bool
-	signedAt      time.Time // time of the last signature
-	rotateNext    time.Time // earliest next attempt to rotate
-	mark          Mark      // last signed line
-	publishedMark uint64    // number of the last published mark
-	logged        time.Time // time of the last checkpoint line in the gateway's log
+	openedAt   uint64 // number of the last line when the file was opened
+	unsynced   bool
+	failing    bool
+	signedAt   time.Time // time of the last signature
+	rotateNext time.Time // earliest next attempt to rotate
+	marks      marks
+	logged     time.Time // time of the last checkpoint line in the gateway's log
 }
 
 func newWriter(l *Log) *writer { return &writer{l: l} }
@@ -82,7 +81,7 @@ func (w *writer) busy() bool {
 	w.l.mu.Lock()
 	counts := !w.l.denials.until.IsZero()
 	w.l.mu.Unlock()
-	return counts || w.unsynced || w.failing || w.chain.pending > 0 || w.mark.N > w.publishedMark
+	return counts || w.unsynced || w.failing || w.chain.pending > 0 || w.marks.last.n > w.marks.published
 }
 
 // tick performs timed work: counts of denials, retries, checkpoints, syncs and marks.
@@ -236,6 +235,9 @@ func (w *writer) append(r *Record) {
 	}
 	w.chain.share(w.l.shared.Load())
 	w.buf = w.chain.append(w.buf, r)
+	if r.Event != EventWitness {
+		w.marks.news = w.chain.n
+	}
 	if w.chain.pending >= maxUnsigned {
 		w.buf = w.chain.append(w.buf, &Record{Event: EventCheckpoint, Time: time.Now()})
 	}
@@ -261,11 +263,10 @@ func (w *writer) out(before chain) error {
 	w.buf = w.buf[:0]
 	w.unsynced = true
 	w.l.sequence.Store(w.chain.n)
-	if w.chain.signed.N > w.mark.N {
-		w.mark = w.chain.signed
-		w.mark.File, w.mark.Key = w.s.File, KeyText(w.l.keys.public)
+	if w.chain.signed.n > w.marks.last.n {
+		w.marks.last = w.chain.signed
 		w.signedAt = time.Now()
-		w.l.signed.Store(w.mark.N)
+		w.l.signed.Store(w.marks.last.n)
 	}
 	return nil
 }

@@ -80,7 +80,8 @@ func newAuditTail() *cobra.Command {
 reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
 
 The newest 20 matching lines are printed, or with -n N the newest N. They include those that the log writes about itself
-(file, checkpoint, open); --brief omits these. If older lines match too, a note on stderr says so, except with --follow.
+(file, checkpoint, open, witness); --brief omits these. If older lines match too, a note on stderr says so, except with
+--follow.
 
 --who accepts the ID of a principal (key:ci) or its name (ci). In --who, --server and --tool, * matches any characters.
 --since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines of the log with invisible characters
@@ -112,7 +113,7 @@ escaped; goblin-actor audit verify checks that the log is unchanged.`,
 	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
 	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")
 	flags.StringVar(&since, "since", "", "only entries since this time: a duration before now, a date or a time")
-	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open")
+	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open, witness")
 	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "number of lines to print")
 	out.AddFlag(cmd)

@@ -71,7 +71,7 @@ func auditCells(l *audit.Line) []string {
 		took = time.Duration(l.Millis * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
 	}
 	var more []string
-	for _, part := range []struct{ key, value string }{{"project", l.Project}, {"rule", l.Rule}, {"from", elsewhere(l.Peer)}, {"", l.Detail}} {
+	for _, part := range []struct{ key, value string }{{"project", l.Project}, {"run on", l.Run}, {"rule", l.Rule}, {"from", elsewhere(l.Peer)}, {"", l.Detail}} {
 		switch {
 		case part.value == "":
 		case part.key == "":
@@ -82,6 +82,9 @@ func auditCells(l *audit.Line) []string {
 	}
 	if l.Count > 0 {
 		more = append(more, fmt.Sprintf("count %d", l.Count))
+	}
+	if quoted, ok := l.Quoted(); ok {
+		more = append(more, fmt.Sprintf("node %s had line n=%d of %s", quoted.Node, quoted.N, quoted.Time.Local().Format(time.TimeOnly)))
 	}
 	return []string{l.Time.Local().Format(time.DateTime), terminal.OneLine(l.Who, 40), terminal.OneLine(what, 40), terminal.OneLine(l.Server, 0), terminal.OneLine(l.Item, output.MaxCell), outcomeOf(l), took,
 		terminal.OneLine(strings.Join(more, "; "), 200)}
