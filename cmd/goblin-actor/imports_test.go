@@ -113,7 +113,7 @@ var mayImport = map[string][]string{
 	// The packages of the command line. Command packages do not import each other. The exception is benchmark, which
 	// imports serve to run a hidden variant of that command.
 	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/service", "internal/secret"}, cliMayImport...),
-	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
+	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/cluster", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
 	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/form", "internal/pattern"}, commandMayImport...),
 	"internal/cli/benchmark":  append([]string{"bench", "bench/limits", "bench/process", "bench/report", "bench/server", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
 	"internal/cli/configure":  append([]string{"actors", "internal/admin", "internal/desktop", "internal/lint", "internal/rollout", "internal/serving"}, commandMayImport...),

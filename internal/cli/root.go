@@ -53,6 +53,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 ga
 		doctor.NewCommand(),
 		configure.NewLint(),
 		access.NewKeyCommand(),
+		access.NewClusterCommand(),
 		configure.NewAdd(),
 		configure.NewRemove(),
 		configure.NewEnable(),

@@ -12,7 +12,7 @@ import (
 
 // CommandNames are the commands that hints may name. A test compares the list with the tree of commands.
 var CommandNames = []string{
-	"add", "audit", "bench", "call", "calls", "config", "demo", "describe", "disable", "doctor", "drain", "enable", "health", "key", "lint", "list", "login", "logout",
+	"add", "audit", "bench", "call", "calls", "cluster", "config", "demo", "describe", "disable", "doctor", "drain", "enable", "health", "key", "lint", "list", "login", "logout",
 	"logs", "migrate", "policy", "prompt", "read", "remove", "restart", "serve", "service", "status", "stdio", "tui", "version", "watch",
 }
 
