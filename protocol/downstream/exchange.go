@@ -19,6 +19,7 @@ type verdict struct {
 	memory           *protocol.Memory   // holds the pieces, if it can be reused; may be nil
 	batch            []protocol.Message // the answers to a batch, written as one array or as several events
 	refusal          bool
+	events           bool // the frame consists of events
 	retryAfter       time.Duration
 	counted          int // bytes taken from the budget
 }
@@ -26,13 +27,12 @@ type verdict struct {
 // httpExchange is a Response that fasthttp writes. The connection's goroutine waits for its answer.
 type httpExchange struct {
 	Response
-	server     *Server
-	conn       *serverConn
-	eventsOnly bool // the client accepts nothing but an event stream
+	server *Server
+	conn   *serverConn
 }
 
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) *httpExchange {
-	x := &httpExchange{server: s, conn: c, eventsOnly: !h.accept.admitsJSON()}
+	x := &httpExchange{server: s, conn: c}
 	x.Origin = s.originOf(ctx, c, h, path)
 	s.traceHeaders(&x.Exchange, h)
 	x.init(c, s.options.Budget, s.maxMessage+stream.Slack)
@@ -74,13 +74,14 @@ func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange)
 	for {
 		found, wanted := x.look()
 		age := time.Since(x.Began)
-		if found == stepWait && wanted && !watched && age >= s.watchAfter {
+		if (found == stepWait || found == stepPassed) && wanted && !watched && age >= s.watchAfter {
 			watched = true
-			if !c.watch(x.leave) && mayStream {
+			if !c.watch(x.leave) && mayStream && found == stepWait {
 				found = stepStream // this system cannot watch a connection: detect the loss by writing
 			}
 		}
-		if found == stepWait && mayStream && age >= s.sseAfter {
+		mayBegin := mayStream && found != stepPassed
+		if found == stepWait && mayBegin && age >= s.sseAfter {
 			found = stepStream
 		}
 		switch found {
@@ -98,7 +99,7 @@ func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange)
 		}
 		select {
 		case <-c.wake:
-		case <-s.nextLook(c, age, mayStream):
+		case <-s.nextLook(c, age, mayBegin):
 		}
 	}
 }
@@ -137,11 +138,11 @@ func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 	if v.refusal {
 		v.head(ctx)
 	}
-	if x.eventsOnly && !v.refusal && v.size() > 0 {
+	if body, ok := v.asEvents(&x.Origin); ok {
 		h.SetContentType(typeEvents)
 		h.Set("Cache-Control", "no-cache")
 		ctx.SetStatusCode(v.status)
-		ctx.Response.SetBodyRaw(appendParts(nil, v.parts()))
+		ctx.Response.SetBodyRaw(body)
 		return
 	}
 	if v.pieces != nil {
@@ -172,6 +173,17 @@ func (v *verdict) body() []byte {
 		return joinParts(v.batch).Frame
 	}
 	return v.Frame
+}
+
+// asEvents returns the verdict as events, if its client accepts nothing else. A refusal is JSON for every client.
+func (v *verdict) asEvents(o *Origin) (body []byte, ok bool) {
+	switch {
+	case v.events:
+		return v.Frame, true
+	case o.EventsOnly && !v.refusal && v.size() > 0:
+		return appendParts(nil, v.parts()), true
+	}
+	return nil, false
 }
 
 // parts returns the verdict as messages of a stream.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -66,19 +67,25 @@ func (x *httpExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error
 	return x.Response.appendWaiting(dst, streamBatch)
 }
 
-// idle waits for something to write. It returns true if nothing is ready within KeepAlive.
+// idle waits for something to write. It returns true if nothing is ready within KeepAlive. The stream of another node is kept
+// alive by that node.
 func (x *httpExchange) idle() bool {
 	for {
 		found, wanted := x.look()
 		if wanted {
 			x.conn.watch(x.leave)
 		}
-		if found != stepWait {
+		var due <-chan time.Time
+		switch found {
+		case stepWait:
+			due = x.conn.alarm(x.server.keepAlive)
+		case stepPassed:
+		default:
 			return false
 		}
 		select {
 		case <-x.conn.wake:
-		case <-x.conn.alarm(x.server.keepAlive):
+		case <-due:
 			return true
 		}
 	}

@@ -36,6 +36,7 @@ type Origin struct {
 	Principal    *identity.Principal // the principal that Options.Admission returned; nil means identity.Local
 	LastEvent    string              // Last-Event-ID (GET); "" if absent
 	JSONOnly     bool                // the client or the connection does not support event streams; never set for RouteMessages
+	EventsOnly   bool                // the client accepts nothing but an event stream
 	Forwarded    http.Header         // headers to forward to servers, see Server.SetForwarded; nil if there are none
 	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
 }

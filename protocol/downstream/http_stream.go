@@ -119,7 +119,9 @@ func (st *httpStream) start(c *serverConn, head []byte) bool {
 	if st.state == streamAccepted {
 		st.state = streamOpen
 	}
-	st.timer = time.AfterFunc(st.server.keepAlive, st.tick)
+	if st.passed == nil {
+		st.timer = time.AfterFunc(st.server.keepAlive, st.tick)
+	}
 	st.watchEnd()
 	st.kick()
 	return true
@@ -207,13 +209,17 @@ func (st *httpStream) tick() {
 // Kill closes the connection and releases all resources of the stream.
 func (st *httpStream) Kill() {
 	st.mu.Lock()
-	raw, lease := st.raw, st.lease
+	raw, lease, broken := st.raw, st.lease, st.passed != nil && st.passed.broken
 	st.first, st.lease = nil, nil
 	if st.timer != nil {
 		st.timer.Stop()
 	}
 	st.mu.Unlock()
-	if raw != nil {
+	switch {
+	case raw == nil:
+	case broken:
+		cut(raw) // with TLS, the missing alert tells the client that the stream is incomplete
+	default:
 		hangUp(raw)
 	}
 	if lease != nil {

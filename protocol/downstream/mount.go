@@ -175,6 +175,7 @@ func (q *mountRequest) admit() bool {
 	o := Origin{
 		Path: q.path, SessionID: string(h.session), Version: string(h.version), Project: string(h.project), EmptyProject: h.project != nil && len(h.project) == 0,
 		LastEvent: string(h.lastEvent), Remote: q.r.RemoteAddr, JSONOnly: !h.accept.admitsEvents() || !q.r.ProtoAtLeast(1, 1) || !flushes(q.w),
+		EventsOnly: !h.accept.admitsJSON(),
 	}
 	for _, name := range q.forwarded {
 		if values := q.r.Header[name]; len(values) == 1 && values[0] != "" {

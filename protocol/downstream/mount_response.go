@@ -55,7 +55,7 @@ func (q *mountRequest) await(x *Response) {
 	defer late.Stop()
 	ended := q.ended
 	for {
-		found, _ := x.look()
+		found, _ := x.look() // never stepWait while another node answers
 		if found == stepWait && mayStream && time.Since(x.Began) >= q.sseAfter {
 			found = stepStream
 		}
@@ -103,16 +103,15 @@ func (q *mountRequest) writePlain(x *Response) {
 	if v.refusal {
 		q.refusalHeader(&v)
 	}
-	body := [][]byte{v.body()}
-	switch {
-	case !q.header.accept.admitsJSON() && !v.refusal && v.size() > 0:
+	var body [][]byte
+	if events, ok := v.asEvents(&x.Origin); ok {
 		h.Set("Content-Type", typeEvents)
 		h.Set("Cache-Control", "no-cache")
-		body = [][]byte{appendParts(nil, v.parts())}
-	case v.pieces != nil:
-		h.Set("Content-Type", typeJSON)
-		body = v.pieces
-	case body[0] != nil:
+		body = [][]byte{events}
+	} else if body = v.pieces; body == nil {
+		body = [][]byte{v.body()}
+	}
+	if body[0] != nil && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", typeJSON)
 	}
 	q.w.WriteHeader(v.status)
@@ -182,6 +181,8 @@ type source interface {
 	Leave()
 	// stop makes the stream end soon, because the gateway has stopped.
 	stop()
+	// passing reports whether another node writes the stream and keeps it alive.
+	passing() bool
 }
 
 // answerSource is the event stream of a Response. Unlike Response.Read, it does not end the response before its last
@@ -192,14 +193,20 @@ func (a answerSource) Read(dst []byte) (_ []byte, last bool) {
 	a.mu.Lock()
 	begin := !a.begun && !a.detached()
 	a.mu.Unlock()
-	if begin {
-		return a.appendFirst(dst), false
+	if n := len(dst); begin {
+		if dst = a.appendFirst(dst); len(dst) > n {
+			return dst, false
+		}
 	}
 	dst, last, err := a.appendWaiting(dst, streamBatch)
 	return dst, last && err == nil
 }
 
 func (a answerSource) stop() {
+	if a.passing() {
+		a.breakPassed() // another node may be within an event
+		return
+	}
 	a.Refuse(refusals[refusedStopping].status, a.stopped(), serverRetryAfter)
 }
 
@@ -241,7 +248,7 @@ func (q *mountRequest) stream(from source) (whole bool) {
 		select {
 		case <-q.conn.wake:
 		case <-idle.C:
-			if q.push([]byte(streamComment)) != nil {
+			if !from.passing() && q.push([]byte(streamComment)) != nil {
 				from.Leave()
 				return false
 			}

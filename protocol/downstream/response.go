@@ -60,9 +60,10 @@ type Response struct {
 	session string
 	queue   outboxQueue
 	gone    []func()
-	goneOne [1]func() // storage for the usual single element of gone
-	replay  *Replay   // nil if the response cannot be resumed
-	track   *track    // the stream's track in replay, once the stream is open
+	goneOne [1]func()    // storage for the usual single element of gone
+	replay  *Replay      // nil if the response cannot be resumed
+	track   *track       // the stream's track in replay, once the stream is open
+	passed  *PassThrough // another node gives the response; nil = this one does
 }
 
 // NewResponse returns the response to a request from origin. conn carries the response. At most limit bytes of messages wait
@@ -226,6 +227,9 @@ func (x *Response) end(left bool) bool {
 	}
 	x.gone, x.verdict = nil, verdict{}
 	x.queue.clear()
+	if x.passed != nil {
+		x.passed.wake()
+	}
 	if x.state == responseOver {
 		x.body.release()
 	}
@@ -287,7 +291,11 @@ func (x *Response) unsent() int { return x.Waiting() }
 func (x *Response) Waiting() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.verdict.size() + x.queue.bytes
+	n := x.verdict.size() + x.queue.bytes
+	if x.passed != nil {
+		n += len(x.passed.waiting)
+	}
+	return n
 }
 
 // nextStep is what the writer of a response has to do next.
@@ -298,6 +306,7 @@ const (
 	stepAnswer          // write the answer as one body
 	stepStream          // a message precedes the answer: open the stream
 	stepLeave           // the client has left
+	stepPassed          // like stepWait, but the response comes from another node, so this one adds nothing to it
 )
 
 // look returns the next step. watch reports whether the Handler needs to know when the client leaves.
@@ -311,6 +320,8 @@ func (x *Response) look() (found nextStep, watch bool) {
 		return stepStream, false
 	case x.state == responseAnswered:
 		return stepAnswer, false
+	case x.passed != nil:
+		return x.passed.next(x.opened), len(x.gone) > 0
 	}
 	return stepWait, len(x.gone) > 0
 }
@@ -331,6 +342,9 @@ func (x *Response) appendFirst(dst []byte) []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.begun = true
+	if x.passed != nil {
+		return dst
+	}
 	if x.track == nil {
 		return append(dst, streamComment...)
 	}
@@ -345,6 +359,9 @@ func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err
 	defer x.mu.Unlock()
 	if x.detached() {
 		return dst, true, net.ErrClosed
+	}
+	if x.passed != nil {
+		dst = x.passed.take(dst)
 	}
 	if x.track != nil && !x.primed {
 		x.primed = true

@@ -34,8 +34,10 @@ func (x *Response) Read(dst []byte) (_ []byte, last bool) {
 	x.mu.Lock()
 	begin := !x.begun && !x.detached()
 	x.mu.Unlock()
-	if begin {
-		return x.appendFirst(dst), false
+	if n := len(dst); begin {
+		if dst = x.appendFirst(dst); len(dst) > n {
+			return dst, false
+		}
 	}
 	dst, last, err := x.appendWaiting(dst, 1)
 	if err != nil {

@@ -29,13 +29,14 @@ type StreamResponse struct {
 
 	mu       sync.Mutex
 	state    streamState
+	parted   bool     // the retry field at the end of the stream was written or is not needed
 	verdict  *verdict // the refusal; nil if the stream was not refused
 	queue    outboxQueue
 	greeting []byte // the first bytes after the header
-	parted   bool   // the retry field at the end of the stream was written or is not needed
 	gone     []func()
 	track    *track         // nil if the stream cannot be resumed
 	backlog  []*replayEvent // messages of the track to write before anything else
+	passed   *PassThrough   // another node gives the response; nil = this one does
 }
 
 // NewStreamResponse returns the response to a request from origin that opens a stream. conn carries the response. At most
@@ -174,7 +175,11 @@ func (st *StreamResponse) Over() bool {
 func (st *StreamResponse) Waiting() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.queue.bytes
+	n := st.queue.bytes
+	if st.passed != nil {
+		n += len(st.passed.waiting)
+	}
+	return n
 }
 
 // end ends the stream and its connection, once, and calls the callbacks of onGone.
@@ -191,6 +196,9 @@ func (st *StreamResponse) end() {
 		st.track.detach(&st.queue, false, nil)
 	}
 	st.queue.clear()
+	if st.passed != nil {
+		st.passed.wake()
+	}
 	st.mu.Unlock()
 	st.carrier.Kill()
 	for _, f := range gone {
@@ -229,6 +237,9 @@ func (st *StreamResponse) resume(r *Replay, lastEvent string) Resumed {
 // has missed, then new ones. If the stream is closed before its track ends, a retry field follows, which tells the client
 // how long to wait before it reconnects. The caller must hold mu.
 func (st *StreamResponse) appendWaiting(dst []byte, most int) []byte {
+	if st.passed != nil {
+		return st.passed.take(dst)
+	}
 	if st.track == nil {
 		return appendEvents(dst, &st.queue, most)
 	}

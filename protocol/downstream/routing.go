@@ -172,7 +172,8 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 		Remote:       c.remoteOf(),
 		Principal:    c.who,
 		// HTTP/1.0 has no chunks, so a response cannot be an event stream.
-		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
+		JSONOnly:   !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
+		EventsOnly: !h.accept.admitsJSON(),
 	}
 	o.Forwarded = s.forwardedOf(&ctx.Request.Header)
 	if o.era() == protocol.EraModern {
