@@ -51,6 +51,9 @@ type Bus interface {
 	// of ctx.
 	Ask(ctx context.Context, subject string, question []byte) ([]byte, error)
 
+	// Records returns the records that the nodes share.
+	Records() Records
+
 	// Status describes the bus for operators.
 	Status() Status
 

@@ -182,6 +182,8 @@ func (c *client) Ask(ctx context.Context, subject string, question []byte) ([]by
 	return nil, err
 }
 
+func (c *client) Records() Records { return noRecords{} }
+
 // drops returns the number of messages that were dropped.
 func (c *client) drops() uint64 {
 	c.mu.Lock()

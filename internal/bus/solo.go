@@ -12,6 +12,7 @@ func Solo() Bus { return &solo{done: make(chan struct{})} }
 
 type solo struct {
 	dropped atomic.Uint64
+	records soloRecords
 
 	mu            sync.Mutex
 	subscriptions []*soloSubscription
@@ -122,6 +123,8 @@ func checkQuestion(subject string, question []byte) error {
 	return checkSubject(subject, false)
 }
 
+func (s *solo) Records() Records { return &s.records }
+
 func (s *solo) Status() Status {
 	return Status{Engine: "solo", Dropped: s.dropped.Load()}
 }
@@ -134,6 +137,7 @@ func (s *solo) Close() {
 	}
 	s.closed = true
 	close(s.done)
+	s.records.close()
 	for _, sub := range s.subscriptions {
 		sub.waiting.close()
 	}
