@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"actors/stateless":    clientMayImport,
 	"actors/subscription": clientMayImport,
 	"actors/meta":         actorMayImport,
+	"actors/membership":   append([]string{"internal/cluster"}, actorMayImport...),
 	"actors/monitor":      actorMayImport,
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
 	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // does not see MCP messages

@@ -14,16 +14,17 @@ const (
 	MaxFormer = 8
 
 	// MaxSpent is the number of principals in Beat.Spent.
-	MaxSpent = 64
+	MaxSpent = 192
 
-	// SpentBeats is the number of beats that Spending.Requests covers. A node that misses as many beats in a row gives the
+	// SpentRounds is the number of rounds that Spending.Requests covers. A node that misses all of their beats gives the
 	// sender up anyway.
-	SpentBeats = 5
+	SpentRounds = 5
 
 	maxGenerations = 8
 	maxRuns        = 64
-	maxRunName     = 64  // bytes
-	maxSpender     = 128 // bytes of a principal's id
+	maxRunName     = 64 // bytes
+	maxSpender     = 80 // bytes of a principal's id
+	maxRate        = 16 // bytes
 	maxSpent       = 1_000_000
 )
 
@@ -39,13 +40,14 @@ type Head struct {
 // Beat is what a node tells the others about itself, BeatEvery.
 //
 //	{"cluster":"prod","node":"a","incarnation":"abcdefg2","speaks":[1,1],"version":"1.4.0","address":"10.0.0.1:8731",
-//	 "seq":17,"since":1767225600000,"time":1767225603400,"config":"6f1c…","keys":"03aa…","revoked":"0000000000000000",
+//	 "seq":17,"round":16,"since":1767225600000,"time":1767225603400,"config":"6f1c…","keys":"03aa…","revoked":"0000000000000000",
 //	 "generations":[3,1,1,0]}
 type Beat struct {
 	Head
 	Former  []string `json:"former,omitempty"` // former incarnations of the process, newest first
 	Address string   `json:"address"`          // where the node accepts requests of other nodes, as host:port
 	Seq     uint64   `json:"seq"`              // number of the beat; a later beat of an incarnation has a greater one
+	Round   uint64   `json:"round"`            // counts what is sent BeatEvery; a beat in between, after a change, belongs to the round before it
 	Since   int64    `json:"since"`            // start of the incarnation, in Unix milliseconds of the node's clock
 	Time    int64    `json:"time"`             // when the beat was sent, in Unix milliseconds of the node's clock
 
@@ -66,7 +68,7 @@ type Beat struct {
 type Spending struct {
 	Principal string `json:"who"`  // id of the principal
 	Rate      string `json:"rate"` // such as 60/min
-	Requests  []int  `json:"n"`    // requests admitted before this beat, before the previous beat and so on; at most SpentBeats
+	Requests  []int  `json:"n"`    // requests admitted in the round of this beat, in the round before it and so on; at most SpentRounds
 }
 
 // Encode returns the beat as a message. Lists beyond their limits are cut.
@@ -137,7 +139,7 @@ func (b *Beat) check() error {
 }
 
 func (s *Spending) valid() bool {
-	return s.Principal != "" && printable(s.Principal, maxSpender) && printable(s.Rate, maxText) && len(s.Requests) <= SpentBeats &&
+	return s.Principal != "" && printable(s.Principal, maxSpender) && printable(s.Rate, maxRate) && len(s.Requests) <= SpentRounds &&
 		all(s.Requests, func(n *int) bool { return 0 <= *n && *n <= maxSpent })
 }
 

@@ -31,6 +31,17 @@ const (
 	maxID      = 1024 // bytes of a request id
 )
 
+// Subjects of the messages.
+const (
+	SubjectBeat    = "members.beat"
+	SubjectVerdict = "members.verdict"
+	SubjectRevoked = "members.revoked"
+	SubjectHint    = "members.hint"
+)
+
+// SubjectOf returns the subject of queries to an incarnation.
+func SubjectOf(incarnation string) string { return "members.node." + incarnation }
+
 // Protocol is the version of the messages between nodes, and of the requests that they relay. Each version of the gateway
 // speaks it and the version before it, so nodes can be upgraded one after another.
 const Protocol = 1

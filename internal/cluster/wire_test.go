@@ -13,7 +13,7 @@ const other = "bbbbbbb2"
 func usualBeat() *Beat {
 	return &Beat{
 		Head: Head{Cluster: "prod", Node: "goblin-0", Incarnation: home, Speaks: Spoken, Version: "1.4.0"}, Address: "10.0.0.1:8731",
-		Seq: 17, Since: 1767225600000, Time: 1767225603400, Config: "6f1c000000000000", Keys: "03aa000000000000", Revoked: "0000000000000000",
+		Seq: 17, Round: 16, Since: 1767225600000, Time: 1767225603400, Config: "6f1c000000000000", Keys: "03aa000000000000", Revoked: "0000000000000000",
 		Generations: []uint64{3, 1, 1, 0},
 	}
 }
@@ -23,7 +23,7 @@ func largestBeat() *Beat {
 	text := func(n int) string { return strings.Repeat(`"`, n) }
 	b := usualBeat()
 	b.Cluster, b.Node, b.Version, b.Address = text(MaxName), text(MaxName), text(maxText), text(maxAddress)
-	b.Seq, b.Since, b.Time, b.Joining, b.Draining, b.Leaving = 1<<64-1, 1<<62, 1<<62, true, true, true
+	b.Seq, b.Round, b.Since, b.Time, b.Joining, b.Draining, b.Leaving = 1<<64-1, 1<<64-1, 1<<62, 1<<62, true, true, true
 	b.Config, b.Keys, b.Revoked = text(maxText), text(maxText), text(maxText)
 	for range MaxFormer {
 		b.Former = append(b.Former, other)
@@ -36,7 +36,7 @@ func largestBeat() *Beat {
 		b.Runs = append(b.Runs, text(maxRunName))
 	}
 	for range MaxSpent {
-		b.Spent = append(b.Spent, Spending{text(maxSpender), text(maxText), []int{maxSpent, maxSpent, maxSpent, maxSpent, maxSpent}})
+		b.Spent = append(b.Spent, Spending{text(maxSpender), text(maxRate), []int{maxSpent, maxSpent, maxSpent, maxSpent, maxSpent}})
 	}
 	return b
 }

@@ -32,6 +32,7 @@ type Rates struct {
 	policy     *Policy
 	limits     map[string]config.Rate // cache of the rates that policy sets, by the principal's rights
 	buckets    Buckets[string]
+	spent      spentList
 }
 
 // Use sets the policy. Counts are kept.
@@ -61,6 +62,9 @@ func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.D
 			r.Reported(who.ID)
 		}
 		return 0, true
+	}
+	if ok {
+		r.spent.add(who.ID, limit)
 	}
 	return retryAfter, ok
 }
@@ -123,22 +127,29 @@ type bucket struct {
 // Take takes a token from the key's bucket. If there is none, ok is false, and the caller may try again after
 // retryAfter.
 func (b *Buckets[K]) Take(now time.Time, key K, limit config.Rate) (retryAfter time.Duration, ok bool) {
-	of := b.buckets[key]
+	of := b.of(now, key, limit)
 	if of == nil {
-		if of = b.add(now, key, limit); of == nil {
-			return busy, false
-		}
-	}
-	if of.limit != limit { // after a reload, or with another role
-		of.limiter.SetLimitAt(now, perSecond(limit))
-		of.limiter.SetBurstAt(now, limit.Requests)
-		of.limit = limit
+		return busy, false
 	}
 	if of.limiter.AllowN(now, 1) {
 		return 0, true
 	}
 	missing := 1 - of.limiter.TokensAt(now)
 	return max(time.Millisecond, time.Duration(missing/float64(perSecond(limit))*float64(time.Second))), false
+}
+
+// of returns the key's bucket, or nil if there are too many.
+func (b *Buckets[K]) of(now time.Time, key K, limit config.Rate) *bucket {
+	of := b.buckets[key]
+	if of == nil {
+		return b.add(now, key, limit)
+	}
+	if of.limit != limit { // after a reload, or with another role
+		of.limiter.SetLimitAt(now, perSecond(limit))
+		of.limiter.SetBurstAt(now, limit.Requests)
+		of.limit = limit
+	}
+	return of
 }
 
 // add adds a bucket. It returns nil if there are already maxBuckets buckets in use.

@@ -1,0 +1,16 @@
+// Package membership is the actor that knows the members of the cluster. Each node has one.
+//
+// The actors of all nodes send each other beats (cluster.Beat). An incarnation whose beats are missing, or that refuses
+// connections and has no process, is given up. That verdict is final. A node that hears its own verdict, or finds that its
+// last beat is too old because it was stopped, continues under a new incarnation.
+//
+// Invariants:
+//
+//   - The step is deterministic. Random incarnations and what the node has spent arrive as messages.
+//   - An incarnation that this node has given up is never a member again, as long as the verdict is remembered.
+//   - This node is not in its own view between its verdict and its new incarnation.
+//   - Tables are bounded: maxPeers nodes, maxVerdicts verdicts, maxRevoked revocations, cluster.MaxFormer former
+//     incarnations, maxOutsiders refused nodes. All but the first are also dropped after a time.
+//   - At most one query to a node is in progress for each purpose.
+//   - Clocks of two nodes are compared for a warning only.
+package membership

@@ -1,0 +1,85 @@
+package membership
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/cluster"
+)
+
+// joinTime is how long a node that starts waits for a member that tells it the revocations. A node that starts alone is
+// ready after this time.
+const joinTime = time.Second
+
+// Times of the queries for revocations.
+const fetchEvery = time.Second
+
+// join is the state of a node that starts.
+type join struct {
+	started time.Time
+	done    bool // the node is ready
+	told    bool // a member has told the revocations, or there is none to tell
+}
+
+// becomeReady ends the start when the revocations of the cluster are known and applied.
+func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect {
+	j := &s.join
+	if j.done || !s.own.condemned && s.view.Member(s.own.incarnation) == nil { // it may be refused
+		return out
+	}
+	late := now.Sub(j.started) >= joinTime
+	if !late && (!j.told || s.revoked.dirty || s.revoked.applying) {
+		return out
+	}
+	if j.done = true; !j.told && len(s.peers) > 0 {
+		out = append(out, kernel.Log(slog.LevelWarn, "no node of the cluster has sent its revoked keys yet; this node serves clients without knowing them", "nodes", len(s.peers)))
+	}
+	return s.greet(now, out)
+}
+
+// fetchMissing asks a peer for its revocations if it knows others than this node. Unless this node starts, the difference
+// must last for two beats, because a revocation that is on its way is no difference.
+func (s *state) fetchMissing(now time.Time, p *peer, out []kernel.Effect) []kernel.Effect {
+	theirs, lasting := p.beat.Revoked, p.mismatch == p.beat.Revoked
+	if p.mismatch = theirs; theirs == s.revoked.digestText() || theirs == "" {
+		p.mismatch = ""
+		s.join.told = s.join.told || !p.beat.Joining
+		return out
+	}
+	starting := !s.join.done && !p.beat.Joining
+	if p.fetching || theirs == p.known || !starting && (!lasting || now.Sub(p.fetchAt) < fetchEvery) {
+		return out
+	}
+	p.fetchAt = now
+	return s.fetchPage(p, "", out)
+}
+
+func (s *state) fetchPage(p *peer, after string, out []kernel.Effect) []kernel.Effect {
+	p.fetching = true
+	q := cluster.Query{Cluster: s.options.Cluster, From: s.own.incarnation, Kind: cluster.QueryRevocations, After: after}
+	return append(out, kernel.Act(fetch{p.beat.Incarnation, q.Encode()}))
+}
+
+// fetched adds a page of revocations, and asks for the next one. A failed query is repeated after a later beat.
+func (s *state) fetched(now time.Time, m fetched, out []kernel.Effect) []kernel.Effect {
+	p := s.peers[m.incarnation]
+	if p == nil {
+		return out
+	}
+	p.fetching = false
+	if m.err != nil {
+		return out
+	}
+	a, err := cluster.ParseAnswer(m.payload)
+	if err != nil || a.Cluster != s.options.Cluster {
+		return s.malformed(now, err, out)
+	}
+	s.mergeRevoked(now, a.List)
+	if a.More {
+		return s.fetchPage(p, a.List[len(a.List)-1].Holder, out)
+	}
+	p.known = a.Digest
+	s.join.told = s.join.told || !a.Joining
+	return out
+}

@@ -1,0 +1,162 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
+	"goblin-actor/internal/policy"
+)
+
+// queryTime is how long another node has to answer a query.
+const queryTime = 500 * time.Millisecond
+
+// ErrNoNode is returned by Bus.Ask if no node listens to the subject.
+var ErrNoNode = errors.New("no node listens to this subject")
+
+// Bus connects the nodes of a cluster. Its methods are safe for concurrent use.
+type Bus interface {
+	// Publish sends a message to all nodes that listen to the subject. It does not block. Messages may get lost.
+	Publish(subject string, payload []byte)
+	// Ask sends a question to the nodes that listen to the subject and returns the first answer. It blocks until then or
+	// until ctx ends. If no node listens, the error is ErrNoNode.
+	Ask(ctx context.Context, subject string, question []byte) ([]byte, error)
+	// Serve makes this node receive the queries to an incarnation, in place of the one of an earlier call. It does not block.
+	Serve(incarnation string)
+}
+
+// Rates are the request rates of principals.
+type Rates interface {
+	// TakeSpent returns what principals have spent at this node since the last call, of at most that many principals. The
+	// rest is returned by later calls.
+	TakeSpent(most int) []policy.Spent
+	// Charge takes what principals have spent at another node off what they may spend here.
+	Charge(now time.Time, spent []policy.Spent)
+}
+
+// Options configure the actor.
+type Options struct {
+	Cluster     string // name of the cluster
+	Node        string // name of this node
+	Address     string // where this node accepts requests of other nodes, as host:port
+	Version     string // of the program
+	Incarnation string // the first one of this process
+
+	Bus            Bus
+	Rates          Rates                 // nil = there are no request rates
+	NewIncarnation func() string         // returns a random incarnation; nil = cluster.NewIncarnation
+	Changed        func(*cluster.View)   // called with each new view, which also says whether the node is ready; must not block
+	Hint           func(*cluster.Hint)   // called with hints of other nodes about sessions; must not block; nil = they are ignored
+	Revoked        func(map[string]bool) // called with all revoked holders after a change, one call at a time; may block; nil = not called
+	Log            *slog.Logger
+}
+
+// Spawn starts the actor under parent and must be called on parent's goroutine. The actor is restarted after up to 10
+// panics within a minute, and keeps its state. Without it, the other nodes give this one up.
+func Spawn(parent kernel.Self, o Options) kernel.Reference {
+	if o.NewIncarnation == nil {
+		o.NewIncarnation = cluster.NewIncarnation
+	}
+	s := newState(&o)
+	options := kernel.SpawnOptions{Name: "membership", Kind: "membership", Restarts: 10, Within: time.Minute, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic { return &membership{o, s} })
+}
+
+// membership is the shell: it executes the effects of step.
+type membership struct {
+	Options
+	state *state
+}
+
+// Step implements kernel.Logic.
+func (m *membership) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return m.state.step(now, msg, out)
+}
+
+// Effects.
+type (
+	publish struct {
+		subject string
+		payload []byte
+	}
+	serve   struct{ incarnation string }
+	collect struct{ most int } // takes what was spent; collected follows at once
+	renew   struct{}           // chooses a random incarnation; renewed follows at once
+	probe   struct {           // asks whether an incarnation has a process; probed follows
+		incarnation string
+		question    []byte
+	}
+	fetch struct { // asks for a page of revocations; fetched follows
+		incarnation string
+		question    []byte
+	}
+	answer struct {
+		reply   func([]byte)
+		payload []byte
+	}
+	charge struct {
+		now   time.Time
+		spent []policy.Spent
+	}
+	setView struct{ view *cluster.View }
+	revoke  struct{ holders map[string]bool } // applied follows
+	hint    struct{ hint *cluster.Hint }
+	report  struct {
+		message.Inspect
+		now time.Time
+	}
+)
+
+// Act implements kernel.Logic.
+func (m *membership) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case publish:
+		m.Bus.Publish(a.subject, a.payload)
+	case serve:
+		m.Bus.Serve(a.incarnation)
+	case collect:
+		self.Next(collected{m.takeSpent(a.most)})
+	case renew:
+		self.Next(renewed{m.NewIncarnation()})
+	case probe:
+		self.Go(func(ctx context.Context) any {
+			_, err := m.ask(ctx, a.incarnation, a.question)
+			return probed{a.incarnation, errors.Is(err, ErrNoNode)}
+		})
+	case fetch:
+		self.Go(func(ctx context.Context) any {
+			payload, err := m.ask(ctx, a.incarnation, a.question)
+			return fetched{a.incarnation, payload, err}
+		})
+	case answer:
+		a.reply(a.payload)
+	case charge:
+		m.Rates.Charge(a.now, a.spent)
+	case setView:
+		m.Changed(a.view)
+	case revoke:
+		self.Go(func(context.Context) any { m.Revoked(a.holders); return applied{} })
+	case hint:
+		m.Hint(a.hint)
+	case report:
+		a.Reply(m.state.report(a.now))
+	}
+}
+
+func (m *membership) takeSpent(most int) []policy.Spent {
+	if m.Rates == nil {
+		return nil
+	}
+	return m.Rates.TakeSpent(most)
+}
+
+// ask sends a question to an incarnation.
+func (m *membership) ask(ctx context.Context, incarnation string, question []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	return m.Bus.Ask(ctx, cluster.SubjectOf(incarnation), question)
+}

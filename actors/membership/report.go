@@ -1,0 +1,87 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/cluster"
+	"goblin-actor/internal/status"
+)
+
+const namesakeText = "another process has the same name; every node needs a name of its own"
+
+// report returns this node's part of the status: the nodes that it knows, sorted by name.
+func (s *state) report(now time.Time) []status.Node {
+	o := s.options
+	self := status.Node{
+		Name: o.Node, Incarnation: s.own.incarnation, Address: o.Address, Version: o.Version, Self: true,
+		State: s.stateOf(s.own.incarnation, !s.join.done, s.own.draining),
+	}
+	if self.State == status.NodeOutside && !s.own.condemned {
+		self.Warnings = []string{outsideFull}
+	}
+	list := []status.Node{}
+	for incarnation, p := range s.peers {
+		if p.warned.namesake && p.beat.Node == o.Node && len(self.Warnings) == 0 {
+			self.Warnings = []string{namesakeText}
+		}
+		list = append(list, status.Node{
+			Name: p.beat.Node, Incarnation: incarnation, Address: p.beat.Address, Version: p.beat.Version, LastBeat: p.heard,
+			State: s.stateOf(incarnation, p.beat.Joining, p.beat.Draining), Warnings: s.warningsOf(p),
+		})
+	}
+	for incarnation, of := range s.outsiders {
+		if s.peers[incarnation] != nil || now.Sub(of.heard) > outsiderTime {
+			continue
+		}
+		reason := of.reason
+		if reason == outsideVersion {
+			reason += fmt.Sprintf(": it speaks the cluster's protocol %s, this node %s", versionsText(of.head.Speaks), versionsText(cluster.Spoken))
+		}
+		list = append(list, status.Node{
+			Name: of.head.Node, Incarnation: incarnation, Version: of.head.Version, LastBeat: of.heard, State: status.NodeOutside, Warnings: []string{reason},
+		})
+	}
+	list = append(list, self)
+	slices.SortFunc(list, func(a, b status.Node) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Incarnation, b.Incarnation)
+	})
+	return list
+}
+
+func (s *state) stateOf(incarnation string, joining, draining bool) status.NodeState {
+	switch {
+	case s.view.Member(incarnation) == nil:
+		return status.NodeOutside
+	case draining:
+		return status.NodeDraining
+	case joining:
+		return status.NodeJoining
+	}
+	return status.NodeMember
+}
+
+// warningsOf returns what an operator should know about a peer.
+func (s *state) warningsOf(p *peer) (list []string) {
+	w := p.warned
+	for _, c := range []struct {
+		is   bool
+		text string
+	}{
+		{w.skewed, fmt.Sprintf("its clock differs by %s", p.skew.Round(100*time.Millisecond))},
+		{w.config, "its configuration differs from this node's"},
+		{w.keys, "its key file differs from this node's"},
+		{w.namesake, namesakeText},
+		{w.outside, outsideFull},
+	} {
+		if c.is {
+			list = append(list, c.text)
+		}
+	}
+	return list
+}

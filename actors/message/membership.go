@@ -1,0 +1,55 @@
+package message
+
+import "goblin-actor/actors/kernel"
+
+// Heard is a message of another node of the cluster, or of this one, as the bus delivers it. A node whose mailbox is full
+// drops it: whatever nodes tell each other is repeated.
+type Heard struct {
+	Subject string
+	Payload []byte
+}
+
+// NodeQuery is a query of another node of the cluster (cluster.Query). Reply does not block and is called at most once.
+type NodeQuery struct {
+	Payload []byte
+	Reply   func(answer []byte)
+}
+
+// NodeRefused reports that a node of the cluster has refused a connection. The node is given up if nothing else answers
+// in its name.
+type NodeRefused struct{ Incarnation string }
+
+// Class is State: reports about one node are merged.
+func (NodeRefused) Class() kernel.Class { return kernel.State }
+
+// Key implements kernel.Keyed.
+func (m NodeRefused) Key() any { return m }
+
+// NodeFacts are what a node tells the others about itself.
+type NodeFacts struct {
+	Config string // digest of what must be equal in the configurations of all nodes
+	Keys   string // digest of the key file
+}
+
+// Class is State: only the newest facts count.
+func (NodeFacts) Class() kernel.Class { return kernel.State }
+
+// DrainNode says that this node stops soon.
+type DrainNode struct{}
+
+// Class is Outcome: it is sent once.
+func (DrainNode) Class() kernel.Class { return kernel.Outcome }
+
+// RevokeHolders tells all nodes of the cluster that the keys of these holders are revoked, because the key file of this
+// node has lost them.
+type RevokeHolders struct{ Holders []string }
+
+// Class is Outcome: each change of the key file sends one.
+func (RevokeHolders) Class() kernel.Class { return kernel.Outcome }
+
+// RestoreHolders tells all nodes of the cluster that the key file of this node has the keys of these holders again. It has
+// no effect for keys that are not revoked.
+type RestoreHolders struct{ Holders []string }
+
+// Class is Outcome: each change of the key file sends one.
+func (RestoreHolders) Class() kernel.Class { return kernel.Outcome }
