@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 //	retry TEXT goblin-actor args…
 //	                   repeats the command until it succeeds and its output contains TEXT, or with !TEXT does not
 //	certify NAME       writes NAME.crt and NAME.key, a self-signed certificate for localhost
+//	nodes CALLS        runs the audit logs of three nodes for a while
 //	code N args…       runs goblin-actor and requires exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -72,6 +73,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": daemon, "ended": ended, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst, "retry": retry, "certify": certify,
+			"nodes": nodes,
 		},
 	})
 }

@@ -298,6 +298,23 @@ func firstLine(f io.ReaderAt) (Line, error) {
 	return line, nil
 }
 
+// Head returns the first line of a file of a log. If the line does not name a node, because the gateway became one later,
+// Node is that of the last line.
+func Head(path string) (Line, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Line{}, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	head, err := firstLine(f)
+	if err != nil || head.Node != "" {
+		return head, err
+	}
+	o, err := opener{keys: &Keys{}}.resume(f)
+	head.Node = o.node
+	return head, err
+}
+
 // KeyOf returns the public key that a file of a log names in its first line.
 func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
 	line, err := firstLine(f)
@@ -354,6 +371,13 @@ func Rotated(path string) []string {
 	})
 	return found
 }
+
+// rotatedPattern matches the number in the name of a rotated file.
+var rotatedPattern = regexp.MustCompile(`-\d{6,18}(\.[^.]*)?$`)
+
+// CurrentPath returns the path of the log that a file belongs to, by the file's name: a.jsonl for a-000001.jsonl. It is path
+// itself if the file does not have the name of a rotated one.
+func CurrentPath(path string) string { return rotatedPattern.ReplaceAllString(path, "$1") }
 
 // Files returns the paths of all files of a log, oldest first.
 func Files(path string) []string {

@@ -54,6 +54,31 @@ func (*Keys) GoString() string { return "[redacted]" }
 // KeyText returns a public key in base64, as files store it and users see it.
 func KeyText(key ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(key) }
 
+// ParseNodeKeys parses the public keys of a cluster's nodes: one a line, as the node's name and the key, separated by spaces.
+// A key without a name has the name "" in the result. It skips empty lines and those that start with #.
+func ParseNodeKeys(text string) (map[string]ed25519.PublicKey, error) {
+	keys := map[string]ed25519.PublicKey{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		node := strings.Join(fields[:len(fields)-1], " ")
+		if _, twice := keys[node]; twice {
+			return nil, fmt.Errorf("there are two keys of %.60q", node)
+		}
+		key, err := ParseKey(fields[len(fields)-1])
+		if err != nil {
+			return nil, err
+		}
+		keys[node] = key
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("no key found")
+	}
+	return keys, nil
+}
+
 // ParseKey parses a public key in the form of KeyText. It skips surrounding space and lines that start with #.
 func ParseKey(text string) (ed25519.PublicKey, error) {
 	for line := range strings.Lines(text) {

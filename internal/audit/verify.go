@@ -15,6 +15,7 @@ import (
 type Trust struct {
 	Key  ed25519.PublicKey // public key of the signatures; nil = the key in the first file, which a forger could have replaced
 	Mark *Mark             // a signed line that the log is known to have had; nil = none
+	Node string            // the node of a cluster that the log must be of; "" = any
 }
 
 // Report is the result of Verify.
@@ -25,6 +26,7 @@ type Report struct {
 	Last     uint64    // number of the last line
 	LastTime time.Time // time of the last line
 	Key      string    // public key of the signatures
+	Node     string    // the node of a cluster that wrote the log; "" = a gateway that runs alone
 	Signed   uint64    // number of the last line with a valid signature; a faulty log is authentic up to there; 0 = none
 	Unsigned uint64    // lines after Signed
 	Dropped  uint64    // records that the log reports as dropped
@@ -34,7 +36,7 @@ type Report struct {
 
 // Finding is a statement about a line.
 type Finding struct {
-	File string // base name
+	File string // base name; with VerifyNodes, the path
 	Line int    // line in the file, from 1; 0 = the whole file
 	N    uint64 // number of the line in the log
 	What string
@@ -59,6 +61,8 @@ type verifier struct {
 	file   string
 	line   int
 	number uint64 // number of the file
+
+	evidence *evidence // nil = only this log is verified
 }
 
 // errFault stops reading after the first error. The report holds that error.
@@ -68,18 +72,24 @@ var errFault = errors.New("the audit log is not intact")
 // Report.Fault is the first error in the log.
 func Verify(files []string, trust Trust) (Report, error) {
 	v := verifier{trust: trust, key: trust.Key}
+	err := v.readAll(files)
+	return v.Report, err
+}
+
+// readAll verifies all files of a log.
+func (v *verifier) readAll(files []string) error {
 	for _, path := range files {
 		err := v.read(path)
 		if errors.Is(err, errFault) {
-			return v.Report, nil
+			return nil
 		}
 		if err != nil {
-			return v.Report, err
+			return err
 		}
 		v.Files++
 	}
 	v.end()
-	return v.Report, nil
+	return nil
 }
 
 func (v *verifier) read(path string) error {
@@ -88,6 +98,9 @@ func (v *verifier) read(path string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // opened for reading
+	if v.evidence != nil {
+		return v.readFrom(path, f)
+	}
 	return v.readFrom(filepath.Base(path), f)
 }
 
@@ -151,6 +164,9 @@ func (v *verifier) checkLine(raw []byte) error {
 	if err := v.checkOrder(&line); err != nil {
 		return err
 	}
+	if err := v.checkNode(&line); err != nil {
+		return err
+	}
 	if line.Signed() && !signedBy(raw, &line, v.key) {
 		return v.fail(line.N, "the signature does not match the key "+KeyText(v.key)+": this line, or one before it, is forged")
 	}
@@ -159,6 +175,11 @@ func (v *verifier) checkLine(raw []byte) error {
 		return err
 	}
 	v.count(&line)
+	if v.evidence != nil {
+		if err := v.collect(&line); err != nil {
+			return err
+		}
+	}
 	return v.checkEvent(&line)
 }
 
@@ -214,6 +235,21 @@ func (v *verifier) checkOrder(line *Line) error {
 	return nil
 }
 
+// checkNode checks that all lines are of one node. A gateway that runs alone can become a node, and a node can become a
+// gateway that runs alone.
+func (v *verifier) checkNode(line *Line) error {
+	switch {
+	case line.Node == "" || line.Node == v.Node:
+		return nil
+	case v.Node != "":
+		return v.fail(line.N, fmt.Sprintf("the line is of node %q, but the log is of node %q", line.Node, v.Node))
+	case v.trust.Node != "" && line.Node != v.trust.Node:
+		return v.fail(line.N, fmt.Sprintf("this is the log of node %q, expected that of node %q", line.Node, v.trust.Node))
+	}
+	v.Node = line.Node
+	return nil
+}
+
 // checkMark compares the line with Trust.Mark if both have the same number.
 func (v *verifier) checkMark(line *Line) error {
 	m := v.trust.Mark
@@ -262,6 +298,8 @@ func (v *verifier) end() {
 	switch m := v.trust.Mark; {
 	case v.Lines == 0:
 		_ = v.fail(0, "the log is empty")
+	case v.trust.Node != "" && v.Node == "":
+		_ = v.fail(v.Last, fmt.Sprintf("this is the log of a gateway that runs alone, expected that of node %q", v.trust.Node))
 	case m != nil && m.N > v.Last:
 		_ = v.fail(v.Last, fmt.Sprintf("the log ends with line n=%d, but the gateway remembers line n=%d: the end of the log was removed", v.Last, m.N))
 	}

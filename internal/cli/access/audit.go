@@ -146,7 +146,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 func newAuditVerify() *cobra.Command {
 	var v auditVerifier
 	cmd := &cobra.Command{
-		Use:   "verify [FILE…]",
+		Use:   "verify [[NODE=]FILE…]",
 		Short: "Verify that the audit log is unchanged",
 		Long: `Verify the audit log from the first line to the last. The log is valid if:
 
@@ -158,12 +158,16 @@ func newAuditVerify() *cobra.Command {
 The first invalid line is reported, and the exit code is 1.
 
 Without FILE, the log named in the configuration is verified. A single FILE is verified with the older files it was rotated
-into. Several FILEs are verified in the given order; their number of lines is not compared with the recorded one.
+into. Several FILEs of one log are verified in the given order; their number of lines is not compared with the recorded one.
+
+Pass the FILEs of all nodes of a cluster to verify each log, and then what each node's log quotes of the others. A log whose
+end was removed, or that was replaced by an older copy, lacks lines that other nodes quote. NODE=FILE also requires that the
+file is of that node.
 
 The public key is read from --public-key (the output of --print-key), otherwise from the state file or the running gateway,
-otherwise from the log itself. Keep a copy of the key on another machine: an attacker who can write the log, the state file
-and the key file can forge the log.`,
-		Example: "  goblin-actor audit verify\n  goblin-actor audit verify --print-key > audit.pub\n  goblin-actor audit verify --public-key audit.pub /srv/copies/audit*.jsonl",
+otherwise from the log itself. For several nodes, --print-key prints the name of each node and its key. Keep a copy of the
+keys on another machine: an attacker who can write the log, the state file and the key file can forge the log.`,
+		Example: "  goblin-actor audit verify\n  goblin-actor audit verify --print-key > audit.pub\n  goblin-actor audit verify --public-key audit.pub /srv/copies/audit*.jsonl\n  goblin-actor audit verify a.jsonl b.jsonl c.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := command.Interruptible(cmd)
 			defer stop()
@@ -174,6 +178,7 @@ and the key file can forge the log.`,
 	auditFlags(cmd, &v.config)
 	flags.StringVar(&v.keyFile, "public-key", "", "file with the public key of the signatures")
 	flags.BoolVar(&v.printKey, "print-key", false, "print the public key and exit")
+	flags.StringArrayVar(&v.without, "without", nil, "node of a cluster whose log no longer exists, and is not expected")
 	local.StateDirFlag(cmd, &v.stateDir)
 	return cmd
 }

@@ -20,11 +20,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// auditVerifier verifies a log. It also compares the log with a mark, which names a signed line that the log must
-// contain. The mark comes from the state file or from the running gateway.
+// auditVerifier verifies one log, or those of a cluster's nodes. It also compares a log with a mark, which names a signed
+// line that the log must contain. The mark comes from the state file or from the running gateway.
 type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
+	without                   []string // nodes whose logs are not expected
+
+	// The other fields are those of one log.
 
 	path  string // path of the log; "" = several files were given as arguments
 	files []string
@@ -33,10 +36,19 @@ type auditVerifier struct {
 }
 
 func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) error {
+	logs, err := findNodeLogs(named)
+	if err != nil {
+		return err
+	}
+	if logs != nil {
+		return v.runNodes(ctx, logs, out)
+	}
 	if err := v.find(named); err != nil {
 		return err
 	}
-	v.readMarks(ctx)
+	if v.path != "" {
+		v.trust.Mark, v.from = v.remember(ctx).of(v.path)
+	}
 	if err := v.readKey(); err != nil {
 		return err
 	}
@@ -76,26 +88,38 @@ func (v *auditVerifier) absent() error {
 	return noAudit(v.path, err)
 }
 
-// readMarks sets the mark of the log to that in the state file. If the state file has none, or if the mark of the
-// running gateway is newer and has the same key, readMarks uses the mark of the running gateway. If several files were
-// given as arguments, it sets no mark.
-func (v *auditVerifier) readMarks(ctx context.Context) {
-	if v.path == "" {
-		return
-	}
+// remembered are the newest signed lines of logs that are known outside of the logs.
+type remembered struct {
+	state   *audit.Mark   // in the state file; nil = none
+	running *status.Audit // of the running gateway; nil = none
+}
+
+// remember reads the state file and asks the running gateway.
+func (v *auditVerifier) remember(ctx context.Context) (r remembered) {
 	quiet := slog.New(slog.DiscardHandler)
 	if state := serving.StatePath(v.stateDir, quiet); state != "" {
-		if m, err := store.AuditMark(state); err == nil && m.N > 0 && sameLog(m.File, v.path) {
-			v.trust.Mark, v.from = &m, "the state file"
+		if m, err := store.AuditMark(state); err == nil && m.N > 0 {
+			r.state = &m
 		}
 	}
-	running := v.running(ctx)
-	if running == nil || !sameLog(running.File, v.path) {
-		return
+	r.running = v.running(ctx)
+	return r
+}
+
+// of returns the mark of the log at path and its source. It is the one in the state file, unless the mark of the running
+// gateway is newer and has the same key. It returns nil if neither knows the log.
+func (r remembered) of(path string) (m *audit.Mark, from string) {
+	if r.state != nil && sameLog(r.state.File, path) {
+		m, from = r.state, "the state file"
 	}
-	if m := v.trust.Mark; m == nil || m.N < running.Signed && m.Key == running.Key {
-		v.trust.Mark, v.from = &audit.Mark{N: running.Signed, Key: running.Key, File: running.File}, "the running gateway"
+	running := r.running
+	if running == nil || !sameLog(running.File, path) {
+		return m, from
 	}
+	if m == nil || m.N < running.Signed && m.Key == running.Key {
+		m, from = &audit.Mark{N: running.Signed, Key: running.Key, File: running.File}, "the running gateway"
+	}
+	return m, from
 }
 
 // running returns the audit status of the running gateway. It returns nil if none runs or answers, or if it has no audit
@@ -125,16 +149,44 @@ func (v *auditVerifier) readKey() error {
 		}
 		return nil
 	}
-	text, err := os.ReadFile(v.keyFile)
+	keys, err := readPublicKeys(v.keyFile)
 	if err != nil {
-		return errors.New("read public key: " + secret.Text(err.Error()))
+		return err
+	}
+	node := ""
+	if len(v.files) > 0 {
+		head, _ := audit.Head(v.files[0]) // Verify reports an unreadable file
+		node = head.Node
+	}
+	if v.trust.Key = keyOf(keys, node); v.trust.Key == nil {
+		return fmt.Errorf("%s has no public key of node %q", secret.Argument(v.keyFile), node)
+	}
+	v.from = v.keyFile
+	return nil
+}
+
+// readPublicKeys reads a file with one public key, or with those of several nodes, by node.
+func readPublicKeys(path string) (map[string]ed25519.PublicKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.New("read public key: " + secret.Text(err.Error()))
+	}
+	if keys, err := audit.ParseNodeKeys(string(text)); err == nil {
+		return keys, nil
 	}
 	key, err := audit.ParseKey(string(text))
 	if err != nil {
-		return fmt.Errorf("read public key %s: %w", secret.Argument(v.keyFile), err)
+		return nil, fmt.Errorf("read public key %s: %w", secret.Argument(path), err)
 	}
-	v.trust.Key, v.from = key, v.keyFile
-	return nil
+	return map[string]ed25519.PublicKey{"": key}, nil
+}
+
+// keyOf returns the key of a node, or else the one that names no node. It returns nil if there is neither.
+func keyOf(keys map[string]ed25519.PublicKey, node string) ed25519.PublicKey {
+	if key := keys[node]; key != nil {
+		return key
+	}
+	return keys[""]
 }
 
 // showKey prints the known key, otherwise the key in the newest file of the log.
