@@ -88,12 +88,12 @@ func TestBoundedTime(t *testing.T) {
 		start := time.Now()
 		Parse("x.yaml", []byte(data), noEnv)
 		if took := time.Since(start); took > time.Minute {
-			t.Errorf("%s (%d bytes) took %v", name, len(data), took)
+			t.Errorf("%s (%d bytes) took %v, want at most a minute", name, len(data), took)
 		}
 	}
 	_, report := Parse("x.yaml", bytes.Repeat([]byte("# comment\n"), maxFileBytes/10+1), noEnv)
 	if len(report.Faults) != 1 || !strings.Contains(report.Faults[0].Message, "4 MiB") {
-		t.Errorf("file larger than the limit: %v", report.Err())
+		t.Errorf("file larger than the limit: %v, want an error that names 4 MiB", report.Err())
 	}
 }
 

@@ -28,7 +28,7 @@ func TestAttack26OpenListenWithoutAuth(t *testing.T) {
 				t.Errorf("%s with %q: %v, want %q", address, more, err, want)
 			}
 			if err != nil && (len(report.Faults) != 1 || !strings.Contains(report.Faults[0].Hint, "tls: {cert: tls.crt, key: tls.key}")) {
-				t.Errorf("%s with %q: %+v", address, more, report.Faults)
+				t.Errorf("%s with %q: %+v, want one error with a hint about tls", address, more, report.Faults)
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	commandTime  = 10 * time.Second
-	commandGrace = time.Second // maximum time that children that hold stdout may outlive the program
+	commandTime  = 10 * time.Second // maximum time that a program may run
+	commandGrace = time.Second      // maximum time that children that hold stdout may outlive the program
 )
 
 // runCommand runs a command line without a shell and with empty stdin, and returns its stdout. A program that takes too

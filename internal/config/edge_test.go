@@ -37,7 +37,7 @@ func TestAddressAndIdentityChecks(t *testing.T) {
 	}
 	_, report := Parse("goblin.yaml", []byte("trustedProxies: 127.0.0.1\n"), func(string) (string, bool) { return "", false })
 	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "no effect without auth") {
-		t.Errorf("%v", report.Warnings)
+		t.Errorf("warnings %v, want one: no effect without auth", report.Warnings)
 	}
 	forwards := "mcpServers: {a: {url: 'http://127.0.0.1:1/mcp', forwardHeaders: [{from: X-A}, {from: authorization}]}}\n"
 	for file, want := range map[string]int{forwards: 0, forwards + "auth: {keys: k}": 1, "tls: {}": 1, "tls: {cert: ''}": 1, "tls:": 0, "tls: off": 0, "tls: {cert: c, key: k}": 0} {
@@ -47,10 +47,10 @@ func TestAddressAndIdentityChecks(t *testing.T) {
 	}
 	c := Config{PublicURL: "https://mcp.example.com:8443/x", AllowedHosts: []string{"a"}, TrustedProxies: []string{"::ffff:10.0.0.1", "10.1.2.3/8", "::ffff:10.0.0.0/104", "2001:db8::1"}}
 	if got := fmt.Sprint(c.Hosts()); got != "[mcp.example.com:8443 a]" {
-		t.Errorf("Hosts() = %s", got)
+		t.Errorf("Hosts() = %s, want [mcp.example.com:8443 a]", got)
 	}
 	if got := fmt.Sprint(c.Proxies()); got != "[10.0.0.1/32 10.0.0.0/8 10.0.0.0/8 2001:db8::1/128]" {
-		t.Errorf("Proxies() = %s", got)
+		t.Errorf("Proxies() = %s, want four networks without host bits", got)
 	}
 }
 

@@ -149,7 +149,7 @@ func SetToolDisabled(name, text, server, tool string, off bool) (string, error) 
 	}, func(root *node) *node { return root.with(path, want) })
 }
 
-// keyOf returns the server's name as written in text.
+// keyOf returns the server's name as written in text. If there is no such server, the error wraps ErrNoServer.
 func keyOf(text, server string) (string, error) {
 	names := Names(text)
 	for _, name := range names {
@@ -212,7 +212,7 @@ func parseAt(path, text string) (*Config, Report) {
 	return d.parse([]byte(text))
 }
 
-// treeOf parses text. It returns nil if text is empty or not valid.
+// treeOf parses text. It returns nil if text is empty, not valid or beyond a limit.
 func treeOf(text string) *node {
 	data := []byte(lineFeeds(text))
 	if len(data) > maxFileBytes || checkShape(data) != nil {

@@ -61,7 +61,7 @@ func (d *editor) insert(path []string, key string, value *node) error {
 	return d.set(append(path[:len(path):len(path)], key), value)
 }
 
-// locate finds the mapping that contains the last key of path.
+// locate finds the mapping in which the last key of path is or would be.
 func (d *editor) locate(path []string) (mapAt, error) {
 	m, ok, err := d.root()
 	if err != nil || !ok {
@@ -244,7 +244,8 @@ func (d *editor) blockStep(prefix string) string {
 	return "  "
 }
 
-// replaceBlock replaces the value of an entry. The old value must be on the line of its key, or missing.
+// replaceBlock replaces the value of an entry. The old value must be on the line of its key, or missing; otherwise
+// replaceBlock returns ErrByHand.
 func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
 	stop := lineEnd(d.lf, e.colon)
 	from := e.colon + indentOf(d.lf[e.colon:stop])

@@ -44,7 +44,7 @@ func change(text, line string) (string, error) {
 func TestEdit(t *testing.T) {
 	paths, err := filepath.Glob("testdata/edit/*.txtar")
 	if err != nil || len(paths) == 0 {
-		t.Fatal(err, paths)
+		t.Fatalf("%d archives in testdata/edit, error %v", len(paths), err)
 	}
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
@@ -93,11 +93,11 @@ func TestEditErrors(t *testing.T) {
 		{"mcpServers:\n  a: {command: x, disabled: true}\n", "disable a", ErrSame},
 		{"mcpServers:\n  a: {command: x, tools: {disabled: [b]}}\n", "disable a/b", ErrSame},
 		{"x: &x {command: x}\nmcpServers:\n  a: *x\n", "disable a", nil},                      // x is not a key of the configuration
-		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable a", ErrByHand},              // b would be disabled too
-		{"mcpServers:\n  a: &x\n    command: x\n  b: *x\n", "disable a", ErrByHand},           // b would be disabled too
-		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable b", ErrByHand},              //
+		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable a", ErrByHand},              // b would be disabled, too
+		{"mcpServers:\n  a: &x\n    command: x\n  b: *x\n", "disable a", ErrByHand},           // b would be disabled, too
+		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable b", ErrByHand},              // b is only an alias
 		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "remove a", ErrByHand},               // the alias would dangle
-		{"? mcpServers\n: a: {command: x}\n", "disable a", ErrByHand},                         //
+		{"? mcpServers\n: a: {command: x}\n", "disable a", ErrByHand},                         // an explicit key
 		{"mcpServers:\n  a: {comand: x}\n", "disable a", nil},                                 // invalid before
 		{"mcpServers:\n  a: {command: x}\n", "add b http://", nil},                            // invalid afterwards
 		{"mcpServers:\n  A: {command: x}\n", "add a x", nil},                                  // the same name
@@ -105,12 +105,12 @@ func TestEditErrors(t *testing.T) {
 	} {
 		got, err := change(c.text, c.line)
 		if err == nil || got != "" || c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%q %s: %q, %v, want %v", c.text, c.line, got, err, c.want)
+			t.Errorf("%q %s: %q, %v; want %v", c.text, c.line, got, err, c.want)
 		}
 	}
 	_, err := AddServer("f", "mcpServers:\n  a: {command: x}\n", Entry{Name: "b", URL: "ftp://x"})
 	if invalid, ok := errors.AsType[*InvalidError](err); !ok || !invalid.After {
-		t.Errorf("a bad address: %v", err)
+		t.Errorf("adding a server with a bad address: %v, want an InvalidError with After", err)
 	}
 }
 
@@ -137,10 +137,10 @@ func TestDisableHostileTool(t *testing.T) {
 				t.Errorf("%q in %q disables %q", tool, off, got)
 			}
 			if _, err := SetToolDisabled("goblin.yaml", off, "a", tool, true); !errors.Is(err, ErrSame) {
-				t.Errorf("%q is disabled twice: %v", tool, err)
+				t.Errorf("%q is disabled twice: %v, want ErrSame", tool, err)
 			}
 			if on, err := SetToolDisabled("goblin.yaml", off, "a", tool, false); err != nil || strings.Contains(on, "$") || len(Entries(on)[0].ToolsDisabled) != len(Entries(before)[0].ToolsDisabled) {
-				t.Errorf("%q enabled again in %q: %q, %v", tool, off, on, err)
+				t.Errorf("%q enabled again in %q: %q, %v; want the file as before", tool, off, on, err)
 			}
 		}
 	}
@@ -153,10 +153,10 @@ func TestDisableHostileTool(t *testing.T) {
 func TestEditGroup(t *testing.T) {
 	const text = "mcpServers:\n  a: {command: x, group: all}\n  b: {command: x, group: all}\n"
 	if got, err := SetToolDisabled("goblin.yaml", text, "all", "t", true); err != nil || got != "mcpServers:\n  a: {command: x, group: all, tools: {disabled: [t]}}\n  b: {command: x, group: all}\n" {
-		t.Errorf("disable all/t: %q, %v", got, err)
+		t.Errorf("disable all/t: %q, %v; want the first member edited", got, err)
 	}
 	if _, err := SetDisabled("goblin.yaml", text, "all", true); !errors.Is(err, ErrNoServer) || err.Error() != `no such server "all"; it is a group of servers: a, b` {
-		t.Errorf("disable all: %v", err)
+		t.Errorf("disable all: %v, want ErrNoServer that names the members", err)
 	}
 }
 
@@ -170,10 +170,10 @@ func TestEditForeignKeys(t *testing.T) {
 	} {
 		got, err := change(c.before, c.line)
 		if err != nil || got != c.after {
-			t.Errorf("%s in %s: %s, %v, want %s", c.line, c.before, got, err, c.after)
+			t.Errorf("%s in %s: %s, %v; want %s", c.line, c.before, got, err, c.after)
 		}
 		if _, err := change(got, c.line); !errors.Is(err, ErrSame) {
-			t.Errorf("%s again in %s: %v", c.line, got, err)
+			t.Errorf("%s again in %s: %v, want ErrSame", c.line, got, err)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func FuzzEdit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(Entries(text)) != len(Names(text)) {
-			t.Errorf("%q: %v, %v", text, Entries(text), Names(text))
+			t.Errorf("%q: Entries %v, Names %v; want one each for every server", text, Entries(text), Names(text))
 		}
 		added, err := AddServer("f.yaml", text, Entry{Name: "zz", Command: "x", Args: []string{"-y", "a: b", "${X}", "é\x1b\x7f"}})
 		if err != nil {

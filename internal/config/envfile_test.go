@@ -16,10 +16,10 @@ func TestParseEnvFile(t *testing.T) {
 	want := []EnvLine{{"A", "1", 2}, {"B", "two words", 3}, {"C", `$x # "y"`, 4}, {"D", "a\nb\"$\\", 5}, {"E", "", 6}, {"F", "a#b", 7},
 		{"G", "over\ntwo lines", 10}, {"H", "x", 12}}
 	if diff := cmp.Diff(want, vars); diff != "" {
-		t.Error(diff)
+		t.Errorf("variables, -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]int{8, 9, 13}, bad); diff != "" {
-		t.Error(diff)
+		t.Errorf("invalid lines, -want +got:\n%s", diff)
 	}
 	for _, value := range []string{"", "x", "a'b", `\`, "$HOME", "a\nb\r\\n\"$", "'", `"`, " ", "#"} {
 		if got, bad := ParseEnvFile(RenderEnvLine("A", value)); len(bad) > 0 || len(got) != 1 || got[0].Value != value {
@@ -54,22 +54,22 @@ mcpServers:
 	}
 	a := cfg.Servers[0]
 	if diff := cmp.Diff([]string{"outer", "inner", "${ENVFILE_TEST_NOT}"}, a.Args); diff != "" {
-		t.Error(diff)
+		t.Errorf("args, -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{"A": "own", "B": "${X}"}, a.Env); diff != "" {
-		t.Error(diff)
+		t.Errorf("env, -want +got:\n%s", diff)
 	}
 	if a.Base != dir || a.Cwd != filepath.Join(dir, "sub") || a.Command != "./bin/x" {
-		t.Errorf("base %q, cwd %q, command %q", a.Base, a.Cwd, a.Command)
+		t.Errorf("base %q, cwd %q, command %q, want the directory of the file, sub in it, and ./bin/x as written", a.Base, a.Cwd, a.Command)
 	}
 	if home, _ := os.UserHomeDir(); home != "" && cfg.Servers[1].Command != filepath.Join(home, "x") {
-		t.Errorf("command %q", cfg.Servers[1].Command)
+		t.Errorf("command %q, want x in the home directory", cfg.Servers[1].Command)
 	}
 	if !strings.Contains(cfg.Servers[1].Fault, "no.env: no such file") {
-		t.Errorf("fault %q", cfg.Servers[1].Fault)
+		t.Errorf("fault %q, want that no.env is missing", cfg.Servers[1].Fault)
 	}
 	if diff := cmp.Diff([]string{path, filepath.Join(dir, "secrets.env"), filepath.Join(dir, "more.env"), filepath.Join(dir, "a.env"), filepath.Join(dir, "no.env")}, cfg.Files); diff != "" {
-		t.Error(diff)
+		t.Errorf("files, -want +got:\n%s", diff)
 	}
 	said := render(report)
 	for _, want := range []string{"secrets.env:3: not NAME=value", "variable ENVFILE_TEST_NOT is not set"} {
@@ -93,7 +93,7 @@ func TestSalvage(t *testing.T) {
 	}
 	cfg, report := Salvage(path)
 	if cfg == nil || len(cfg.Servers) != 1 || cfg.Servers[0].Name != "a" || len(report.Faults) != 4 {
-		t.Errorf("%+v\n%s", cfg, render(report))
+		t.Errorf("got %+v, want server a and four errors\n%s", cfg, render(report))
 	}
 }
 
@@ -110,6 +110,6 @@ func TestEditKeepsJSONComments(t *testing.T) {
 		}
 	}
 	if cfg, report := Parse("f.json", []byte(added), environ("")); cfg == nil || len(cfg.Servers) != 3 {
-		t.Errorf("%s\n%s", added, render(report))
+		t.Errorf("the result does not have three servers:\n%s\n%s", added, render(report))
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../docs/examples/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("%d example files, error %v", len(files), err)
 	}
 	dir := t.TempDir()
 	err = errors.Join(os.WriteFile(filepath.Join(dir, "cluster.secret"), []byte(strings.Repeat("s", 43)), 0o600), os.WriteFile(filepath.Join(dir, "keys.yaml"), nil, 0o600))
@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c, report := Load(copied); c == nil || len(report.Warnings) > 0 {
-			t.Errorf("%s: %v %v", file, report.Faults, report.Warnings)
+			t.Errorf("%s: errors %v, warnings %v; want none", file, report.Faults, report.Warnings)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestFileReplace(t *testing.T) {
 			}
 			f, err := OpenFile(link, 1<<20)
 			if err != nil || f.Text != c.text || !f.Exists() {
-				t.Fatalf("%q, %v, want %q", f.Text, err, c.text)
+				t.Fatalf("%q, %v; want %q", f.Text, err, c.text)
 			}
 			text := strings.Replace(f.Text, "a", "b", 1)
 			if text == "" {
@@ -66,17 +66,17 @@ func TestFileReplace(t *testing.T) {
 			}
 			backup, err := f.Replace(text, true)
 			if err != nil || read(t, backup) != c.before || filepath.Dir(backup) != filepath.Dir(path) || read(t, path) != c.after {
-				t.Fatalf("%q, backup %s, %v", read(t, path), backup, err)
+				t.Fatalf("the file is %q, its backup %s, error %v; want %q and a backup with %q", read(t, path), backup, err, c.after, c.before)
 			}
 			info, err := os.Lstat(link)
 			if err != nil || runtime.GOOS != "windows" && info.Mode()&fs.ModeSymlink == 0 {
-				t.Errorf("the link became %v, %v", info, err)
+				t.Errorf("the link became %v, %v; want a symbolic link", info, err)
 			}
 			if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
-				t.Errorf("mode %v, %v", info.Mode(), err)
+				t.Errorf("mode %v, %v; want 0640", info.Mode(), err)
 			}
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".goblin-*")); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
+				t.Errorf("temporary files are left: %v", left)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestFileErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := OpenFile(path("dangling"), 1<<20); err == nil || !strings.Contains(err.Error(), "dangling symbolic link") {
-			t.Errorf("dangling link: %v", err)
+			t.Errorf("OpenFile of a dangling link: %v, want an error that says so", err)
 		}
 	}
 	f, err := OpenFile(path("locked"), 1<<20)
@@ -118,13 +118,13 @@ func TestFileErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Replace("b", true); err == nil || !strings.Contains(err.Error(), "no write permission") || read(t, path("locked")) != "a" {
-		t.Errorf("read-only file: %v", err)
+		t.Errorf("Replace of a read-only file: %v, want an error about permission", err)
 	}
 	if f, err = OpenFile(path("no/where"), 1<<20); err != nil || f.Exists() {
-		t.Fatal(f, err)
+		t.Fatalf("OpenFile of a missing file: %v, %v", f, err)
 	}
 	if _, err := f.Replace("b", true); err == nil || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("missing directory: %v", err)
+		t.Errorf("Replace in a missing directory: %v, want an error", err)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestFileChangedMeanwhile(t *testing.T) {
 			write(t, path, c.meanwhile, 0o600)
 		}
 		if _, err := f.Replace("ours", true); !errors.Is(err, ErrChanged) {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("%+v: %v, want ErrChanged", c, err)
 		}
 		if now, _ := os.ReadFile(path); !bytes.Equal(now, []byte(c.meanwhile)) {
 			t.Errorf("%+v: overwritten with %q", c, now)
@@ -157,10 +157,10 @@ func TestFileChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Replace("ours", true); err != nil || read(t, path) != "ours" {
-		t.Error(err)
+		t.Errorf("Replace did not create the file: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("a new file has mode %v, %v", info.Mode(), err)
+		t.Errorf("a new file has mode %v, %v; want 0600", info.Mode(), err)
 	}
 }
 
@@ -174,6 +174,6 @@ func TestTooLargeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := readUpTo(path, 1<<20); err == nil || !strings.HasPrefix(err.Error(), "1024 MiB is too large: the limit is 1 MiB") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want the size of the whole file", err)
 	}
 }

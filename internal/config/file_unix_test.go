@@ -30,11 +30,11 @@ func TestHardLinks(t *testing.T) {
 	one, errA := os.Stat(path)
 	two, errB := os.Stat(other)
 	if errA != nil || errB != nil || !os.SameFile(one, two) || read(t, other) != "short\n" || read(t, backup) != "a long text\n" || one.Mode().Perm() != 0o640 {
-		t.Errorf("%v, %v; %q beside it, backup %q, mode %v", errA, errB, read(t, other), read(t, backup), one.Mode())
+		t.Errorf("%v, %v; the other link has %q, the backup %q, mode %v; want one file with the new text and mode 0640", errA, errB, read(t, other), read(t, backup), one.Mode())
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".goblin-*"))
 	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestPipes(t *testing.T) {
 	}()
 	cfg, report := Load(path)
 	if err := <-done; err != nil || cfg == nil || cfg.Listen[0] != "127.0.0.1:1" {
-		t.Errorf("%v, %v, %v", cfg, report.Err(), err)
+		t.Errorf("Load from a pipe: %v, %v; writing to it: %v", cfg, report.Err(), err)
 	}
 	loaded := make(chan Report, 1)
 	go func() {
@@ -67,7 +67,7 @@ func TestPipes(t *testing.T) {
 	select {
 	case report := <-loaded:
 		if err := report.Err(); err == nil || !strings.Contains(err.Error(), "the pipe was not written") {
-			t.Errorf("pipe without writer: %v", err)
+			t.Errorf("Load from a pipe without a writer: %v, want an error", err)
 		}
 	case <-time.After(3 * pipeTime):
 		t.Error("Load did not return")

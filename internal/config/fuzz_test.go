@@ -31,15 +31,15 @@ func FuzzParse(f *testing.F) {
 		start := time.Now()
 		cfg, report := Parse("f.yaml", data, env)
 		if took := time.Since(start); took > time.Minute {
-			t.Errorf("took %v", took)
+			t.Errorf("Parse took %v, want at most a minute", took)
 		}
 		if (cfg == nil) != (len(report.Faults) > 0) {
-			t.Fatalf("Config %v, faults %v", cfg, report.Err())
+			t.Fatalf("Config %v with errors %v", cfg, report.Err())
 		}
 		told := render(report)
 		for _, finding := range append(report.Faults, report.Warnings...) {
 			if finding.Line < 0 || finding.Column < 0 || finding.Message == "" {
-				t.Errorf("finding %+v", finding)
+				t.Errorf("finding %+v has an invalid position or no message", finding)
 			}
 		}
 		if cfg != nil {

@@ -144,9 +144,9 @@ func (s *Server) settle() {
 
 func (s Server) runs() bool { return !s.Disabled && s.Fault == "" }
 
-// Replica returns the entry to which the replica with the given number (from 0) belongs, the replica's index within that
-// entry, and whether it should run. The replicas of a group are numbered member by member. Disabled members count, so
-// enabling one does not renumber the others.
+// Replica returns the entry to which the replica with the given number (from 0) belongs, the replica's index within
+// that entry, and whether it should run. The replicas of a group are numbered member by member. For a number beyond
+// them, it returns the group itself and false. Disabled members count, so enabling one does not renumber the others.
 func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 	if len(s.Members) == 0 {
 		return s, number, number < s.ReplicaCount()

@@ -29,11 +29,11 @@ func TestGather(t *testing.T) {
 	c := grouped(t, forge)
 	g := Gather(c)
 	if len(c.Servers) != 4 || len(g.Servers) != 2 || g.Servers[0].Name != "forge" || g.Servers[1].Name != "solo" {
-		t.Fatalf("%d servers, gathered %d", len(c.Servers), len(g.Servers))
+		t.Fatalf("%d servers, gathered %d; want 4 and 2: forge and solo", len(c.Servers), len(g.Servers))
 	}
 	s := &g.Servers[0]
 	if s.ReplicaCount() != 4 || s.Prefix != "f" || s.Disabled || s.Fault != "" || len(s.Labels) != 1 || s.Labels["kind"] != "x" {
-		t.Errorf("%d replicas, prefix %q, disabled %v, fault %q, labels %v", s.ReplicaCount(), s.Prefix, s.Disabled, s.Fault, s.Labels)
+		t.Errorf("%d replicas, prefix %q, disabled %v, fault %q, labels %v; want 4 replicas, prefix f, and the label kind that all members share", s.ReplicaCount(), s.Prefix, s.Disabled, s.Fault, s.Labels)
 	}
 	var whose []string
 	var run []bool
@@ -42,10 +42,10 @@ func TestGather(t *testing.T) {
 		whose, run = append(whose, entry.Name), append(run, runs)
 	}
 	if !slices.Equal(whose, []string{"a", "a", "b", "c", "forge"}) || !slices.Equal(run, []bool{true, true, true, false, false}) {
-		t.Errorf("members of the replicas: %v, running: %v", whose, run)
+		t.Errorf("members of the replicas: %v, running: %v; want a a b c forge, with the first three running", whose, run)
 	}
 	if !slices.Equal(g.Projects[0].Servers, []string{"solo", "forge"}) || !slices.Equal(c.Projects[0].Servers, []string{"solo", "b"}) {
-		t.Errorf("projects see %v, the file says %v", g.Projects[0].Servers, c.Projects[0].Servers)
+		t.Errorf("gathered, the project has servers %v; before %v; want the group instead of b only when gathered", g.Projects[0].Servers, c.Projects[0].Servers)
 	}
 	if again := Gather(g); again != g {
 		t.Error("Gather changed a gathered configuration")
@@ -56,11 +56,11 @@ func TestGather(t *testing.T) {
 func TestGroupWithoutRunningMembers(t *testing.T) {
 	off := Gather(grouped(t, "mcpServers: {a: {command: a, group: g, disabled: true}, b: {command: b, group: g, disabled: true}}")).Servers[0]
 	if !off.Disabled || off.Fault != "" {
-		t.Errorf("all disabled: %v, %q", off.Disabled, off.Fault)
+		t.Errorf("all members disabled: disabled %v, fault %q; want disabled without a fault", off.Disabled, off.Fault)
 	}
 	broken := Gather(grouped(t, "mcpServers: {a: {command: a, group: g, disabled: true}, b: {command: '${MISSING}', group: g}}")).Servers[0]
 	if broken.Disabled || broken.Fault == "" {
-		t.Errorf("one disabled, one broken: %v, %q", broken.Disabled, broken.Fault)
+		t.Errorf("one member disabled, one misconfigured: disabled %v, fault %q; want a fault", broken.Disabled, broken.Fault)
 	}
 }
 

@@ -139,10 +139,10 @@ func withoutQuoted(line string) string {
 	return b.String()
 }
 
-// shown prepares a value for a message: it hides likely secrets and limits the length.
+// shown prepares a value for a message: it hides likely secrets and shortens the value like clip.
 func shown(s string) string { return clip(secret.Text(s)) }
 
-// clip shortens text for a message.
+// clip shortens text for a message to 60 characters.
 func clip(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {

@@ -187,7 +187,7 @@ func TestKeysAreReadShownAndCompared(t *testing.T) {
 		next, report := Parse("goblin.yaml", with, environ(keysEnv))
 		if refusedPlaces.MatchString(k.path) {
 			if next != nil {
-				t.Errorf("%s is accepted", k.path)
+				t.Errorf("%s is accepted here, but must be refused", k.path)
 			}
 			continue
 		}

@@ -29,11 +29,11 @@ var (
 
 // lookups selects the sources that a decoder may use besides the environment, and caches their values.
 type lookups struct {
-	files    bool // files may be read
-	others   bool // the keyring may be read, and commands may run
-	outline  bool // an unresolved reference is not an error, because the values are not used
-	answers  map[string]answer
-	deadline time.Time
+	files    bool              // files may be read
+	others   bool              // the keyring may be read, and commands may run
+	outline  bool              // an unresolved reference is not an error, because the values are not used
+	answers  map[string]answer // the cached values and errors, by reference
+	deadline time.Time         // of commands and keyring lookups; set by the first lookup
 }
 
 var errLookTime = fmt.Errorf("the time limit of %v for all references in the file has passed", lookTime)

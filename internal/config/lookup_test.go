@@ -53,7 +53,7 @@ func FuzzSplitWords(f *testing.F) {
 		}
 		again, err := splitWords(strings.Join(quoted, " "))
 		if err != nil || !slices.Equal(words, again) {
-			t.Errorf("%q: %q became %q, %v", line, words, again, err)
+			t.Errorf("%q: %q became %q, %v; want the same words", line, words, again, err)
 		}
 	})
 }
@@ -73,16 +73,16 @@ func FuzzExpand(f *testing.F) {
 			},
 			look: func(kind, what string) (string, error) {
 				if what == "" || !strings.Contains(s, "${"+kind+":"+what+"}") {
-					t.Errorf("%q looks up %q %q", s, kind, what)
+					t.Errorf("%q looks up %q of kind %s", s, kind, what)
 				}
 				return "value", nil
 			},
 		})
 		if !strings.Contains(s, "$") && (e.text != s || len(e.refs) > 0) {
-			t.Errorf("%q became %q", s, e.text)
+			t.Errorf("%q became %q, want it unchanged", s, e.text)
 		}
 		if e.fault == "" && len(e.missing)+len(e.failed) > 0 {
-			t.Errorf("%q misses %q %q", s, e.missing, e.failed)
+			t.Errorf("%q: missing %q, failed %q; want all resolved", s, e.missing, e.failed)
 		}
 	})
 }
@@ -125,7 +125,7 @@ mcpServers:
 	}
 	s := cfg.Servers[0]
 	if s.Fault != "" || s.Args[0] != "--x=file-secret-1" || s.Args[1] != "ring-secret-1" || s.Env["A"] != "one two" || s.Env["B"] != "variable-secret" || s.Env["C"] != "a file-secret-1 b" {
-		t.Errorf("%q %q, fault %q", s.Args, s.Env, s.Fault)
+		t.Errorf("args %q, env %q, fault %q; want every reference resolved", s.Args, s.Env, s.Fault)
 	}
 	if !slices.Contains(cfg.Files, filepath.Join(dir, "token.txt")) {
 		t.Errorf("watched files %q do not include the secret file", cfg.Files)
@@ -190,7 +190,7 @@ func TestLookupsFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cfg, _, _ := loadText(t, "mcpServers: {bad: {command: x, env: {A: '${file:"+open+"}'}}}", nil); !strings.Contains(cfg.Servers[0].Fault, "not private") {
-		t.Errorf("file that other users can read: %q", cfg.Servers[0].Fault)
+		t.Errorf("with a file that other users can read, fault %q; want: not private", cfg.Servers[0].Fault)
 	}
 }
 
@@ -203,19 +203,19 @@ func TestCommandsRunOnce(t *testing.T) {
 	const ref = `${command:/bin/sh -c 'echo x >> runs; cat runs | wc -l'}`
 	cfg, _, dir := loadText(t, fmt.Sprintf("mcpServers:\n  a: {command: x, env: {A: %q}}\n  b: {command: x, env: {A: %q}}\n", ref, ref), nil)
 	if a, b := cfg.Servers[0].Env["A"], cfg.Servers[1].Env["A"]; strings.TrimSpace(a) != "1" || a != b {
-		t.Errorf("got %q and %q (%v %v)", a, b, cfg.Servers[0].Fault, cfg.Servers[1].Fault)
+		t.Errorf("got %q and %q (faults %q, %q), want 1 for both", a, b, cfg.Servers[0].Fault, cfg.Servers[1].Fault)
 	}
 	d := newDecoder("x", os.LookupEnv)
 	d.base, d.may.deadline = dir, time.Now().Add(200*time.Millisecond)
 	began := time.Now()
 	_, err := d.runCommand(`/bin/sh -c 'sleep 30 & sleep 30'`)
 	if took := time.Since(began); !errors.Is(err, errLookTime) || took > 20*time.Second {
-		t.Errorf("after %v: %v", took, err)
+		t.Errorf("runCommand returned after %v: %v; want errLookTime within 20s", took, err)
 	}
 }
 
-// TestForeignFilesResolveNoReferences checks that no references to files, commands and keyrings are resolved in files
-// of other programs, by Parse, and by AddServer.
+// TestForeignFilesResolveNoReferences checks that references to files, the keyring and commands are resolved neither in
+// files of other programs nor by Parse, and that AddServer runs no command.
 func TestForeignFilesResolveNoReferences(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
@@ -227,14 +227,14 @@ func TestForeignFilesResolveNoReferences(t *testing.T) {
 		}
 		cfg, report := Load(path)
 		if said := fmt.Sprint(report.Err(), cfg); !strings.Contains(said, "not resolved in another program's file") {
-			t.Errorf("%s: %s", ref, said)
+			t.Errorf("%s: %s; want it not resolved", ref, said)
 		}
 		ours := fmt.Sprintf("mcpServers: {s: {command: x, env: {A: %q}}}", ref)
 		if cfg, report := Parse("x", []byte(ours), os.LookupEnv); cfg == nil || cfg.Servers[0].Fault == "" {
-			t.Errorf("%s: Parse: %v", ref, report.Err())
+			t.Errorf("%s: Parse: %v; want a misconfigured server", ref, report.Err())
 		}
 		if _, err := AddServer(filepath.Join(dir, "goblin.yaml"), fmt.Sprintf("publicUrl: %q\n", ref), Entry{Name: "s", Command: "x", Env: []Variable{{"A", ref}}}); err != nil {
-			t.Error(err)
+			t.Errorf("%s: AddServer: %v", ref, err)
 		}
 	}
 	if _, err := os.Stat(ran); err == nil {
@@ -246,7 +246,7 @@ func TestForeignFilesResolveNoReferences(t *testing.T) {
 func TestFitRemovesOneLineEnding(t *testing.T) {
 	for value, want := range map[string]string{"a": "a", "a\n": "a", "a\r\n": "a", "a\r": "a\r", "a\n\n": "a\n", "a\r\r\n": "a\r"} {
 		if got, err := fit(value); err != nil || got != want {
-			t.Errorf("%q became %q, %v, want %q", value, got, err, want)
+			t.Errorf("%q became %q, %v; want %q", value, got, err, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestNesting(t *testing.T) {
 	}{{"", 0, true}, {"x", 0, true}, {"-5", 0, true}, {"1", 1, true}, {"3", 3, true}, {"4", 4, false}, {"400", 400, false}} {
 		getenv := func(name string) string {
 			if name != NestingVariable {
-				t.Errorf("looked up %s", name)
+				t.Errorf("looked up the variable %s", name)
 			}
 			return c.value
 		}

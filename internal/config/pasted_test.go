@@ -48,7 +48,7 @@ func TestCorrected(t *testing.T) {
 		}
 		if ok {
 			if diff := cmp.Diff(c.want, fixed); diff != "" {
-				t.Errorf("%s %q: %s", c.goos, c.written, diff)
+				t.Errorf("%s %q, -want +got:\n%s", c.goos, c.written, diff)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestPlaceholders(t *testing.T) {
 		}
 		for value := range strings.SplitSeq(values.not, "|") {
 			if said := placeholderFault(name, value); said != "" {
-				t.Errorf("%s=%q %s", name, value, said)
+				t.Errorf("%s=%q is real, but the result says that it %s", name, value, said)
 			}
 		}
 	}

@@ -8,12 +8,12 @@ import (
 func TestParseRate(t *testing.T) {
 	for text, want := range map[string]Rate{"": {}, "60/min": {60, time.Minute}, "5/s": {5, time.Second}, "1000/h": {1000, time.Hour}, "1000000/s": {1_000_000, time.Second}} {
 		if got, err := ParseRate(text); err != nil || got != want || got.String() != text {
-			t.Errorf("ParseRate(%q) = %v, %v", text, got, err)
+			t.Errorf("ParseRate(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"60", "60/", "/min", "60/m", "60/ min", "0/s", "-1/s", "+1/s", "01/s", "1.5/s", "1000001/s", "99999999999999999999/s", "60/min/s", "60 /min", "1e3/s", "60/MIN"} {
 		if got, err := ParseRate(text); err == nil {
-			t.Errorf("ParseRate(%q) = %v", text, got)
+			t.Errorf("ParseRate(%q) = %v, want an error", text, got)
 		}
 	}
 }
@@ -25,7 +25,7 @@ func TestRateLess(t *testing.T) {
 			x, _ := ParseRate(a)
 			y, _ := ParseRate(b)
 			if got := x.Less(y); got != (i < j) {
-				t.Errorf("%q < %q: %v", a, b, got)
+				t.Errorf("%q is less than %q: %v, want %v", a, b, got, i < j)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 type Finding struct {
 	File    string // file name as given to Parse or Load; "" if there is no file
 	Line    int    // from 1; 0 for the file as a whole
-	Column  int    // from 1, in characters
+	Column  int    // from 1, in characters; 0 if Line is 0
 	Path    string // keys from the root, such as `mcpServers.files.args[1]`; "" for the root
 	Message string // what is wrong; never contains the value of a variable
 	Hint    string // how to fix it; "" if there is no suggestion

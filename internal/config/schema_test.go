@@ -42,7 +42,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	}
 	for name, text := range good {
 		if err := schema.Validate(plain(treeOf(text))); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("the schema rejects %s: %v", name, err)
 		}
 	}
 	for _, text := range []string{

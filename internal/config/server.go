@@ -19,7 +19,8 @@ const (
 	maxNameLength = 64
 )
 
-// entries reads a mapping from names to entries. It calls read with the slug of each name and its member.
+// entries reads a mapping from names to entries. It reports invalid and duplicate names, and calls read with the slug
+// of each other name and its member.
 func (d *decoder) entries(n *node, at place, read func(name string, m member, here place)) {
 	if !d.wantMapping(n, at) {
 		return
@@ -254,7 +255,7 @@ func (d *decoder) itemPath(path string, i int) string {
 	return path
 }
 
-// warnUnused warns about a key without effect.
+// warnUnused warns about a key without effect if the file has it.
 func (d *decoder) warnUnused(path, on string) {
 	if o, ok := d.report.origins[path]; ok {
 		d.warn(o.line, o.column, path, "has no effect for "+on, "remove it")

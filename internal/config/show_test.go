@@ -73,7 +73,7 @@ func TestShownIsAConfig(t *testing.T) {
 	}
 	again, second := Parse("full.yaml", b.Bytes(), environ(fullEnv))
 	if again == nil {
-		t.Fatalf("%v\n%s", second.Err(), b.String())
+		t.Fatalf("the output of Show is not valid: %v\n%s", second.Err(), b.String())
 	}
 	for _, c := range []*Config{cfg, again} {
 		for i := range c.Servers {
@@ -97,7 +97,7 @@ func TestServersAreSafeToLog(t *testing.T) {
 	var b bytes.Buffer
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "server", cfg.Servers[0])
 	if !strings.Contains(b.String(), "server=files\n") {
-		t.Errorf("logged %s", b.String())
+		t.Errorf("logged %s, want only the name of the server", b.String())
 	}
 }
 

@@ -89,6 +89,6 @@ func FuzzParseSkin(f *testing.F) {
 func TestLoadSkinWithoutFile(t *testing.T) {
 	skin, report := LoadSkin(filepath.Join(t.TempDir(), "none.yaml"), skinParts, skinColors)
 	if skin != nil || !errors.Is(report.Err(), fs.ErrNotExist) || report.Faults[0].Hint == "" {
-		t.Errorf("LoadSkin = %v, %v", skin, report.Err())
+		t.Errorf("LoadSkin = %v, %v; want an error with a hint", skin, report.Err())
 	}
 }

@@ -11,10 +11,10 @@ import (
 // longer than a second; see TestBoundedTime.
 const (
 	maxFileBytes  = 4 << 20
-	maxBrackets   = 256    // brackets open at the same time, including those in strings
-	maxBlockLines = 20_000 // lines outside brackets, without comments
-	maxTokens     = 200_000
-	maxIndent     = 1000 // spaces and dashes before the first word of a line
+	maxBrackets   = 256     // brackets open at the same time, including those in strings
+	maxBlockLines = 20_000  // lines outside brackets, without comments
+	maxTokens     = 200_000 // brackets, colons, commas and other marks, including those in strings
+	maxIndent     = 1000    // spaces and dashes before the first word of a line
 )
 
 // sourceFault reports a file that is rejected before it is parsed.

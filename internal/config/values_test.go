@@ -121,7 +121,7 @@ func TestDesktopFileInEveryEncoding(t *testing.T) {
 			t.Errorf("%s: args %q, want %q; env %v", name, files.Args, want, files.Env)
 		}
 		if remote.Type != "http" || remote.URLs[0] != "http://127.0.0.1:1/mcp?a=b" || remote.Headers["X"] != "ü" {
-			t.Errorf("%s: %+v", name, remote)
+			t.Errorf("%s: %+v, want an http server with its URL and header", name, remote)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestLoad(t *testing.T) {
 func TestManyFaults(t *testing.T) {
 	_, report := Parse("x", []byte("mcpServers: {a: {"+strings.Repeat("k: 1, ", 1000)+"}}"), noEnv)
 	if n := len(report.Faults); n != maxFindings+1 || !strings.HasPrefix(report.Faults[n-1].Message, "and 9") {
-		t.Errorf("%d faults, the last is %v", n, report.Faults[n-1])
+		t.Errorf("%d faults, the last is %v; want maxFindings and the number of the others", n, report.Faults[n-1])
 	}
 }
 
