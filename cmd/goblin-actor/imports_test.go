@@ -92,6 +92,7 @@ var mayImport = map[string][]string{
 	"internal/masterkey":          {},
 	"internal/cluster":            {},
 	"internal/bus":                {},
+	"internal/bus/fabric":         {"internal/bus"}, // for tests only
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/cluster", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},
@@ -200,6 +201,7 @@ var foreign = map[string][]string{
 	module + "/internal/gatetest":             {},
 	module + "/internal/fieldtest":            {},
 	module + "/internal/authtest":             {},
+	module + "/internal/bus/fabric":           {"tests/sim"},
 	module + "/protocol/upstream/linktest":    {},
 	module + "/cmd":                           {},
 	module + "/bench":                         {"internal/cli/benchmark", "bench", "bench/limits", "bench/load", "bench/process", "bench/report", "bench/server"},

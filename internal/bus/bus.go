@@ -69,6 +69,12 @@ type Message struct {
 	respond func([]byte)
 }
 
+// NewMessage returns a message for a subscription. respond sends the answer; nil = it is not a question. It is for the
+// engines of other packages.
+func NewMessage(subject string, payload []byte, respond func(answer []byte)) Message {
+	return Message{subject, payload, respond}
+}
+
 // IsQuestion reports whether the sender of m waits for an answer.
 func (m Message) IsQuestion() bool { return m.respond != nil }
 
@@ -89,8 +95,8 @@ type Status struct {
 	Dropped uint64    // messages that this node has dropped: too large, or too many waited
 }
 
-// checkSubject returns an error if the subject is malformed. Wildcards are allowed in subscriptions only.
-func checkSubject(subject string, wildcards bool) error {
+// CheckSubject returns an error if the subject is malformed. Wildcards are allowed in subscriptions only.
+func CheckSubject(subject string, wildcards bool) error {
 	if subject == "" || len(subject) > MaxSubject {
 		return fmt.Errorf("subject of %d bytes; 1 to %d are allowed", len(subject), MaxSubject)
 	}

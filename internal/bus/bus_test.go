@@ -175,12 +175,12 @@ func TestSubjects(t *testing.T) {
 		"": false, ".": false, "a.": false, ".a": false, "a..b": false, "a b": false, "a.*": false, ">": false, "$SYS.x": false,
 		"ä": false, "a\r\nPUB": false, strings.Repeat("a", MaxSubject+1): false,
 	} {
-		if err := checkSubject(subject, false); (err == nil) != want {
+		if err := CheckSubject(subject, false); (err == nil) != want {
 			t.Errorf("%q: %v", subject, err)
 		}
 	}
 	for subject, want := range map[string]bool{"*": true, ">": true, "a.*.b": true, "a.>": true, "a.>.b": false, "a*": false, "a.b>": false} {
-		if err := checkSubject(subject, true); (err == nil) != want {
+		if err := CheckSubject(subject, true); (err == nil) != want {
 			t.Errorf("subscription to %q: %v", subject, err)
 		}
 	}

@@ -100,7 +100,7 @@ func (c *client) send() {
 }
 
 func (c *client) Publish(subject string, payload []byte) {
-	if len(payload) > MaxPayload || checkSubject(subject, false) != nil {
+	if len(payload) > MaxPayload || CheckSubject(subject, false) != nil {
 		c.dropped.Add(1)
 		return
 	}
@@ -108,7 +108,7 @@ func (c *client) Publish(subject string, payload []byte) {
 }
 
 func (c *client) Subscribe(subject string, handle func(Message)) (func(), error) {
-	if err := checkSubject(subject, true); err != nil {
+	if err := CheckSubject(subject, true); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()

@@ -58,12 +58,12 @@ type Record struct {
 	Deleted  bool   // the record does not exist any longer; only in calls by Watch
 }
 
-// checkKey returns an error if the key is malformed.
-func checkKey(key string) error {
+// CheckKey returns an error if the key is malformed.
+func CheckKey(key string) error {
 	if len(key) > MaxKey {
 		return fmt.Errorf("key of %d bytes; at most %d are allowed", len(key), MaxKey)
 	}
-	return checkSubject(key, false)
+	return CheckSubject(key, false)
 }
 
 // checkRecord returns an error if the key or the value is not permitted.
@@ -71,10 +71,12 @@ func checkRecord(key string, value []byte) error {
 	if len(value) > MaxRecord {
 		return fmt.Errorf("record %s of %d bytes; at most %d are allowed", key, len(value), MaxRecord)
 	}
-	return checkKey(key)
+	return CheckKey(key)
 }
 
-// noRecords are the records of a cluster without voters.
+// NoRecords returns the records of a cluster without voters. All methods return ErrNoVoters.
+func NoRecords() Records { return noRecords{} }
+
 type noRecords struct{}
 
 func (noRecords) Get(context.Context, string) (Record, error) { return Record{}, ErrNoVoters }

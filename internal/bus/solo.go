@@ -27,7 +27,7 @@ type soloSubscription struct {
 }
 
 func (s *solo) Publish(subject string, payload []byte) {
-	if checkSubject(subject, false) != nil || len(payload) > MaxPayload {
+	if CheckSubject(subject, false) != nil || len(payload) > MaxPayload {
 		s.dropped.Add(1)
 		return
 	}
@@ -51,7 +51,7 @@ func (s *solo) send(m Message) int {
 }
 
 func (s *solo) Subscribe(subject string, handle func(Message)) (func(), error) {
-	if err := checkSubject(subject, true); err != nil {
+	if err := CheckSubject(subject, true); err != nil {
 		return nil, err
 	}
 	sub := &soloSubscription{pattern: subject, waiting: newQueue(func(m Message) int { return len(m.Payload) }, &s.dropped)}
@@ -120,7 +120,7 @@ func checkQuestion(subject string, question []byte) error {
 	if len(question) > MaxQuestion {
 		return ErrTooLarge
 	}
-	return checkSubject(subject, false)
+	return CheckSubject(subject, false)
 }
 
 func (s *solo) Records() Records { return &s.records }

@@ -27,7 +27,7 @@ type soloWatch struct {
 }
 
 func (s *soloRecords) Get(_ context.Context, key string) (Record, error) {
-	if err := checkKey(key); err != nil {
+	if err := CheckKey(key); err != nil {
 		return Record{}, err
 	}
 	s.mu.Lock()
@@ -47,7 +47,7 @@ func (s *soloRecords) Put(_ context.Context, key string, value []byte, revision 
 }
 
 func (s *soloRecords) Delete(_ context.Context, key string, revision uint64) error {
-	if err := checkKey(key); err != nil {
+	if err := CheckKey(key); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *soloRecords) tell(r Record) {
 }
 
 func (s *soloRecords) Watch(pattern string, handle func(Record)) (func(), error) {
-	if err := checkSubject(pattern, true); err != nil {
+	if err := CheckSubject(pattern, true); err != nil {
 		return nil, err
 	}
 	w := &soloWatch{pattern: pattern, records: s, newest: map[string]Record{}, filled: make(chan struct{}, 1)}
