@@ -11,8 +11,8 @@ import (
 )
 
 // cells measures small calls through one gateway for all four combinations of client era and server era, first with
-// HTTP servers, then with stdio servers. The base of the ratios is a legacy client with a legacy server of the same
-// transport.
+// HTTP servers, then with stdio servers, unless the options leave out a transport. The base of the ratios is a legacy
+// client with a legacy server of the same transport.
 func (s *setup) cells(result *report.Report) error {
 	servers := map[string]any{}
 	for _, era := range []string{"legacy", "modern"} {

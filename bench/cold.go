@@ -26,7 +26,7 @@ const (
 )
 
 // cold repeatedly starts `goblin-actor stdio` with the same state file while its servers keep running. After each
-// start, it requests the first list immediately.
+// start, it requests the first list immediately. Then it measures how long complete lists take.
 func (s *setup) cold() (*report.Cold, error) {
 	c := &report.Cold{}
 	s.plan(len(coldSizes) * s.o.Starts)

@@ -86,8 +86,9 @@ func fillRow(r *report.CompleteRow, starts []startTimes) {
 	}
 }
 
-// completeStart starts a program and requests the list until it is complete. If notifies is set and the first list was
-// incomplete, it then waits for a notification. At the end it stops the program.
+// completeStart starts a program and requests the list until it is complete and no item is from the state file. If
+// notifies is set and that was not the first list, it then waits up to notifyWait for a notification. At the end it
+// stops the program.
 func (s *setup) completeStart(command []string, tools int, notifies bool) (at startTimes, err error) {
 	err = s.begin(command, func(p *process.StdioProgram) error {
 		if _, err := p.Initialize(); err != nil {

@@ -78,7 +78,7 @@ func RunFanout(ctx context.Context, o FanoutOptions, progress io.Writer) (*repor
 	})
 }
 
-// fanout measures all rows with one gateway that has all servers. The streams of a row subscribe to one server.
+// fanout measures all rows with one gateway that has all servers. In each row, one server publishes the changes.
 func (s *setup) fanout(o FanoutOptions, f *report.Fanout) error {
 	servers := map[string]any{}
 	var all []*process.RawServer
@@ -196,8 +196,8 @@ func (r *fanoutRun) publish(a *load.Audience, b *process.RawServer, n int64, tim
 
 // fanoutTimes are the times of all changes that one target received.
 type fanoutTimes struct {
-	last []float64 // milliseconds, per change
-	all  []float64
+	last []float64 // milliseconds until the last stream had received the change, per change
+	all  []float64 // milliseconds, per stream and change
 	lost int
 }
 

@@ -147,7 +147,7 @@ func (f *faultRun) run() error {
 	defer hurt.Close()
 	f.Sleep(f.o.Calm)
 	before := f.g.Usage().RSS
-	f.began, f.peak = load.Now(), before // kill sets began again, because it first waits
+	f.began, f.peak = load.Now(), before // kill, hang and flood set began again when their fault begins
 	f.row.Calm = calm.P99(f.began-f.o.Calm, f.began)
 	if err := f.do(hurt); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (f *faultRun) until(happened func() bool) bool {
 	return false
 }
 
-// recovers waits for recovery, at most faultWait. It records the first error since the fault began. It also records the
-// first success after that error and after end, the time at which the fault ends.
+// recovers waits for recovery, at most faultWait. It records the first error since the fault began, if there is one. It
+// also records the first success after end, the time at which the fault ends, and after that error.
 func (f *faultRun) recovers(hurt *load.Probes, end time.Duration) {
 	f.until(func() bool {
 		f.sample()

@@ -16,7 +16,8 @@ import (
 // readyFor is slightly longer than a server must have been ready for the gateway to reconnect to it immediately.
 const readyFor = 5500 * time.Millisecond
 
-// do injects the fault and waits until the calls succeed again.
+// do injects the fault and waits until the calls succeed again, or for flood until a client receives the last list. It
+// waits at most faultWait.
 func (f *faultRun) do(hurt *load.Probes) error {
 	switch f.row.Fault {
 	case "kill":
@@ -133,7 +134,7 @@ func (f *faultRun) leave(hurt *load.Probes) error {
 		}
 	}
 	f.recovers(hurt, load.Now())
-	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; their sessions remain until the idle timeout (%.0f sessions in total)", n, f.g.Sessions())
+	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; afterwards the gateway has %.0f sessions, because sessions of disconnected clients remain until the idle timeout", n, f.g.Sessions())
 	return nil
 }
 

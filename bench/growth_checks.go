@@ -19,8 +19,8 @@ const (
 	checkQuiet   = 400 * time.Millisecond // pause before a change, so that the gateway can notify clients immediately
 )
 
-// published holds the times, in milliseconds, from a server's list response until clients see the list, for one kind of
-// gateway.
+// published holds the times, in milliseconds, from a server's list response until a client sees the first list, or is
+// notified that the list has changed, for one kind of gateway.
 type published struct {
 	first, changed []float64
 }

@@ -54,8 +54,8 @@ func (g *growthRun) grow(what string) error {
 	return nil
 }
 
-// add completes a row and adds it to the report. If the previous row is of the same kind, add computes the memory per
-// additional unit.
+// add completes a row and adds it to the report. If the row has no memory per unit and the previous row is of the same
+// kind, add computes the memory per additional unit.
 func (g *growthRun) add(row report.GrowthRow, m process.Memory) {
 	row.Use, row.RSS = m.Heap+m.Stack, m.RSS
 	if n := len(g.growth.Rows); n > 0 && row.KiB == 0 {
@@ -308,7 +308,7 @@ func (g *growthRun) list(gate *process.Gateway, items int) (float64, error) {
 	return float64(used.Microseconds()) / float64(listed), nil
 }
 
-// walk lists all tools page by page and returns their number.
+// walk lists all tools page by page and returns their number. It returns an error if there are fewer than items.
 func walk(w *wire.Conn, gate *process.Gateway, session string, items int) (listed int, err error) {
 	for params := "{}"; ; {
 		body, err := w.Exchange(wire.NewRequest(gate.URL.Host, gate.URL.Path, session, wire.LegacyVersion, "tools/list", params).Text)

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// idle opens sessions with a GET stream each and closes them, in two waves. If the gateway uses more memory after the
-// second wave than after the first, it leaks.
+// idle opens sessions with a GET stream each and closes them, in two waves. Clearly more memory after the second wave
+// than after the first indicates a leak.
 func (s *setup) idle() (*report.Idle, error) {
 	web, err := s.Helper("server")
 	if err != nil {

@@ -34,7 +34,7 @@ func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 type cause struct{ what, why, change string }
 
 // causeOf determines the bottleneck from the step after the knee, in which the scarce resource is exhausted. If there
-// is no such step, it uses the knee.
+// is no such step, it uses the knee. Without a knee, the cause is that the calls of the first step failed.
 func causeOf(s *report.LimitSeries, server Server) cause {
 	if s.Knee == nil {
 		if len(s.Steps) == 0 {

@@ -13,7 +13,7 @@ const (
 	wrong    = 0.01 // tolerated fraction of failed calls
 )
 
-// knee is the result of a climb: the step with the fewest clients that reach about the best throughput within the limits.
+// knee is the result of a climb: the step that findKnee or findHeld chose, and why the climb ended.
 type knee struct {
 	at    int    // index of the step; -1 = not even the first step was good
 	ended string // plateau: throughput stopped growing; p99, errors: a limit was exceeded; falls: throughput fell, or was below the offered rate; max: none of these
@@ -45,7 +45,8 @@ func climbed(steps []report.LimitStep, limit time.Duration) (up []report.LimitSt
 	return steps[:last+1], "p99"
 }
 
-// findKnee returns the knee of steps, which are sorted by clients.
+// findKnee returns the knee of steps, which are sorted by clients: the step with the fewest clients that reach about the
+// best throughput within the limits.
 func findKnee(steps []report.LimitStep, limit time.Duration) knee {
 	up, failed := climbed(steps, limit)
 	best := 0.0

@@ -237,7 +237,7 @@ func TestLimitsOpenLoop(t *testing.T) {
 		}
 	}
 	if late < 10 {
-		t.Errorf("%d of 50 calls were late, want those due within 150 ms", late)
+		t.Errorf("%d of 50 calls were late, want at least 10: those due during the pause", late)
 	}
 }
 
@@ -362,6 +362,6 @@ func TestListenerIsFound(t *testing.T) {
 	defer server.Close()
 	at, _ := url.Parse(server.URL)
 	if pid := listener(at.Port()); pid != os.Getpid() && pid != 0 {
-		t.Errorf("listener = %d, want %d", pid, os.Getpid())
+		t.Errorf("listener = %d, want %d, or 0 for unknown", pid, os.Getpid())
 	}
 }

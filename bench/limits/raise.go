@@ -32,9 +32,9 @@ const (
 	kept         = 0.95 // fraction of an offered rate; below it, the rate is too high
 )
 
-// findHeld returns the last step before the first that exceeds the limits or is too slow. A step with an offered rate
-// is too slow if it does not reach that rate. Any other step is too slow if its throughput is well below that of the
-// first step.
+// findHeld returns the last step before the first that exceeds the limits or is too slow, or the last of all steps if
+// none does. A step with an offered rate is too slow if it does not reach that rate. Any other step is too slow if its
+// throughput is well below that of the first step.
 func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	for i, s := range steps {
 		least := kept * s.Offered
@@ -209,7 +209,8 @@ func (r *raisedRun) measure(series *report.LimitSeries) (step report.LimitStep, 
 	return step, err
 }
 
-// publishing publishes about ten changes per second until stop is called. stop returns the number of lost notifications.
+// publishing publishes up to ten changes per second until stop is called. stop returns the number of lost notifications
+// and failed commands to publish.
 func publishing(ctx context.Context, a *load.Audience, b *process.RawServer) (stop func() (lost int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan int)

@@ -74,8 +74,8 @@ func (s *limits) ofOwn() ([]*climb, error) {
 	return climbs, nil
 }
 
-// ofConfig starts a gateway with the configuration, but with its own listener and state file, and finds a safe tool of
-// each server.
+// ofConfig starts a gateway with the configuration, but with its own listener and state file, and chooses a tool of each
+// server with toolOf.
 func (s *limits) ofConfig() ([]*climb, error) {
 	s.o.Progress(0, 1, "starting the servers")
 	g, err := s.Start(s.o.Program, "serve", "--config", s.o.Config, "--listen", "127.0.0.1:0", "--state-dir", s.Dir)
@@ -128,8 +128,9 @@ func (s *limits) ownTool(tools []tool) (tool, error) {
 	return named(tools, s.o.Tool)
 }
 
-// toolOf returns the tool to call at the server. If no tool of the server can be called safely, it adds the reason to
-// the notes. A server that the options exclude gets no note.
+// toolOf returns the tool to call at the server: the tool in the options if it belongs to the server, or a safe one if
+// the options name no tool. If no tool can be called safely, it adds the reason to the notes. A server that the options
+// exclude gets no note.
 func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	if len(s.o.Only) > 0 && !slices.Contains(s.o.Only, server.Name) {
 		return tool{}, false
@@ -156,8 +157,8 @@ func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	return tool{}, false
 }
 
-// ofTarget finds a safe tool of the endpoint. If the endpoint is a goblin-actor gateway, it finds a safe tool of each
-// server.
+// ofTarget chooses a tool of the endpoint with toolOf. If the endpoint is a goblin-actor gateway, it chooses a tool of
+// each server.
 func (s *limits) ofTarget() ([]*climb, error) {
 	at := load.NewEndpoint(s.o.Target, s.o.Headers)
 	tools, err := listTools(at, false)

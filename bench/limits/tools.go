@@ -44,7 +44,7 @@ func (t tool) safe() (args string, ok bool) {
 	return string(text), err == nil
 }
 
-// example returns a value that is valid for a simple schema.
+// example returns a value for a simple schema. It ignores constraints such as pattern, so the value may be invalid.
 func example(schema json.RawMessage) (value any, ok bool) {
 	var s struct {
 		Type           any
@@ -74,10 +74,10 @@ func example(schema json.RawMessage) (value any, ok bool) {
 	return nil, false
 }
 
-// maxTools limits the number of listed tools.
+// maxTools is the number of tools after which no further page is requested.
 const maxTools = 100_000
 
-// listTools returns all tools of an endpoint.
+// listTools returns the valid tools of an endpoint.
 func listTools(p *load.Endpoint, modern bool) ([]tool, error) {
 	c, err := p.Connect(modern)
 	if err != nil {

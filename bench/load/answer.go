@@ -77,8 +77,8 @@ func events(stream []byte, each func(data []byte)) {
 // keyPattern matches the configuration key in an error message of the gateway, which names the exceeded limit.
 var keyPattern = regexp.MustCompile(`\(((?:limits\.|queue\.)?[a-z]+[A-Za-z]*)[:)]`)
 
-// errorName returns the name of an error: the gateway's code and the configuration key in the message, or else the
-// JSON-RPC code.
+// errorName returns the name of an error: the gateway's code, with the configuration key if the message names one, or
+// else the JSON-RPC code.
 func errorName(f *protocol.Frame) string {
 	var e struct {
 		Code    json.Number

@@ -10,7 +10,7 @@ import (
 )
 
 // Audience is a group of subscribers that receive the same changes. Publish publishes a change and waits until all
-// subscribers have received it.
+// subscribers have received it, for a limited time.
 type Audience struct {
 	subscribers []*subscriber
 	URI         string // public URI of the resource; "" = the list of tools

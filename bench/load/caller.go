@@ -142,8 +142,8 @@ func (c *Caller) repeated(w *Crowd, index int) *wire.Request {
 	return request
 }
 
-// once sends a request and records the outcome. The latency of a result starts at since. once returns the time when the
-// call ended.
+// once sends a request and records the outcome, except for a failure after the end of ctx. The latency of a result starts
+// at since. once returns the time when the call ended.
 func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Time, r *Calls) time.Time {
 	body, err := c.send(request.Next())
 	what := Lost

@@ -16,7 +16,7 @@ type Client struct {
 	broken  int // truncated responses so far
 }
 
-// loop calls until end and returns the latencies.
+// loop calls until end, or until an error that t does not tolerate, and returns the latencies.
 func (c *Client) loop(ctx context.Context, t *Target, end time.Time) ([]uint32, error) {
 	tenths := make([]uint32, 0, 1<<14)
 	for now := time.Now(); now.Before(end); {

@@ -43,7 +43,7 @@ type record struct {
 	ok       bool
 }
 
-// Watch starts n clients that run until Close.
+// Watch starts n clients that run until Close or the end of ctx. A client that cannot connect again ends earlier.
 func Watch(ctx context.Context, at *process.Process, era, tool string, n int, every time.Duration) (*Probes, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := &Probes{At: at, Era: era, Tool: tool, every: every, stop: stop}

@@ -88,7 +88,7 @@ func (r Round) Rate() float64 {
 }
 
 // Run makes all clients call for d and returns the result. It returns an error if a call failed or a response was
-// wrong.
+// wrong, unless Refusals or MayBreak tolerates that.
 func (t *Target) Run(ctx context.Context, d time.Duration) (Round, error) {
 	type result struct {
 		tenths []uint32

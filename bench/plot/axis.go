@@ -18,7 +18,7 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// even returns a linear axis from zero to a round number of at least high.
+// even returns a linear axis from zero to a round number of at least high, or to 1 if high is not positive or not finite.
 func even(high, from, to float64) axis {
 	a := axis{high: 1, from: from, to: to}
 	if high > 0 && finite(high*2) {

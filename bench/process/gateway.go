@@ -72,7 +72,7 @@ func VersionOf(ctx context.Context, program string) (string, error) {
 	return string(bytes.TrimSpace(line[:min(len(line), 200)])), nil
 }
 
-// WaitReady waits until the gateway is ready. It returns an error if a server failed.
+// WaitReady waits until the gateway is ready. It returns an error if that takes longer than a minute or a server failed.
 func (g *Gateway) WaitReady(ctx context.Context) error {
 	body, ready, err := g.AwaitReady(ctx, time.Minute)
 	if err == nil && (!ready || bytes.Contains(body, []byte(`"failed"`))) {
@@ -143,7 +143,7 @@ func (g *Gateway) WaitEmpty(ctx context.Context) error {
 	return fmt.Errorf("the gateway still has %g sessions 15 s after they ended", g.Sessions())
 }
 
-// Sessions returns the number of sessions that the gateway has.
+// Sessions returns the number of sessions that the gateway has, or 0 if /metrics is unreachable.
 func (g *Gateway) Sessions() float64 { return sessionsIn(wire.Scrape(g.URL.Host)) }
 
 func sessionsIn(m map[string]float64) float64 {

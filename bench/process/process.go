@@ -99,7 +99,7 @@ func (p *Process) Stop() {
 // PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Usage is the resource usage of a process. It is zero on systems without /proc.
+// Usage is the resource usage of a process. It is zero on systems without /proc, and after the process has ended.
 type Usage struct {
 	CPU time.Duration // user and system
 	RSS int64         // resident bytes

@@ -19,7 +19,7 @@ type GrowthRow struct {
 	N     int     `json:"n"`
 	CPU   float64 `json:"cpuMicrosPerCall"` // of the gateway
 	P50   float64 `json:"p50Micros"`        // of the calls
-	KiB   float64 `json:"kibEach"`          // memory in use per unit added since the previous row
+	KiB   float64 `json:"kibEach"`          // memory in use per unit added since the previous row; flight: per call in flight
 	List  float64 `json:"cpuMicrosPerItem"` // items: CPU time of the gateway per listed item
 	Use   float64 `json:"inUseMiB"`         // heap and stacks, after a garbage collection
 	RSS   float64 `json:"rssMiB"`

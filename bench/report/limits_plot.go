@@ -8,8 +8,8 @@ import (
 	"goblin-actor/bench/plot"
 )
 
-// pictures draws throughput and latency of all series by clients, with rings around the knees. The knee of a single
-// series also has a label.
+// pictures draws throughput and latency of all series by the raised quantity, with rings around the knees. The knee of a
+// single series also has a label.
 func (l *Limits) pictures() []picture {
 	rates := plot.Lines{Title: "bench limits: throughput (ring: the knee)", X: "clients", Y: "calls/s"}
 	latencies := plot.Lines{Title: "bench limits: call latency (ring: the knee)", X: "clients", Y: "µs", Powers: true}

@@ -158,8 +158,8 @@ func FormatClients(n int) string {
 	return fmt.Sprintf("%d clients", n)
 }
 
-// fold writes a paragraph in lines of at most textWidth columns. It replaces control characters, because names come
-// from servers.
+// fold writes a paragraph in lines of at most textWidth columns, unless a single word is longer. It replaces control
+// characters, because names come from servers.
 func fold(w io.Writer, text string) {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {

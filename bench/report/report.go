@@ -62,7 +62,7 @@ func New(kind, command, commit string) *Report {
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.NumCPU(), Go: runtime.Version()}}
 }
 
-// cpuModel returns the processor's name on Linux, else "".
+// cpuModel returns the processor's name if /proc/cpuinfo contains it, else "".
 func cpuModel() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range bytes.Lines(text) {

@@ -168,7 +168,8 @@ func (l *live) change() int {
 	return n
 }
 
-// control serves commands on the unix socket at path until the process ends: a line per command, a line per response.
+// control starts serving commands on the unix socket at path: a line per command, a line per response. It serves them
+// until the process ends.
 func (l *live) control(path string) error {
 	_ = os.Remove(path) // left by a killed process
 	listener, err := net.Listen("unix", path)

@@ -55,7 +55,8 @@ func (s *rawServer) serveLiveStdio(o Options, r *bufio.Reader, w *bufio.Writer) 
 	}
 }
 
-// tookStream opens or closes a subscription stream if the message requests it, and reports whether it did.
+// tookStream opens or closes a subscription stream if the message requests it, and reports whether the message is such a
+// request.
 func (s *rawServer) tookStream(line []byte, speak func([]byte) error) bool {
 	switch {
 	case isListen(line):

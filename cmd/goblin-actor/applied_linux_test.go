@@ -22,7 +22,7 @@ func TestAddInterrupted(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
 	cmd := p.start(&out, "add", "hang", "--config", config, "--", "sleep", "1000")
-	p.await("\r\x1b[Khang: handshaking, ") // 1 s, or more on a busy machine
+	p.await("\r\x1b[Khang: handshaking, ") // the time that follows is 1 s, or more on a busy machine
 	p.enter("\x03")
 	err := cmd.Wait()
 	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != command.ExitInterrupted {

@@ -168,8 +168,8 @@ var cobraPackages = []string{"internal/cli", "internal/cli/access", "internal/cl
 	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve", "internal/cli/service",
 	"internal/cli/target", "internal/cli/terminal", "contrib/release/pages"}
 
-// foreign lists which packages may import an external package, except in tests. An external package that is not listed
-// may be imported anywhere except in protocol, which imports only the standard library.
+// foreign lists which packages may import an external package, net/http, or a restricted package of the module, except
+// in tests. An external package that is not listed may be imported anywhere except in package protocol.
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},

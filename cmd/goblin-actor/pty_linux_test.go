@@ -18,7 +18,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// pty is a pseudo-terminal. Text written to it is typed; the output of programs is collected.
+// pty is a pseudo-terminal. enter types text; Write collects the output of programs.
 type pty struct {
 	t    *testing.T
 	main *os.File
@@ -27,7 +27,7 @@ type pty struct {
 	mu    sync.Mutex
 	shown bytes.Buffer
 	from  int           // offset in shown from which await searches
-	more  chan struct{} // capacity 1
+	more  chan struct{} // signals new output; capacity 1
 }
 
 func newPTY(t *testing.T) *pty {

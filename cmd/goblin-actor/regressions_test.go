@@ -19,7 +19,7 @@ func TestRegressionTestsExist(t *testing.T) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	named := regexp.MustCompile(`\bTest\w+`).FindAllString(section, -1)
 	if len(named) < 40 {
-		t.Fatalf("the section Regressions names %d tests", len(named))
+		t.Fatalf("the section Regressions names %d tests, want at least 40", len(named))
 	}
 	there := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)

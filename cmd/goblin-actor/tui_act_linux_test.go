@@ -20,8 +20,8 @@ func attach(t *testing.T, at, view string, flags ...string) (*pty, *exec.Cmd) {
 	return p, p.start(p.term, append([]string{"tui", "--connect", at, "--view", view}, flags...)...)
 }
 
-// S3.5.3: a server and a tool are disabled and enabled from an attached console. The configuration file says so, and a
-// read-only console is refused.
+// S3.5.3: a server and a tool are disabled and enabled from an attached console, which edits the configuration file. A
+// read-only console refuses to.
 func TestConsoleDisables(t *testing.T) {
 	consoleHome(t)
 	path := consoleConfig(t)

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// x keeps the payloads of a server until x discards them. Meanwhile ● REC is on the screen. The page of a call shows its request and its
-// answer, and copies them, without the secrets in them.
+// An action in the list of x keeps the payloads of a server's next calls, and another discards them. Meanwhile ● REC is
+// on the screen. The page of a call shows its request and its answer, and copies them, without the secrets in them.
 func TestConsoleKeepsPayloads(t *testing.T) {
 	at := consoleGateway(t)
 	p := newPTY(t)

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// ink is a sequence that sets a color.
+// ink matches an escape sequence that sets a color.
 var ink = regexp.MustCompile(`\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9]+)*m`)
 
 // With NO_COLOR, the console sends no color, even if a palette is named. Without it, the palette's colors are sent.
@@ -156,7 +156,8 @@ func tmux(t *testing.T, command ...string) func(args ...string) string {
 	return run
 }
 
-// In tmux, the console shows the same, follows the size of the window, takes the mouse, and leaves the shell's screen as it was.
+// In tmux, the console shows its views, follows the size of the window, requests the mouse, and leaves the shell's screen as
+// it was.
 func TestConsoleInTmux(t *testing.T) {
 	at := consoleGateway(t)
 	run := tmux(t, "sh", "-c", "echo before; "+programPath(t)+" tui --connect "+at+"; echo after; cat")

@@ -234,6 +234,6 @@ func TestServerTextIsIndented(t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(out.String(), "\n"+ours+"\n") || starts > 1 {
-		t.Errorf("%d lines start in the first column:\n%s", starts, out)
+		t.Errorf("%d lines start with Send, want only the last one:\n%s", starts, out)
 	}
 }

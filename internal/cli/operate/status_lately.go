@@ -19,7 +19,7 @@ const (
 	shownLately  = 3  // of each kind, for people
 )
 
-// lately is what failed and who was refused in the last ten minutes, the newest first.
+// lately holds the newest failed calls and refusals of the last ten minutes, at most maxLately of each kind, newest first.
 type lately struct {
 	Failures []status.FinishedCall `json:"failures,omitempty"`
 	Denials  []status.Denial       `json:"denials,omitempty"`

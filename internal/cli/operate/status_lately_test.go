@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// The status tells people the newest failures and refusals, and programs all of the last ten minutes. Texts of clients and
-// servers cannot write to the terminal.
+// The status shows people the newest three failures and refusals. With -o json it has all that were fetched. Texts of
+// clients and servers cannot control the terminal.
 func TestStatusTellsWhatFailedLately(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
 	var l lately

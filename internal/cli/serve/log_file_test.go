@@ -12,7 +12,8 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// If it can be renamed, a log consists of at most two files, each no larger than the limit. Lines are never split.
+// If it can be renamed, a log consists of at most two files, each no larger than the limit unless a single line is
+// longer. Lines are never split.
 func TestLogFileIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "work.log")
 	l, err := openLogFile(path, 100)

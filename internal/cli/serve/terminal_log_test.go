@@ -11,7 +11,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// On a terminal, serve prints each fault once, and later how often it occurred. It reports once that a server is ready.
+// On a terminal, serve prints a fault at its first and tenth occurrence, and again after its server has changed. It
+// reports once that a server is ready.
 func TestTerminalLog(t *testing.T) {
 	var b, text strings.Builder
 	level := new(slog.LevelVar)

@@ -9,7 +9,8 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// fakeRunner answers commands. A command that is not listed fails.
+// fakeRunner returns the answer whose key is a prefix of the command line. A command without an answer fails. Each
+// command line is added to said.
 func fakeRunner(answers map[string]string, said *[]string) runner {
 	return func(_ context.Context, program string, args ...string) (string, error) {
 		line := strings.Join(append([]string{program}, args...), " ")
