@@ -81,7 +81,7 @@ func weakenings(t *testing.T, glob string) (all []weakening) {
 	return all
 }
 
-// Every attack has a test, and a weakening that applies to the code.
+// Every required attack has a weakening. Each weakening applies to the code and names a test that exists.
 func TestEveryAttackHasItsTest(t *testing.T) {
 	seen := map[int]bool{}
 	for _, w := range weakenings(t, "*") {

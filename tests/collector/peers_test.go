@@ -22,7 +22,7 @@ type peer struct {
 	end    func(context.Context) error
 }
 
-// newPeer returns a peer that exports each span at once, to the collector at endpoint.
+// newPeer returns a peer that exports each span as soon as it ends, to the collector at endpoint.
 func newPeer(ctx context.Context, service, endpoint string) (*peer, error) {
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
 	if err != nil {

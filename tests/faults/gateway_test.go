@@ -255,7 +255,7 @@ func (g *gateway) descriptors() int {
 	return len(all)
 }
 
-// fits checks that the gateway's resident memory is below a limit in bytes. With the race detector it checks nothing.
+// fits checks that the gateway's resident memory is at most limit bytes. With the race detector it checks nothing.
 func (g *gateway) fits(t *testing.T, limit int) {
 	t.Helper()
 	if n := g.resident(); n > limit && os.Getenv("FAULTS_RACE") == "" {

@@ -61,7 +61,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// runStories runs stories with the module in dir until one fails.
+// runStories runs up to 70 stories with the module in dir, until one fails. seed is "" if none reported a violation.
 func runStories(t *testing.T, dir, binary string) (seed, sentence string, out []byte, err error) {
 	t.Helper()
 	gatetest.Run(t, dir, "go", "test", "-c", "-trimpath", "-o", binary, "./tests/sim")

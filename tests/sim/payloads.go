@@ -7,8 +7,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// keepPayloads keeps the payloads of every server that has none. Nothing of this is left to the seed, so stories are the same as
-// without it.
+// keepPayloads keeps the payloads of every server for which none are kept yet, but of at most status.MaxKeepings servers.
+// Nothing of this is left to the seed, so stories are the same as without it.
 func (w *world) keepPayloads() {
 	if w.keeping == nil {
 		w.keeping = map[string]time.Time{}
