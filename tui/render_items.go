@@ -64,8 +64,8 @@ func sameTools(a, b *Picture) bool {
 	})
 }
 
-// withDisabled returns the rows of tools, and a row for each tool that the configuration disables. The catalog does not have
-// these, so only their names are known.
+// withDisabled returns the rows of tools, and a row for each entry of tools.disabled, a name or a pattern. The catalog does
+// not have the disabled tools, so only these entries are known.
 func withDisabled(p *Picture, tools []Row) []Row {
 	tools = slices.Clip(tools)
 	for i := range p.Servers {

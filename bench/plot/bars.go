@@ -2,7 +2,7 @@ package plot
 
 import "fmt"
 
-// Bar is one value.
+// Bar is one bar of a chart, with its name and value.
 type Bar struct {
 	Name  string
 	Value float64

@@ -77,7 +77,7 @@ func streamz(src status.Source) http.HandlerFunc {
 type stream struct {
 	control *http.ResponseController
 
-	mu    sync.Mutex // an event and a beat must not mix
+	mu    sync.Mutex // held while an event or a beat is written
 	w     http.ResponseWriter
 	began bool
 }

@@ -204,7 +204,8 @@ type Filter struct {
 	// Deny removes items that match one of these patterns, even if `allow` matches too.
 	Deny []string `key:"deny"`
 
-	// Disabled lists exact names to remove. `goblin-actor enable` and `disable` edit this list.
+	// Disabled removes items that match one of these names or patterns, even if `allow` matches too. `goblin-actor disable` and `enable`
+	// edit the list of `tools`.
 	Disabled []string `key:"disabled"`
 
 	// Rename maps the server's names to new names, before the prefix is added.

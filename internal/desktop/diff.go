@@ -164,7 +164,8 @@ func (h *hider) value(v hujson.Value, path []string) {
 	h.cover(h.at, v.EndOffset)
 }
 
-// literalOr copies v. word is the displayable form of an argument, or "" if v is not an argument.
+// literalOr writes v, and hides strings and numbers. Of the members of the gateway's own entry and the elements of their
+// lists, it hides only secrets in strings. word is the displayable form of an argument, or "" if v is not an argument.
 func (h *hider) literalOr(v hujson.Value, path []string, word string) {
 	value, ok := v.Value.(hujson.Literal)
 	if !ok {

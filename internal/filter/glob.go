@@ -7,8 +7,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Blocked reports whether a deny pattern or a disabled name matches own. Deny patterns match as described at Denies;
-// disabled names match without case folding.
+// Blocked reports whether a pattern of f.Deny or f.Disabled matches own. Those of f.Deny match as described at Denies,
+// those of f.Disabled only exactly.
 func Blocked(f *config.Filter, own string) bool {
 	return Denies(f.Deny, own) || Any(f.Disabled, own)
 }

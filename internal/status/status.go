@@ -111,7 +111,7 @@ type Server struct {
 
 	Recorded time.Time `json:"recorded,omitzero"` // when the recording of its pool's messages ends; zero = they are not recorded
 
-	DisabledTools []string `json:"disabledTools,omitempty"` // by the server's names, as in tools.disabled
+	DisabledTools []string `json:"disabledTools,omitempty"` // the entries of tools.disabled: the server's names of tools, or patterns
 }
 
 // Backend is the state of one connection to a server.

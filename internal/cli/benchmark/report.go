@@ -105,7 +105,7 @@ func (p *benchProgress) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Step updates the bar.
+// Step updates the bar. It does nothing if w is not a terminal.
 func (p *benchProgress) Step(done, all int) {
 	if p.bar.Live {
 		p.bar.Show(client.Progress{Done: float64(done), Total: float64(all)})

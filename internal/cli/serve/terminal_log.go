@@ -143,7 +143,8 @@ func (t *terminalLines) checkReady() {
 	}
 }
 
-// fault prints a fault at its first, tenth, hundredth, thousandth, … occurrence. The caller must hold mu.
+// fault prints a fault at its first occurrence, and when the number of its occurrences is a power of ten. The caller must
+// hold mu.
 func (t *terminalLines) fault(at time.Time, mark, server, text string) {
 	if len(t.faults) > maxFaults {
 		clear(t.faults)
