@@ -7,7 +7,7 @@ const (
 	tallWidth  = 100 // minimum columns for tables side by side and more lines above them
 	tallHeight = 30  // minimum lines for these
 	bareWidth  = 20  // with fewer columns, the screen shows only a line about the gateway's state
-	bareHeight = 5   // with fewer lines likewise
+	bareHeight = 5   // likewise with fewer lines
 )
 
 // rect is a part of the screen.
