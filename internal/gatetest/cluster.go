@@ -1,0 +1,224 @@
+//go:build linux
+
+package gatetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"goblin-actor/internal/cluster"
+)
+
+// ClusterOptions describes a cluster of gateways on this machine.
+type ClusterOptions struct {
+	Binary   string // the gateway
+	Dir      string // a short directory for the files of all nodes
+	Config   string // text of the configuration, YAML or JSON, without the section cluster
+	Nodes    int    // 0 = 3
+	Balancer string // Nginx or Haproxy; "" = none
+	Env      []string
+}
+
+// Cluster is a running cluster. Each node has a loopback address and directories of its own.
+type Cluster struct {
+	t     *testing.T
+	o     ClusterOptions
+	file  string
+	port  string // of the nodes' HTTPS
+	URL   string // URL of the MCP endpoint at the balancer, or at the first node if there is none
+	Base  string // http://host:port
+	Nodes []*Node
+}
+
+// Node is a gateway of a Cluster.
+type Node struct {
+	*Process
+	Name, Host string
+	Dir        string // its state and runtime directory
+	cluster    *Cluster
+	port       string // of its clients; it keeps the port when it is started again
+}
+
+// StartCluster starts the nodes and the balancer, and waits until all nodes are ready. Servers with a command get
+// `run: each` if they have no `run`.
+func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
+	t.Helper()
+	if o.Nodes == 0 {
+		o.Nodes = 3
+	}
+	c := &Cluster{t: t, o: o, port: FreePort(t)}
+	c.file = c.write("goblin.yaml", c.config())
+	c.write("cluster.secret", cluster.NewSecret())
+	for i := range o.Nodes {
+		n := &Node{Name: string(rune('a' + i)), Host: fmt.Sprintf("127.0.0.%d", i+1), cluster: c, port: FreePort(t)}
+		n.Dir = filepath.Join(o.Dir, n.Name)
+		if err := os.Mkdir(n.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.Nodes = append(c.Nodes, n)
+		n.Start()
+	}
+	for _, n := range c.Nodes {
+		WaitReady(t, n.Base)
+	}
+	c.URL, c.Base = c.Nodes[0].URL, c.Nodes[0].Base
+	if o.Balancer != "" {
+		c.balance()
+	}
+	return c
+}
+
+func (c *Cluster) write(name, text string) (path string) {
+	path = filepath.Join(c.o.Dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return path
+}
+
+// config returns the configuration of all nodes.
+func (c *Cluster) config() string {
+	var all map[string]any
+	if err := yaml.Unmarshal([]byte(c.o.Config), &all); err != nil {
+		c.t.Fatal(err)
+	}
+	servers, _ := all["mcpServers"].(map[string]any)
+	for _, server := range servers {
+		if s, ok := server.(map[string]any); ok && s["command"] != nil && s["run"] == nil {
+			s["run"] = "each"
+		}
+	}
+	var seeds []string
+	routes := FreePort(c.t)
+	for i := range c.o.Nodes {
+		seeds = append(seeds, fmt.Sprintf("127.0.0.%d:%s", i+1, routes))
+	}
+	all["cluster"] = map[string]any{
+		"name": "test", "node": "${NODE}", "listen": "${NODE_HOST}:" + c.port, "routes": "${NODE_HOST}:" + routes, "seeds": seeds,
+		"secrets": []string{"${file:cluster.secret}"},
+	}
+	text, err := yaml.Marshal(all)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Start starts the node, also again after it has ended. It does not wait until the node is ready.
+func (n *Node) Start() {
+	n.cluster.t.Helper()
+	cmd := exec.Command(n.cluster.o.Binary, "serve", "--config", n.cluster.file, "--listen", n.Host+":"+n.port)
+	cmd.Env = append(Environment(n.Dir), "NODE="+n.Name, "NODE_HOST="+n.Host)
+	cmd.Env = append(cmd.Env, n.cluster.o.Env...)
+	n.Process = Serve(n.cluster.t, cmd)
+}
+
+// Kill ends the node at once, as kill -9 does.
+func (n *Node) Kill() {
+	_ = n.Cmd.Process.Kill()
+	<-n.Exited
+}
+
+// Freeze stops the node's process until Thaw.
+func (n *Node) Freeze() { _ = n.Cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen node continue.
+func (n *Node) Thaw() { _ = n.Cmd.Process.Signal(syscall.SIGCONT) }
+
+// Balancers.
+const (
+	Nginx   = "nginx"
+	Haproxy = "haproxy"
+)
+
+const nginxCluster = `
+daemon off; worker_processes 1; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
+events { worker_connections 4096; }
+http {
+  access_log off; client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; client_max_body_size 0;
+  fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
+  upstream nodes { %[3]s keepalive 16; }
+  server {
+    listen %[2]s;
+    location / {
+      proxy_pass http://nodes; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host localhost;
+      proxy_buffering off; proxy_request_buffering off; proxy_read_timeout 1h;
+    }
+  }
+}
+`
+
+const haproxyCluster = `
+global
+  maxconn 4096
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+  retries 0
+frontend clients
+  bind %[1]s
+  default_backend nodes
+backend nodes
+  balance roundrobin
+  option httpchk GET /readyz
+  http-request set-header Host localhost
+  default-server check inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
+%[2]s`
+
+// HasBalancer reports whether a balancer is installed. NGINX_PROGRAM and HAPROXY_PROGRAM name other paths.
+func HasBalancer(name string) bool { return balancerPath(name) != "" }
+
+func balancerPath(name string) string {
+	if path := os.Getenv(strings.ToUpper(name) + "_PROGRAM"); path != "" {
+		return path
+	}
+	path, _ := exec.LookPath(name) // the error means that it is not installed
+	return path
+}
+
+// balance starts the balancer, which deals each request to the next node, and waits until it works.
+func (c *Cluster) balance() {
+	c.t.Helper()
+	address, program := "127.0.0.1:"+FreePort(c.t), balancerPath(c.o.Balancer)
+	var cmd *exec.Cmd
+	servers := ""
+	switch c.o.Balancer {
+	case Nginx:
+		for _, n := range c.Nodes {
+			servers += "server " + n.Host + ":" + n.port + " max_fails=0; "
+		}
+		file := c.write("nginx.conf", fmt.Sprintf(nginxCluster, c.o.Dir, address, servers))
+		cmd = exec.Command(program, "-p", c.o.Dir, "-c", file, "-e", filepath.Join(c.o.Dir, "error.log"))
+	case Haproxy:
+		for _, n := range c.Nodes {
+			servers += "  server " + n.Name + " " + n.Host + ":" + n.port + "\n"
+		}
+		cmd = exec.Command(program, "-db", "-f", c.write("haproxy.cfg", fmt.Sprintf(haproxyCluster, address, servers)))
+	default:
+		c.t.Fatalf("unknown balancer %q", c.o.Balancer)
+	}
+	said := &Output{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		_ = cmd.Wait()
+		if c.t.Failed() {
+			c.t.Logf("the balancer: %s", said)
+		}
+	})
+	c.Base = "http://" + address
+	c.URL = c.Base + "/mcp"
+	WaitReady(c.t, c.Base)
+}
