@@ -65,8 +65,9 @@ func (a *authority) issue(node string) (tls.Certificate, error) {
 func (s *Secrets) TLS(node string) (*tls.Config, error) {
 	trusted := x509.NewCertPool()
 	var own tls.Certificate
-	for i := range s.list {
-		a, err := s.list[i].authority()
+	list := *s.list.Load()
+	for i := range list {
+		a, err := list[i].authority()
 		if err != nil {
 			return nil, fmt.Errorf("derive the cluster's certificate authority: %w", err)
 		}

@@ -78,11 +78,11 @@ func TestNodeCertificates(t *testing.T) {
 
 // Every node derives the same authority, so certificates need not be distributed.
 func TestAuthorityIsTheSameEverywhere(t *testing.T) {
-	a, err := secretsOf(t, "a").list[0].authority()
+	a, err := (*secretsOf(t, "a").list.Load())[0].authority()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := secretsOf(t, "ba").list[1].authority()
+	b, err := (*secretsOf(t, "ba").list.Load())[1].authority()
 	if err != nil || !a.certificate.Equal(b.certificate) {
 		t.Errorf("another certificate, or %v", err)
 	}

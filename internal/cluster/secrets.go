@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // Limits of a list of secrets.
@@ -22,9 +23,9 @@ func NewSecret() string {
 	return base64.RawURLEncoding.EncodeToString(secret[:])
 }
 
-// Secrets are the secrets of a cluster. They are immutable and safe for concurrent use.
+// Secrets are the secrets of a cluster. They are safe for concurrent use.
 type Secrets struct {
-	list []secret // the first one seals and signs
+	list atomic.Pointer[[]secret] // never empty, and immutable; the first secret seals and signs
 }
 
 // secret is one secret and its public name.
@@ -45,27 +46,37 @@ var (
 // NewSecrets returns the secrets with these values. The error says what is wrong with which of them, and contains no
 // secret.
 func NewSecrets(values []string) (*Secrets, error) {
+	s := &Secrets{}
+	if err := s.Replace(values); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Replace replaces the secrets. If there is an error, which is as that of NewSecrets, it replaces none.
+func (s *Secrets) Replace(values []string) error {
 	switch {
 	case len(values) == 0:
-		return nil, errNoSecret
+		return errNoSecret
 	case len(values) > MaxSecrets:
-		return nil, errTooMany
+		return errTooMany
 	}
-	s := &Secrets{}
+	var list []secret
 	for i, value := range values {
 		if len(value) < MinSecret {
-			return nil, fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(value), MinSecret)
+			return fmt.Errorf("secret %d has %d bytes; at least %d are needed", i+1, len(value), MinSecret)
 		}
 		k := secret{value: []byte(value)}
 		copy(k.id[:], k.key("secret id", ""))
-		for j := range s.list {
-			if s.list[j].id == k.id {
-				return nil, fmt.Errorf("secret %d is the same as secret %d", i+1, j+1)
+		for j := range list {
+			if list[j].id == k.id {
+				return fmt.Errorf("secret %d is the same as secret %d", i+1, j+1)
 			}
 		}
-		s.list = append(s.list, k)
+		list = append(list, k)
 	}
-	return s, nil
+	s.list.Store(&list)
+	return nil
 }
 
 // key derives the key of 32 bytes for a purpose. Each incarnation of a node seals with keys of its own, so two processes
@@ -80,9 +91,10 @@ func (k *secret) key(purpose, incarnation string) []byte {
 
 // of returns the secret with that id, or nil.
 func (s *Secrets) of(id secretID) *secret {
-	for i := range s.list {
-		if s.list[i].id == id {
-			return &s.list[i]
+	list := *s.list.Load()
+	for i := range list {
+		if list[i].id == id {
+			return &list[i]
 		}
 	}
 	return nil
@@ -100,9 +112,10 @@ func (s *Secrets) TaskKeys() [][32]byte { return s.keys("tasks", "") }
 func (s *Secrets) ArgumentsKeys() [][32]byte { return s.keys("arguments", "") }
 
 func (s *Secrets) keys(purpose, incarnation string) [][32]byte {
-	keys := make([][32]byte, len(s.list))
-	for i := range s.list {
-		keys[i] = [32]byte(s.list[i].key(purpose, incarnation))
+	list := *s.list.Load()
+	keys := make([][32]byte, len(list))
+	for i := range list {
+		keys[i] = [32]byte(list[i].key(purpose, incarnation))
 	}
 	return keys
 }

@@ -31,7 +31,7 @@ func TestBadSecrets(t *testing.T) {
 
 // Each purpose and each incarnation has its own key, and every node derives the same one.
 func TestDerivedKeys(t *testing.T) {
-	a, b := &secretsOf(t, "ab").list[0], &secretsOf(t, "ab").list[1]
+	a, b := &(*secretsOf(t, "ab").list.Load())[0], &(*secretsOf(t, "ab").list.Load())[1]
 	seen := map[string]string{}
 	for _, k := range []*secret{a, b} {
 		for _, purpose := range []string{"session", "authority"} {
@@ -45,7 +45,7 @@ func TestDerivedKeys(t *testing.T) {
 			}
 		}
 	}
-	if again := &secretsOf(t, "a").list[0]; !bytes.Equal(again.key("session", home), a.key("session", home)) || again.id != a.id {
+	if again := &(*secretsOf(t, "a").list.Load())[0]; !bytes.Equal(again.key("session", home), a.key("session", home)) || again.id != a.id {
 		t.Error("another node derives other keys")
 	}
 }
@@ -69,6 +69,27 @@ func TestIncarnations(t *testing.T) {
 	for _, bad := range []string{"", "abcdefg", "abcdefg23", "Abcdefg2", "abcdefg1", "abcdefg-", "äbcdefg"} {
 		if ValidIncarnation(bad) {
 			t.Errorf("%q is valid", bad)
+		}
+	}
+}
+
+// Replaced secrets count at once. If the new ones are invalid, the old ones stay.
+func TestReplaceSecrets(t *testing.T) {
+	s, f := secretsOf(t, "a"), facts()
+	old, err := s.SealSession(home, &f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := []string{"b" + strings.Repeat("x", MinSecret-1), "a" + strings.Repeat("x", MinSecret-1)}
+	for _, c := range []struct {
+		values       []string
+		opens, fails bool
+	}{{next, true, false}, {nil, true, true}, {[]string{"short"}, true, true}, {next[:1], false, false}} {
+		if err := s.Replace(c.values); (err != nil) != c.fails {
+			t.Errorf("%q: %v", c.values, err)
+		}
+		if _, _, err := s.OpenSession(old); (err == nil) != c.opens {
+			t.Errorf("after %q, the id sealed with the first secret: %v", c.values, err)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *Secrets) SealSession(incarnation string, f *SessionFacts) (string, erro
 	if max(len(f.Version), len(f.Path), len(f.Project), len(f.Server), len(f.Holder)) > maxFact {
 		return "", ErrLongFact
 	}
-	k := &s.list[0]
+	k := &(*s.list.Load())[0]
 	head := append(k.id[:], incarnation...)
 	// The AEAD puts its random nonce in front of the ciphertext. The head is moved behind the nonce.
 	sealed := k.sessionAEAD(incarnation).Seal(nil, nil, f.encode(), sessionAAD(head))
