@@ -132,7 +132,7 @@ var mayImport = map[string][]string{
 	"internal/cli/program":    {"internal/config"},
 	"internal/cli/target":     append([]string{"internal/admin", "internal/auth", "internal/client"}, commandMayImport...),
 	"internal/cli/terminal":   {"internal/client", "internal/visible"},
-	"internal/serving":        {"actors", "actors/message", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/config", "internal/form", "internal/identity", "internal/inprocess", "internal/keyring", "internal/login", "internal/masterkey", "internal/policy", "internal/secret", "internal/status", "internal/telemetry", "internal/visible", "protocol/downstream"},
+	"internal/serving":        {"actors", "actors/message", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/cluster", "internal/config", "internal/form", "internal/identity", "internal/inprocess", "internal/keyring", "internal/login", "internal/masterkey", "internal/policy", "internal/secret", "internal/status", "internal/telemetry", "internal/visible", "protocol/downstream"},
 
 	"tests/interop":             {"*"},
 	"tests/conformance":         {"*"},

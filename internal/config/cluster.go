@@ -117,6 +117,25 @@ func (d *decoder) checkClusterSecrets(k *Cluster) {
 	}
 }
 
+// SecretFiles returns the files that cluster.secrets refers to. r is the Report that came with c.
+func (r Report) SecretFiles(c *Config) (files []string) {
+	look := func(kind, what string) (string, error) {
+		if kind == fromFile {
+			files = append(files, c.Beside(what))
+		}
+		return "", nil
+	}
+	for i := range c.Cluster.Secrets {
+		at := place{path: "cluster.secrets"}
+		o, ok := r.origins[at.item(i).path]
+		if !ok {
+			o = r.origins[at.path]
+		}
+		expand(o.written, sources{env: func(string) (string, bool) { return "", true }, look: look})
+	}
+	return files
+}
+
 func (d *decoder) checkVoters(k *Cluster) {
 	const path = "cluster.voters"
 	for i, name := range k.Voters {

@@ -2,12 +2,16 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"goblin-actor/internal/cluster"
 )
 
 const maxSeeds = 64
@@ -45,6 +49,31 @@ func (d *decoder) checkNodeAddresses(c *Config) {
 	}
 	d.checkPublicPort(c, listen)
 	d.checkPublicPort(c, routes)
+}
+
+// Addresses returns the addresses of listen and routes, completed with the address from which this machine reaches the seeds or the NATS servers
+// if the file names no host. With an external NATS server, routes is "". Addresses looks up names until ctx ends.
+func (c *Cluster) Addresses(ctx context.Context) (listen, routes string, err error) {
+	peers := c.Seeds
+	if c.NATS.On() {
+		peers = nil
+		for _, address := range c.NATS.URLs {
+			if u, err := url.Parse(address); err == nil {
+				peers = append(peers, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "4222")))
+			}
+		}
+	}
+	if !strings.HasPrefix(c.Listen, ":") {
+		return c.Listen, c.Routes, nil // check has given routes the same host
+	}
+	own, err := cluster.LocalAddress(ctx, peers)
+	if err != nil {
+		return "", "", err
+	}
+	if routes = c.Routes; routes != "" {
+		routes = net.JoinHostPort(own.String(), routes[1:])
+	}
+	return net.JoinHostPort(own.String(), c.Listen[1:]), routes, nil
 }
 
 // checkPublicPort reports an address of the node that clients connect to.

@@ -61,6 +61,23 @@ func TestClusterValues(t *testing.T) {
 	}
 }
 
+// TestClusterAddresses checks that the addresses of a node have a host.
+func TestClusterAddresses(t *testing.T) {
+	const rest = `node: a, secrets: "${SECRET}", `
+	for lines, want := range map[string][2]string{
+		`seeds: [127.0.0.1]`:                                {"127.0.0.1:8731", "127.0.0.1:8732"},
+		`seeds: [127.0.0.1], listen: ":5", routes: ":6"`:    {"127.0.0.1:5", "127.0.0.1:6"},
+		`seeds: [127.0.0.1], listen: "${POD_IP}:5"`:         {"10.0.0.7:5", "10.0.0.7:8732"},
+		`nats: {url: "nats://127.0.0.1"}`:                   {"127.0.0.1:8731", ""},
+		`nats: {url: "nats://127.0.0.1"}, listen: "h:8731"`: {"h:8731", ""},
+	} {
+		c, _, _ := clusterOf(t, rest+lines)
+		if listen, routes, err := c.Addresses(t.Context()); err != nil || [2]string{listen, routes} != want {
+			t.Errorf("%s: %q, %q, %v", lines, listen, routes, err)
+		}
+	}
+}
+
 // TestClusterSecretsAreHidden checks that no secret is shown, and that all of them are removed from the log.
 func TestClusterSecretsAreHidden(t *testing.T) {
 	_, c, report := clusterOf(t, `node: a, secrets: ["${SECRET}", "${OLD}", literal-literal-literal-literal-literal], nats: {url: "nats://ada:hunter2hunter2@n:4222"}`)

@@ -50,12 +50,16 @@ prints the symptom, the likely cause, and a fix.
 
 doctor does not need a running gateway: it starts the servers itself and stops them afterwards. With --connect it starts
 nothing and examines the servers of a running gateway. If the configuration has errors, doctor reports them and tests
-the servers that have none. The exit code is 1 if a server failed or the configuration has errors.
+the servers that have none. The exit code is 1 if a server or a check failed or the configuration has errors.
+
+With the section cluster, doctor first checks this machine as a node: whether its ports are free, and whether the seeds or
+the NATS server answer and accept its certificate. It leaves this out if you name servers.
 
 With -o json or -o yaml, doctor prints one document at the end: "ok", "config", "faults" and "warnings" of the file (line,
 column, path, message and hint), and "servers" in the order of the file. A healthy server has name, ok, state, tookMs,
 protocol, transport, and the numbers of tools, prompts, resources and templates. A failed one also has symptom, cause,
-todo (the fix), stderr, and "others" with other possible causes.`,
+todo (the fix), stderr, and "others" with other possible causes. "cluster" has name, node, listen, routes and "checks": name,
+result (ok, note, warning or failed), detail, cause and todo.`,
 		Example: `  goblin-actor doctor
   goblin-actor doctor files github
   goblin-actor doctor --config claude_desktop_config.json -o json
@@ -104,6 +108,9 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	d.running = running != nil
 	d.doc.Behind = outdated(ctx, path)
 	d.begin()
+	if len(names) == 0 {
+		d.examineCluster(ctx)
+	}
 	if cfg != nil {
 		d.wait = terminal.NewWaitLine(cmd.ErrOrStderr())
 		defer d.wait.Clear()
@@ -114,7 +121,7 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	if err := d.end(); err != nil {
 		return err
 	}
-	if d.unhealthy > 0 || len(report.Faults) > 0 {
+	if d.unhealthy > 0 || d.clusterFailed > 0 || len(report.Faults) > 0 {
 		return &command.Error{Code: command.ExitFailed, Err: errors.New(d.summary())}
 	}
 	return nil
@@ -171,6 +178,8 @@ type diagnosis struct {
 	advised   map[advice]string    // the first server for which each advice was printed
 	servers   map[string]serverDoc // by name
 	unhealthy int
+
+	clusterFailed int // failed checks of this node
 }
 
 func newDiagnosis(out io.Writer, path string, format output.Format, cfg *config.Config, report config.Report) *diagnosis {
@@ -302,6 +311,9 @@ func (d *diagnosis) summary() string {
 	var parts []string
 	if n := len(d.report.Faults); n > 0 {
 		parts = append(parts, terminal.Count(n, "error")+" in the configuration")
+	}
+	if d.clusterFailed > 0 {
+		parts = append(parts, terminal.Count(d.clusterFailed, "check")+" of the cluster failed")
 	}
 	if d.unhealthy > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s unhealthy", d.unhealthy, terminal.Count(len(d.done), "server")))

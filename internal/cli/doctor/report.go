@@ -30,6 +30,7 @@ type diagnosisDoc struct {
 	Faults   []findingDoc `json:"faults"`
 	Warnings []findingDoc `json:"warnings"`
 	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that could not reload the file and run with an older version
+	Cluster  *clusterDoc  `json:"cluster,omitempty"`
 	Servers  []serverDoc  `json:"servers"`
 }
 
@@ -217,7 +218,7 @@ func stderrLines(doc serverDoc) []string {
 
 // end completes the document, and prints it in the formats JSON and YAML.
 func (d *diagnosis) end() error {
-	d.doc.OK = d.unhealthy == 0 && len(d.report.Faults) == 0
+	d.doc.OK = d.unhealthy == 0 && d.clusterFailed == 0 && len(d.report.Faults) == 0
 	d.doc.Servers = []serverDoc{}
 	if d.cfg != nil {
 		for _, server := range d.cfg.Servers {

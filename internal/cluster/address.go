@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// anywhere are addresses that no machine has (RFC 5737 and RFC 3849). The way to them is the default route.
+var anywhere = []string{"192.0.2.1:9", "[2001:db8::1]:9"}
+
+var errNoAddress = errors.New("this machine has no address that it would use to reach the other nodes")
+
+// LocalAddress returns the address from which this machine reaches its peers: that of the first peer, given as host:port, whose name can be
+// resolved, or else that of the default route. It is a loopback address only if all peers are loopback addresses. LocalAddress sends nothing
+// to the peers, but it looks up their names, until ctx ends.
+func LocalAddress(ctx context.Context, peers []string) (netip.Addr, error) {
+	return localAddress(ctx, peers, sourceTo)
+}
+
+func localAddress(ctx context.Context, peers []string, source func(context.Context, string) (netip.Addr, error)) (netip.Addr, error) {
+	here := len(peers) > 0
+	for _, peer := range peers {
+		local := isLoopback(peer)
+		here = here && local
+		if local {
+			continue
+		}
+		// The own name of a machine may stand for a loopback address.
+		if a, err := source(ctx, peer); err == nil && !a.IsLoopback() {
+			return a, nil
+		}
+	}
+	if here {
+		return source(ctx, peers[0])
+	}
+	for _, peer := range anywhere {
+		if a, err := source(ctx, peer); err == nil && !a.IsLoopback() {
+			return a, nil
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return netip.Addr{}, err
+	}
+	return netip.Addr{}, errNoAddress
+}
+
+// isLoopback reports whether a peer is localhost or a loopback address. It looks up no names.
+func isLoopback(peer string) bool {
+	host, _, _ := net.SplitHostPort(peer)
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// sourceTo returns the address from which this machine would send to a peer. Connecting a UDP socket chooses the address and sends nothing.
+func sourceTo(ctx context.Context, peer string) (netip.Addr, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "udp", peer)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer func() { _ = conn.Close() }()
+	local, ok := conn.LocalAddr().(*net.UDPAddr)
+	if !ok || local.AddrPort().Addr().IsLinkLocalUnicast() {
+		return netip.Addr{}, errNoAddress
+	}
+	return local.AddrPort().Addr().Unmap(), nil
+}

@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// LoadTLS returns the configuration for connections between the nodes with a certificate of an authority, instead of one made from a secret: the
+// certificate chain, its key and the certificates of the authority come from the files cert, key and ca (PEM). The authority must have signed
+// the certificate for the name node, for servers and for clients. LoadTLS returns an error if a file cannot be used or the certificate does not fit.
+func LoadTLS(cert, key, ca, node string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, err
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s contains no certificate in PEM format", ca)
+	}
+	intermediates := x509.NewCertPool()
+	for _, der := range pair.Certificate[1:] {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			intermediates.AddCert(c)
+		}
+	}
+	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		o := x509.VerifyOptions{DNSName: node, Roots: trusted, Intermediates: intermediates, KeyUsages: []x509.ExtKeyUsage{usage}}
+		if _, err := pair.Leaf.Verify(o); err != nil {
+			if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.IncompatibleUsage {
+				err = errors.New("it must be valid for servers and for clients (extended key usage)")
+			}
+			return nil, fmt.Errorf("certificate %s cannot be that of node %s: %w", cert, node, err)
+		}
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
+		RootCAs: trusted, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert,
+	}, nil
+}
