@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"goblin-actor/actors/membership"
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol/downstream"
@@ -9,10 +10,18 @@ import (
 // Cluster makes a gateway a node of a cluster: several gateways with one configuration behind one address. Its session ids
 // say which node has opened the session, and contain what the other nodes need to serve most of its requests.
 type Cluster struct {
-	Node        string // name of this node, as in the audit log
-	Secrets     *cluster.Secrets
-	Incarnation string // of this node
-	Relay       Relay
+	Name    string // of the cluster
+	Node    string // name of this node, as in the audit log
+	Address string // where this node accepts requests of other nodes, as host:port
+	Secrets *cluster.Secrets
+	Members *cluster.Members // the members. The gateway updates them if there is a Bus
+	Relay   Relay
+
+	Bus            Bus                           // connects the nodes; nil = the members are fixed
+	Rates          membership.Rates              // request rates, which all nodes share; nil = each node has its own
+	Revoked        func(holders map[string]bool) // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
+	Hint           func(*cluster.Hint)           // called with hints of other nodes; must not block; nil = not called
+	NewIncarnation func() string                 // returns a random incarnation; nil = cluster.NewIncarnation
 }
 
 // Relay passes requests on to other nodes, which handle them with their Relayed handlers. Its methods do not block, and
@@ -27,7 +36,7 @@ type Relay interface {
 type clusterKeys struct{ *Cluster }
 
 // Current returns the incarnation of this node.
-func (k clusterKeys) Current() string { return k.Incarnation }
+func (k clusterKeys) Current() string { return k.Members.Self() }
 
 // StateKeys returns the keys with which a node seals requestStates.
 func (k clusterKeys) StateKeys(incarnation string) [][32]byte {
@@ -37,12 +46,12 @@ func (k clusterKeys) StateKeys(incarnation string) [][32]byte {
 // TaskKeys returns the keys of the tags in task ids.
 func (k clusterKeys) TaskKeys() [][32]byte { return k.Secrets.TaskKeys() }
 
-// incarnation returns the incarnation of this node, or "" if the gateway runs alone.
+// incarnation returns the present incarnation of this node, or "" if the gateway runs alone.
 func (c *Cluster) incarnation() string {
 	if c == nil {
 		return ""
 	}
-	return c.Incarnation
+	return c.Members.Self()
 }
 
 // nodeName returns the name of this node, or "" if the gateway runs alone.
@@ -61,7 +70,7 @@ func (g *gateway) sessionID(a *startSession) (string, error) {
 	case a.first.Guest != nil:
 		return a.first.Exchange.Origin.SessionID, nil
 	case a.first.Stream != nil: // all messages of its client are passed to this node, so the id need not say more
-		return g.cluster.Secrets.SealSession(g.cluster.Incarnation, &cluster.SessionFacts{Holder: a.first.Principal()})
+		return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), &cluster.SessionFacts{Holder: a.first.Principal()})
 	}
-	return g.cluster.Secrets.SealSession(g.cluster.Incarnation, session.FactsOf(a.first.Exchange, &a.first.Admitted))
+	return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), session.FactsOf(a.first.Exchange, &a.first.Admitted))
 }

@@ -79,7 +79,7 @@ func TestTaskAtAnotherNode(t *testing.T) {
 		created := a.modernAs("alice", "tools/call", tasksCapability, `,"name":"one_dig"`)
 		_, rest, _ := strings.Cut(created.body, `"taskId":"`)
 		id, _, _ := strings.Cut(rest, `"`)
-		if want := strings.Replace(c.prefix, "%s", a.gateway.cluster.Incarnation, 1); !strings.HasPrefix(id, want) {
+		if want := strings.Replace(c.prefix, "%s", a.gateway.cluster.Members.Self(), 1); !strings.HasPrefix(id, want) {
 			t.Fatalf("%s: %+v, want a task id that begins with %s", name, created, want)
 		}
 		get := func(w *httpHarness, who string) reply {

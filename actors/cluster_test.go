@@ -60,10 +60,10 @@ func startCluster(t *testing.T, servers func() map[string]*actortest.Server, cha
 	}
 	relay = &testRelay{nodes: map[string]*Gateway{}}
 	start := func() *httpHarness {
-		node := &Cluster{Node: string("ab"[len(relay.nodes)]), Secrets: secrets, Incarnation: cluster.NewIncarnation(), Relay: relay}
+		node := &Cluster{Node: string("ab"[len(relay.nodes)]), Secrets: secrets, Members: cluster.NewMembers(cluster.NewIncarnation()), Relay: relay}
 		w := startNode(t, node, servers(), change, open...)
 		relay.mu.Lock()
-		relay.nodes[node.Incarnation] = w.gateway
+		relay.nodes[node.Members.Self()] = w.gateway
 		relay.mu.Unlock()
 		return w
 	}

@@ -23,7 +23,7 @@ func (f front) home(id string) string {
 		return ""
 	}
 	incarnation, ok := cluster.HomeOf(id)
-	if !ok || incarnation == f.cluster.Incarnation {
+	if !ok || f.cluster.Members.Mine(incarnation) {
 		return ""
 	}
 	return incarnation
@@ -38,7 +38,7 @@ func (f front) postElsewhere(x *downstream.Exchange, admitted message.Admitted) 
 	home := f.home(x.Origin.SessionID)
 	if asked, is := askedBy(x); is {
 		home = asked
-		if asked == f.cluster.Incarnation { // this node has asked, as the session's home or as a guest
+		if f.cluster.Members.Mine(asked) { // this node has asked, as the session's home or as a guest
 			return false
 		}
 	}
@@ -130,7 +130,7 @@ func (f front) openElsewhere(stream *downstream.EventStream, admitted message.Ad
 	}
 	if of, ok := cluster.NodeOfEvent(stream.Origin.LastEvent); ok {
 		node = of
-		if of == f.cluster.Incarnation {
+		if f.cluster.Members.Mine(of) {
 			return false
 		}
 	}

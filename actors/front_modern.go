@@ -72,7 +72,7 @@ func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admi
 				return
 			}
 		}
-		if node := nodeOf(sealer, x, &request); node != "" && node != sealer.Node() {
+		if node := nodeOf(sealer, x, &request); node != "" && !g.cluster.Members.Mine(node) {
 			g.modernElsewhere(node, x, relayed)
 			return
 		}

@@ -91,6 +91,8 @@ type Gateway struct {
 	started        time.Time                   // status.Snapshot.Started
 	node           string                      // identifies this process in sealed states and to other gateways
 	cluster        *Cluster                    // nil = the gateway runs alone
+	membership     kernel.Reference            // zero = the members of the cluster are fixed; not modified after Start
+	leaveCluster   func()                      // ends what membership hears; not modified after Start
 }
 
 // Start spawns the actors. It does not wait for servers to start. The error wraps config.ErrNested if too many gateways are nested.
@@ -115,6 +117,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		started:        time.Now(),
 		node:           rand.Text(),
 		cluster:        o.Cluster,
+		leaveCluster:   func() {},
 	}
 	g.requests.metrics = g.metrics
 	if o.Telemetry != nil {
@@ -141,6 +144,9 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	})
 	if g.self.IsZero() {
 		return nil, errors.Join(ErrStopped, g.audit.Close())
+	}
+	if err := g.startMembership(&o); err != nil {
+		return nil, errors.Join(err, g.Stop(context.Background(), 0))
 	}
 	g.audit.Notify(func(m audit.Mark) { g.self.Tell(message.RememberAudit{Mark: m}) })
 	return g, nil
@@ -216,6 +222,7 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 // process. It stops waiting when ctx ends. The error names what is still running.
 func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	done := make(chan struct{})
+	g.tellMembership(message.DrainNode{})
 	g.self.Tell(message.DrainAll{Done: done})
 	timer := time.NewTimer(drain)
 	defer timer.Stop()
@@ -225,6 +232,7 @@ func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	case <-ctx.Done():
 	}
 	err := g.system.Stop(ctx)
+	g.leaveCluster()
 	if waitErr := g.links.Wait(ctx); waitErr != nil {
 		err = errors.Join(err, fmt.Errorf("wait for servers to end: %w", waitErr))
 	}

@@ -25,8 +25,9 @@ type Bus interface {
 	// Ask sends a question to the nodes that listen to the subject and returns the first answer. It blocks until then or
 	// until ctx ends. If no node listens, the error is ErrNoNode.
 	Ask(ctx context.Context, subject string, question []byte) ([]byte, error)
-	// Serve makes this node receive the queries to an incarnation, in place of the one of an earlier call. It does not block.
-	Serve(incarnation string)
+	// Serve passes the queries to an incarnation on to the actor, in place of those to the incarnation of an earlier call. It
+	// does not block.
+	Serve(incarnation string, to kernel.Reference)
 }
 
 // Rates are the request rates of principals.
@@ -55,15 +56,15 @@ type Options struct {
 	Log            *slog.Logger
 }
 
-// Spawn starts the actor under parent and must be called on parent's goroutine. The actor is restarted after up to 10
-// panics within a minute, and keeps its state. Without it, the other nodes give this one up.
-func Spawn(parent kernel.Self, o Options) kernel.Reference {
+// Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. Without it, the other
+// nodes give this one up.
+func Spawn(system *kernel.System, o Options) kernel.Reference {
 	if o.NewIncarnation == nil {
 		o.NewIncarnation = cluster.NewIncarnation
 	}
 	s := newState(&o)
 	options := kernel.SpawnOptions{Name: "membership", Kind: "membership", Restarts: 10, Within: time.Minute, Log: o.Log}
-	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic { return &membership{o, s} })
+	return kernel.Spawn(system, options, func(kernel.Self) kernel.Logic { return &membership{o, s} })
 }
 
 // membership is the shell: it executes the effects of step.
@@ -117,7 +118,7 @@ func (m *membership) Act(self kernel.Self, act any) {
 	case publish:
 		m.Bus.Publish(a.subject, a.payload)
 	case serve:
-		m.Bus.Serve(a.incarnation)
+		m.Bus.Serve(a.incarnation, self.Reference())
 	case collect:
 		self.Next(collected{m.takeSpent(a.most)})
 	case renew:

@@ -111,6 +111,7 @@ func (s *state) hear(now time.Time, b *cluster.Beat, out []kernel.Effect) []kern
 // meet begins to follow a node. Its former incarnations are over, and an older one with its name probably is.
 func (s *state) meet(now time.Time, b *cluster.Beat, out []kernel.Effect) (*peer, []kernel.Effect) {
 	p := &peer{beat: &cluster.Beat{Head: b.Head}, met: now}
+	s.verdicts.back(b.Node)
 	text := "a node has joined the cluster"
 	for _, f := range b.Former {
 		if was := s.peers[f]; was != nil {
@@ -135,6 +136,7 @@ func (s *state) meet(now time.Time, b *cluster.Beat, out []kernel.Effect) (*peer
 // left removes a node that stops.
 func (s *state) left(now time.Time, b *cluster.Beat, out []kernel.Effect) []kernel.Effect {
 	s.verdicts.add(now, b.Incarnation, verdict{node: b.Node, reason: reasonLeft})
+	s.verdicts.back(b.Node)
 	if s.peers[b.Incarnation] == nil {
 		return out
 	}

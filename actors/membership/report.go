@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (s *state) report(now time.Time) []status.Node {
 			self.Warnings = []string{namesakeText}
 		}
 		list = append(list, status.Node{
-			Name: p.beat.Node, Incarnation: incarnation, Address: p.beat.Address, Version: p.beat.Version, LastBeat: p.heard,
+			Name: p.beat.Node, Incarnation: incarnation, Address: p.beat.Address, Version: p.beat.Version, LastBeat: p.heard.Truncate(time.Second),
 			State: s.stateOf(incarnation, p.beat.Joining, p.beat.Draining), Warnings: s.warningsOf(p),
 		})
 	}
@@ -41,16 +42,47 @@ func (s *state) report(now time.Time) []status.Node {
 			reason += fmt.Sprintf(": it speaks the cluster's protocol %s, this node %s", versionsText(of.head.Speaks), versionsText(cluster.Spoken))
 		}
 		list = append(list, status.Node{
-			Name: of.head.Node, Incarnation: incarnation, Version: of.head.Version, LastBeat: of.heard, State: status.NodeOutside, Warnings: []string{reason},
+			Name: of.head.Node, Incarnation: incarnation, Version: of.head.Version, LastBeat: of.heard.Truncate(time.Second), State: status.NodeOutside, Warnings: []string{reason},
 		})
 	}
-	list = append(list, self)
+	list = append(s.appendGone(list, now), self)
 	slices.SortFunc(list, func(a, b status.Node) int {
 		if c := strings.Compare(a.Name, b.Name); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Incarnation, b.Incarnation)
 	})
+	return list
+}
+
+// Limits of the nodes that the status shows after they were given up.
+const (
+	goneTime = time.Hour
+	maxGone  = cluster.MaxMembers
+)
+
+// appendGone appends the nodes that were given up and are not back, one row for each name, the latest ones.
+func (s *state) appendGone(list []status.Node, now time.Time) []status.Node {
+	back := map[string]bool{s.options.Node: true}
+	for _, p := range s.peers {
+		back[p.beat.Node] = true
+	}
+	var gone []status.Node
+	for incarnation, of := range s.verdicts {
+		if back[of.node] || of.heard.IsZero() || now.Sub(of.heard) > goneTime {
+			continue
+		}
+		gone = append(gone, status.Node{Name: of.node, Incarnation: incarnation, State: status.NodeGone, LastBeat: of.heard.Truncate(time.Second)})
+	}
+	slices.SortFunc(gone, func(a, b status.Node) int {
+		return cmp.Or(b.LastBeat.Compare(a.LastBeat), strings.Compare(a.Incarnation, b.Incarnation))
+	})
+	for i := range gone[:min(len(gone), maxGone)] {
+		if n := &gone[i]; !back[n.Name] {
+			back[n.Name] = true
+			list = append(list, *n)
+		}
+	}
 	return list
 }
 

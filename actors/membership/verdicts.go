@@ -29,6 +29,7 @@ type verdict struct {
 	node   string // name of the node
 	reason string
 	at     time.Time
+	heard  time.Time // its last beat; zero = this node has heard none
 	sent   time.Time // when this node has sent it last; zero = never
 }
 
@@ -50,6 +51,16 @@ func (v verdicts) add(now time.Time, incarnation string, of verdict) {
 	v[incarnation] = of
 }
 
+// back forgets that a node was heard under other incarnations, because it is back or has left on purpose.
+func (v verdicts) back(node string) {
+	for incarnation, of := range v {
+		if of.node == node {
+			of.heard = time.Time{}
+			v[incarnation] = of
+		}
+	}
+}
+
 func (v verdicts) sweep(now time.Time) {
 	for incarnation, of := range v {
 		if now.Sub(of.at) > verdictTime {
@@ -60,9 +71,10 @@ func (v verdicts) sweep(now time.Time) {
 
 // giveUp gives a peer up, and tells all nodes.
 func (s *state) giveUp(now time.Time, incarnation, reason string, out []kernel.Effect) []kernel.Effect {
-	node := s.peers[incarnation].beat.Node
+	p := s.peers[incarnation]
+	node := p.beat.Node
 	delete(s.peers, incarnation)
-	s.verdicts.add(now, incarnation, verdict{node: node, reason: reason})
+	s.verdicts.add(now, incarnation, verdict{node: node, reason: reason, heard: p.heard})
 	out = append(out, kernel.Log(slog.LevelWarn, "a node of the cluster is given up", "node", node, "incarnation", incarnation, "reason", reason))
 	return s.repeatVerdict(now, incarnation, out)
 }
@@ -90,11 +102,12 @@ func (s *state) hearVerdict(now time.Time, v *cluster.Verdict, out []kernel.Effe
 	case s.mine(v.Incarnation):
 		return out
 	}
-	s.verdicts.add(now, v.Incarnation, verdict{node: v.Node, reason: v.Reason})
 	p := s.peers[v.Incarnation]
 	if p == nil {
+		s.verdicts.add(now, v.Incarnation, verdict{node: v.Node, reason: v.Reason})
 		return out
 	}
+	s.verdicts.add(now, v.Incarnation, verdict{node: p.beat.Node, reason: v.Reason, heard: p.heard})
 	delete(s.peers, v.Incarnation)
 	return append(out, kernel.Log(slog.LevelWarn, "a node of the cluster is given up", "node", p.beat.Node, "incarnation", v.Incarnation, "reason", v.Reason))
 }

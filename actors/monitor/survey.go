@@ -29,7 +29,7 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 		info := &infos[i]
 		overview.Actors = append(overview.Actors, actorOf(info))
 		switch info.Kind {
-		case "gateway", "pool", "backend", "session", "desk", "listen", "seconds":
+		case "gateway", "pool", "backend", "session", "desk", "listen", "seconds", "membership":
 		default:
 			continue
 		}
@@ -118,11 +118,20 @@ func collect(overview *status.Snapshot, report *message.CatalogReport, part any)
 		overview.Subscriptions = append(overview.Subscriptions, p.Subscriptions...)
 	case message.CatalogReport:
 		*report = p
+	case []status.Node:
+		overview.Nodes = p
 	case status.Process:
 		process := status.NewProcess()
 		process.CPU = p.CPU
 		overview.Process = &process
 	}
+}
+
+// joining reports whether this node is not a member of its cluster yet, or not any more.
+func joining(nodes []status.Node) bool {
+	return slices.ContainsFunc(nodes, func(n status.Node) bool {
+		return n.Self && n.State != status.NodeMember && n.State != status.NodeDraining
+	})
 }
 
 // finish adds the gateway's part, sorts the lists, and determines which servers are still starting or have failed,
@@ -152,7 +161,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 	markRecorded(overview)
 	overview.Servers = append(overview.Servers, report.Disabled...)
 	overview.Waiting = append(overview.Waiting, missing...)
-	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // no Counts: the gateway did not answer
+	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && !joining(overview.Nodes) && report.Counts != nil // no Counts: the gateway did not answer
 	overview.SortRows()
 	slices.Sort(overview.Waiting)
 	slices.Sort(overview.Failed)

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"contrib/pypi":            {},
 	"contrib/registry/check":  {},
 
-	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/clientcalls", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/membership", "actors/clientcalls", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/cluster", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
 	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 	"internal/filter":             {"internal/config"},
 	"internal/policy":             {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
 	"internal/masterkey":          {},
-	"internal/cluster":            {},
+	"internal/cluster":            {"internal/decode"},
 	"internal/bus":                {},
 	"internal/bus/fabric":         {"internal/bus"}, // for tests only
 	"internal/keyring":            {},

@@ -81,10 +81,10 @@ func (b *Beat) Encode() []byte {
 // ParseBeat decodes a beat. If the error is ErrVersion, Head is valid and the rest of the beat is empty.
 func ParseBeat(message []byte) (*Beat, error) {
 	b := &Beat{}
-	err := decode(message, b)
+	err := decodeMessage(message, b)
 	if err != nil { // perhaps only the head has the form that this version knows
 		*b = Beat{}
-		if decode(message, &b.Head) != nil {
+		if decodeMessage(message, &b.Head) != nil {
 			return nil, err
 		}
 	}

@@ -46,7 +46,7 @@ func (h *Hint) Encode() ([]byte, error) {
 // ParseHint decodes a hint. Its kind may be unknown.
 func ParseHint(message []byte) (*Hint, error) {
 	h := &Hint{}
-	if err := decode(message, h); err != nil {
+	if err := decodeMessage(message, h); err != nil {
 		return nil, err
 	}
 	switch {

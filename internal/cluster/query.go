@@ -31,7 +31,7 @@ func (q *Query) Encode() []byte { return encode(q) }
 // ParseQuery decodes a query. Its kind may be unknown.
 func ParseQuery(message []byte) (*Query, error) {
 	q := &Query{}
-	if err := decode(message, q); err != nil {
+	if err := decodeMessage(message, q); err != nil {
 		return nil, err
 	}
 	switch {
@@ -57,7 +57,7 @@ func (a *Answer) Encode() []byte {
 // ParseAnswer decodes an answer.
 func ParseAnswer(message []byte) (*Answer, error) {
 	a := &Answer{}
-	if err := decode(message, a); err != nil {
+	if err := decodeMessage(message, a); err != nil {
 		return nil, err
 	}
 	switch {

@@ -48,7 +48,7 @@ func (r *Revocations) Encode() []byte {
 // ParseRevocations decodes a message with revocations.
 func ParseRevocations(message []byte) (*Revocations, error) {
 	r := &Revocations{}
-	if err := decode(message, r); err != nil {
+	if err := decodeMessage(message, r); err != nil {
 		return nil, err
 	}
 	switch {

@@ -24,7 +24,7 @@ func (v *Verdict) Encode() []byte { return encode(v) }
 // ParseVerdict decodes a verdict.
 func ParseVerdict(message []byte) (*Verdict, error) {
 	v := &Verdict{}
-	if err := decode(message, v); err != nil {
+	if err := decodeMessage(message, v); err != nil {
 		return nil, err
 	}
 	switch {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"goblin-actor/internal/decode"
 )
 
 // The nodes of a cluster send each other these messages: a Beat several times a second, a Verdict about a node that is
@@ -65,15 +67,12 @@ var (
 	errMessageSize = fmt.Errorf("a message between nodes is larger than %d bytes", MaxMessage)
 )
 
-// decode decodes a message. Its caller checks the fields.
-func decode(b []byte, m any) error {
+// decodeMessage decodes a message. Its caller checks the fields.
+func decodeMessage(b []byte, m any) error {
 	if len(b) > MaxMessage {
 		return errMessageSize
 	}
-	if err := json.Unmarshal(b, m); err != nil {
-		return fmt.Errorf("decode a message of a node: %w", err)
-	}
-	return nil
+	return decode.JSON(b, "a message of a node", m)
 }
 
 // encode encodes a message. Every message can be encoded: json.RawMessage members are checked by their constructors.

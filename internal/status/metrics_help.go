@@ -58,6 +58,7 @@ var families = []Family{
 	{"goblin_audit_signed_sequence", gauge, nil, "Number of the newest line of the audit log that a signature covers."},
 	{"goblin_audit_dropped_total", counter, nil, "Audit records dropped since the start."},
 	{"goblin_audit_failing", gauge, nil, "1 while the audit log cannot be written, else 0."},
+	{"goblin_cluster_members", gauge, nil, "Nodes of the cluster that this node knows as members, with itself; absent without a cluster."},
 	{"goblin_actor_mailbox_depth", gauge, labels("kind"), "Messages that wait in the mailboxes of actors, by kind of actor; near 0 unless an actor hangs or is overloaded."},
 	{"goblin_actor_restarts_total", counter, labels("kind"), "Restarts of actors after a panic, by kind of actor."},
 }

@@ -38,6 +38,21 @@ func (s *Snapshot) writeTo(p *page) {
 	p.single("goblin_config_reload_failed", failed)
 	p.single("goblin_catalog_version", float64(s.Catalog.Version))
 	writeAudit(p, s.Audit)
+	writeNodes(p, s.Nodes)
+}
+
+// writeNodes writes how many nodes the cluster has, if the gateway is in one.
+func writeNodes(p *page, nodes []Node) {
+	if len(nodes) == 0 {
+		return
+	}
+	members := 0
+	for i := range nodes {
+		if nodes[i].IsMember() {
+			members++
+		}
+	}
+	p.single("goblin_cluster_members", float64(members))
 }
 
 // writeAudit writes the state of the audit log, if there is one. A monitoring system that scrapes it thus stores how

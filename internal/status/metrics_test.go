@@ -117,6 +117,7 @@ func sampleSnapshot() *Snapshot {
 	return &Snapshot{
 		Started: time.Unix(1, 0), Now: time.Unix(100, 0),
 		Catalog: Catalog{Version: 9}, ConfigFault: &ConfigFault{Reason: "goblin.yaml:1:1: no"},
+		Nodes:   []Node{{Name: "a", State: NodeMember}, {Name: "b", State: NodeDraining}, {Name: "c", State: NodeOutside}, {Name: "d", State: NodeGone}},
 		Servers: []Server{{Name: "files", Queued: 3, InFlight: 2, Tools: 4, Templates: 1, Subscribed: 5, Subscribers: 6}},
 		Backends: []Backend{
 			{Server: "files", Replica: 0, Catalog: true, State: "ready", Incarnation: 3},

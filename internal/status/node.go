@@ -10,7 +10,7 @@ type Node struct {
 	Version     string    `json:"version,omitempty"` // of its program
 	Self        bool      `json:"self,omitempty"`    // the node that is asked
 	State       NodeState `json:"state"`
-	LastBeat    time.Time `json:"lastBeat"`           // when it was last heard; zero = this node itself
+	LastBeat    time.Time `json:"lastBeat,omitzero"`  // when it was last heard, to the second; zero = this node itself
 	Warnings    []string  `json:"warnings,omitempty"` // what an operator should know
 }
 
@@ -23,4 +23,10 @@ const (
 	NodeJoining  NodeState = "joining"  // a member that is not ready yet
 	NodeDraining NodeState = "draining" // a member that stops soon
 	NodeOutside  NodeState = "outside"  // no member; the warnings say why
+	NodeGone     NodeState = "gone"     // given up, and not back yet
 )
+
+// IsMember reports whether the node is a member of the cluster.
+func (n *Node) IsMember() bool {
+	return n.State == NodeMember || n.State == NodeJoining || n.State == NodeDraining
+}

@@ -23,6 +23,7 @@ type Snapshot struct {
 	Calls    []Call    `json:"calls"`
 	Actors   []Actor   `json:"actors"`
 	Projects []Project `json:"projects,omitempty"` // sorted by name
+	Nodes    []Node    `json:"nodes,omitempty"`    // of the cluster, sorted by name; empty = the gateway runs alone
 
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 

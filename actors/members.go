@@ -1,0 +1,136 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/membership"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
+)
+
+// ErrNoNode is returned by Bus.Ask if no node listens to the subject.
+var ErrNoNode = membership.ErrNoNode
+
+// Bus connects the nodes of a cluster. Its methods are safe for concurrent use, and only Ask blocks.
+type Bus interface {
+	// Publish sends a message to all nodes that listen to the subject. It may get lost.
+	Publish(subject string, payload []byte)
+	// Subscribe calls handle for each message to the subject. handle does not block. answer answers a question, and has no
+	// effect for other messages. Calls may still be in progress when cancel returns.
+	Subscribe(subject string, handle func(payload []byte, answer func([]byte))) (cancel func(), err error)
+	// Ask sends a question to the nodes that listen to the subject and returns the first answer. It blocks until then or
+	// until ctx ends. If no node listens, the error is ErrNoNode.
+	Ask(ctx context.Context, subject string, question []byte) ([]byte, error)
+}
+
+// memberBus connects the membership actor with the bus.
+type memberBus struct {
+	Bus
+	log     *slog.Logger
+	mu      sync.Mutex
+	cancels []func() // end the subscriptions to queries and messages
+	queries func()   // ends the subscription to queries; nil = there is none
+	closed  bool
+}
+
+// hear passes the messages to a subject on to the actor, until close.
+func (b *memberBus) hear(subject string, to kernel.Reference) error {
+	cancel, err := b.Subscribe(subject, func(payload []byte, _ func([]byte)) {
+		to.Tell(message.Heard{Subject: subject, Payload: payload})
+	})
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cancels = append(b.cancels, cancel)
+	return nil
+}
+
+// close ends all subscriptions.
+func (b *memberBus) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, cancel := range b.cancels {
+		cancel()
+	}
+	if b.queries != nil {
+		b.queries()
+	}
+	b.cancels, b.queries, b.closed = nil, nil, true
+}
+
+// Serve implements membership.Bus.
+func (b *memberBus) Serve(incarnation string, to kernel.Reference) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	if b.queries != nil {
+		b.queries()
+		b.queries = nil
+	}
+	cancel, err := b.Subscribe(cluster.SubjectOf(incarnation), func(payload []byte, answer func([]byte)) {
+		to.Tell(message.NodeQuery{Payload: payload, Reply: answer})
+	})
+	if err != nil {
+		b.log.Error("this node cannot be asked by other nodes of the cluster", "error", err)
+		return
+	}
+	b.queries = cancel
+}
+
+// startMembership spawns the actor that knows the members of the cluster, if they are not fixed.
+func (g *Gateway) startMembership(o *Options) error {
+	c := o.Cluster
+	if c == nil || c.Bus == nil {
+		return nil
+	}
+	bus := &memberBus{Bus: c.Bus, log: g.log}
+	g.leaveCluster = bus.close
+	g.membership = membership.Spawn(g.system, membership.Options{
+		Cluster: c.Name, Node: c.Node, Address: c.Address, Version: o.Version, Incarnation: c.Members.Self(),
+		Bus: bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: c.Members.Set, Revoked: c.Revoked, Hint: c.Hint, Log: o.Log,
+	})
+	for _, subject := range []string{cluster.SubjectBeat, cluster.SubjectVerdict, cluster.SubjectRevoked, cluster.SubjectHint} {
+		if err := bus.hear(subject, g.membership); err != nil {
+			return fmt.Errorf("join the cluster: %w", err)
+		}
+	}
+	return nil
+}
+
+// tellMembership sends a message to the membership actor, if there is one.
+func (g *Gateway) tellMembership(msg any) {
+	if !g.membership.IsZero() {
+		g.membership.Tell(msg)
+	}
+}
+
+// NodeRefused reports that a node of the cluster has refused a connection. If no process answers for it, it is given up.
+func (g *Gateway) NodeRefused(incarnation string) {
+	g.tellMembership(message.NodeRefused{Incarnation: incarnation})
+}
+
+// NodeFacts sets what this node tells the other nodes of the cluster, for a warning if they differ: the digests of its
+// configuration and of its key file.
+func (g *Gateway) NodeFacts(config, keys string) {
+	g.tellMembership(message.NodeFacts{Config: config, Keys: keys})
+}
+
+// RevokeHolders tells all nodes of the cluster that this node's key file has lost the keys of these holders. All nodes end
+// what belongs to them.
+func (g *Gateway) RevokeHolders(holders []string) {
+	g.tellMembership(message.RevokeHolders{Holders: holders})
+}
+
+// RestoreHolders tells all nodes of the cluster that this node's key file has the keys of these holders again. It has no
+// effect on keys that are not revoked.
+func (g *Gateway) RestoreHolders(holders []string) {
+	g.tellMembership(message.RestoreHolders{Holders: holders})
+}

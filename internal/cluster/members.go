@@ -1,0 +1,33 @@
+package cluster
+
+import "sync/atomic"
+
+// Members holds the newest View of a node. Reading it never blocks. It is safe for concurrent use.
+type Members struct{ view atomic.Pointer[View] }
+
+// NewMembers returns the members as a node of that incarnation knows them before it has heard others.
+func NewMembers(incarnation string) *Members {
+	m := &Members{}
+	m.Set(NewView(incarnation, nil, nil))
+	return m
+}
+
+// View returns the newest view.
+func (m *Members) View() *View { return m.view.Load() }
+
+// Set replaces the view.
+func (m *Members) Set(v *View) { m.view.Store(v) }
+
+// Self returns the incarnation of this node. It changes when the cluster has given the node up.
+func (m *Members) Self() string { return m.View().Self }
+
+// Mine reports whether this process has or had the incarnation.
+func (m *Members) Mine(incarnation string) bool { return m.View().Mine(incarnation) }
+
+// Resolve returns the name and address of the node whose process has or had the incarnation, or false if it is no member.
+func (m *Members) Resolve(incarnation string) (node, address string, ok bool) {
+	if of := m.View().Resolve(incarnation); of != nil {
+		return of.Node, of.Address, true
+	}
+	return "", "", false
+}
