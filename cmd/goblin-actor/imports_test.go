@@ -93,6 +93,7 @@ var mayImport = map[string][]string{
 	"internal/cluster":            {"internal/decode"},
 	"internal/bus":                {},
 	"internal/bus/fabric":         {"internal/bus"}, // for tests only
+	"internal/relay":              {"actors/message", "internal/cluster", "internal/identity", "protocol", "protocol/downstream", "protocol/stream"},
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/cluster", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},

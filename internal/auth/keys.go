@@ -3,6 +3,7 @@ package auth
 import (
 	"crypto/subtle"
 	"encoding/binary"
+	"sync"
 	"time"
 
 	"goblin-actor/internal/identity"
@@ -14,6 +15,8 @@ type keySet struct {
 	keys  []Key             // the keys it was built from
 	bySum map[uint64]*entry // entries by the first 8 bytes of their sums
 	list  []*entry          // entries in the order of the file
+
+	holders func() map[string]*entry // byHolder, computed at the first call
 }
 
 // entry is a key and its principal.
@@ -50,6 +53,7 @@ func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 		e.next, set.bySum[first] = set.bySum[first], e
 		set.list = append(set.list, e)
 	}
+	set.holders = sync.OnceValue(set.byHolder)
 	return set
 }
 

@@ -93,7 +93,7 @@ func (p *PassThrough) BetweenEvents() bool {
 // Close ends the stream, which is complete.
 func (p *PassThrough) Close() { p.response.closePassed() }
 
-// Break ends the stream, which is incomplete, so that its client can see that.
+// Break ends the stream once the bytes are written, so that its client can see that it is incomplete.
 func (p *PassThrough) Break() { p.response.breakPassed() }
 
 // take appends the waiting bytes to dst. The caller must hold the mutex of the response.
@@ -117,7 +117,10 @@ func (p *PassThrough) wake() {
 
 // next returns the next step of a response to an exchange that is not answered yet. The caller must hold its mutex.
 func (p *PassThrough) next(opened bool) nextStep {
-	if p.open && (!opened || len(p.waiting) > 0) {
+	switch {
+	case p.broken && !opened:
+		return stepLeave
+	case p.broken, p.open && (!opened || len(p.waiting) > 0):
 		return stepStream
 	}
 	return stepPassed
@@ -133,7 +136,7 @@ func (x *Response) openPassed() {
 func (x *Response) offer(b []byte) (taken bool, err error) {
 	x.mu.Lock()
 	p := x.passed
-	if x.state != responseOpen {
+	if x.state != responseOpen || p.broken {
 		p.waiting = nil
 		x.mu.Unlock()
 		return false, net.ErrClosed
@@ -156,7 +159,10 @@ func (x *Response) closePassed() {
 
 func (x *Response) breakPassed() {
 	x.answered(nil)
-	x.depart()
+	x.mu.Lock()
+	x.passed.broken = true
+	x.mu.Unlock()
+	x.carrier.Wake()
 }
 
 // passing reports whether the response comes from another node.
@@ -196,7 +202,7 @@ func (st *StreamResponse) breakPassed() {
 	st.mu.Lock()
 	st.passed.broken = true
 	st.mu.Unlock()
-	st.end()
+	st.close()
 }
 
 // passing reports whether the response comes from another node.

@@ -250,7 +250,7 @@ func (x *Response) detached() bool { return x.state == responseOver || x.state =
 func (x *Response) Over() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.detached()
+	return x.detached() || x.passed != nil && x.passed.broken && len(x.passed.waiting) == 0
 }
 
 // Leave reports that the client has closed the connection. A call with a resumable stream continues.
@@ -361,7 +361,9 @@ func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err
 		return dst, true, net.ErrClosed
 	}
 	if x.passed != nil {
-		dst = x.passed.take(dst)
+		if dst = x.passed.take(dst); x.passed.broken && len(dst) == 0 {
+			return dst, true, net.ErrClosed
+		}
 	}
 	if x.track != nil && !x.primed {
 		x.primed = true

@@ -84,9 +84,10 @@ func (st *StreamResponse) Read(dst []byte) (_ []byte, last bool) {
 	n := len(dst)
 	dst = st.appendWaiting(dst, 1)
 	last = len(dst) == n && st.state == streamClosing
+	broken := st.passed != nil && st.passed.broken
 	st.mu.Unlock()
 	if last {
 		st.end()
 	}
-	return dst, last
+	return dst, last && !broken
 }

@@ -1,0 +1,241 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/stream"
+)
+
+// limits are not configurable; tests shorten them.
+type limits struct {
+	head    time.Duration // for the header of a response that depends on no server
+	body    time.Duration // for each piece of a body, and of a request
+	silence time.Duration // a stream has a comment every 15 seconds; after this time without one, its node is gone
+}
+
+var defaultLimits = limits{head: 15 * time.Second, body: 30 * time.Second, silence: time.Minute}
+
+// earlyFor is how long to wait for the response to a request that could not be written completely.
+const earlyFor = time.Second
+
+// passing is a request that is passed on to another node. Its goroutine is that of run.
+type passing struct {
+	relay       *Relay
+	verb        string
+	incarnation string
+	origin      *downstream.Origin
+	x           *downstream.Exchange    // nil = a stream
+	stream      *downstream.EventStream // nil = an exchange
+	through     *downstream.PassThrough
+
+	mu   sync.Mutex
+	stop func() // interrupts what the goroutine waits for; nil = it must not be interrupted
+	left bool   // the client has left
+}
+
+// outcome is what became of a request at another node.
+type outcome uint8
+
+const (
+	ended       outcome = iota // the client has a response, or has left
+	streaming                  // another goroutine passes on the event stream, and ends the request
+	unreached                  // nothing of the request can have been executed
+	misdirected                // the node serves another incarnation
+	lost                       // it is unknown whether the request was executed
+)
+
+// run passes the request on and answers the client. If the request cannot have been executed, it is decided once more where
+// it goes.
+func (p *passing) run() {
+	var end outcome
+	var err error
+	var last Target
+	for attempt := range 2 {
+		target, ok := p.relay.o.Resolve(p.incarnation)
+		if !ok {
+			p.answerGone()
+			break
+		}
+		if attempt == 0 || target != last {
+			end, err = p.try(target)
+		}
+		if last = target; end == streaming {
+			return
+		}
+		if attempt == 1 || end == ended || end == lost {
+			p.answerFailure(end, target, err)
+			break
+		}
+	}
+	p.relay.end(p)
+}
+
+// interrupt makes the goroutine stop waiting.
+func (p *passing) interrupt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stop != nil {
+		p.stop()
+	}
+}
+
+// leave closes the relayed request, because its client has left.
+func (p *passing) leave() {
+	p.mu.Lock()
+	p.left = true
+	p.mu.Unlock()
+	p.interrupt()
+}
+
+func (p *passing) hasLeft() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left
+}
+
+// setStop sets what interrupts the goroutine. It must not block. setStop returns false if the client has left.
+func (p *passing) setStop(stop func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = stop
+	return !p.left
+}
+
+// connect returns a connection to the target.
+func (p *passing) connect(target Target) (*conn, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if !p.setStop(cancel) {
+		return nil, context.Canceled
+	}
+	c, err := p.relay.pool(target).get(ctx)
+	if err != nil {
+		p.setStop(nil)
+		return nil, err
+	}
+	if !p.setStop(c.cut) {
+		c.cut()
+		return nil, context.Canceled
+	}
+	return c, nil
+}
+
+// try sends the request to a node and passes its response on.
+func (p *passing) try(target Target) (outcome, error) {
+	r, err := newRequest(p.verb, target.Node, p.origin, p.x)
+	if err != nil {
+		return unreached, err
+	}
+	for {
+		c, err := p.connect(target)
+		if err != nil {
+			return unreached, err
+		}
+		if err = c.send(&r, p.relay.limits.body); err != nil && c.used { // the node has closed the idle connection meanwhile
+			p.setStop(nil)
+			c.cut()
+			continue
+		}
+		return p.receive(target, c, err)
+	}
+}
+
+// send writes a request. Each piece must be written within pace. After an error the node has not received all of it, and so cannot execute it.
+func (c *conn) send(r *request, pace time.Duration) error {
+	for _, part := range [][]byte{r.first, r.rest} {
+		for len(part) > 0 {
+			n := min(len(part), pieceBytes)
+			if err := c.SetWriteDeadline(time.Now().Add(pace)); err != nil {
+				return err
+			}
+			if _, err := c.Write(part[:n]); err != nil {
+				return err
+			}
+			part = part[n:]
+		}
+	}
+	return nil
+}
+
+// receive reads the response to a request. sendErr says why the request was not written completely.
+func (p *passing) receive(target Target, c *conn, sendErr error) (outcome, error) {
+	r, err := p.readHead(c, sendErr)
+	if err != nil {
+		p.setStop(nil)
+		c.cut()
+		_, refused := errors.AsType[tls.AlertError](err)
+		switch {
+		case sendErr != nil:
+			return unreached, sendErr
+		case refused && !c.used: // TLS 1.3: the refusal of a certificate arrives after the handshake
+			return unreached, err
+		}
+		return lost, err
+	}
+	r.keep = r.keep && sendErr == nil
+	if r.isStream() && p.mayStream() {
+		go p.copyStream(target, r) // on a new stack: a handshake makes this one large
+		return streaming, nil
+	}
+	pieces, err := p.readWhole(r)
+	p.release(target, r, err)
+	switch {
+	case err != nil && p.answerTooLarge(err):
+	case err != nil:
+		return lost, err
+	case r.status == http.StatusMisdirectedRequest:
+		return misdirected, nil
+	default:
+		return p.answer(r, pieces)
+	}
+	return ended, nil
+}
+
+// readHead reads the header of a response.
+func (p *passing) readHead(c *conn, sendErr error) (*response, error) {
+	switch {
+	case sendErr != nil: // the node may have refused the request before it was complete
+		_ = c.SetReadDeadline(time.Now().Add(earlyFor))
+	case p.x == nil || p.x.Batch == nil && p.x.Frame.Kind != protocol.KindRequest:
+		_ = c.SetReadDeadline(time.Now().Add(p.relay.limits.head))
+	default: // a request takes as long as its server
+		_ = c.SetReadDeadline(time.Time{})
+	}
+	return readResponse(c)
+}
+
+// mayStream reports whether the client can get an event stream.
+func (p *passing) mayStream() bool {
+	return p.stream != nil || p.verb == http.MethodPost && !p.origin.JSONOnly
+}
+
+// readWhole reads a body that is no stream. Its bytes count only while they are read: the exchange counts its answer itself.
+func (p *passing) readWhole(r *response) (pieces [][]byte, err error) {
+	counted := 0
+	defer func() { p.relay.o.Budget.Give(counted) }()
+	return r.readWhole(int64(p.relay.o.MaxMessageBytes+stream.Slack), func(n int) bool {
+		if !p.relay.o.Budget.Take(n) {
+			return false
+		}
+		counted += n
+		return r.conn.SetReadDeadline(time.Now().Add(p.relay.limits.body)) == nil
+	})
+}
+
+// release ends the use of a response's connection. err says why its body was not read to its end.
+func (p *passing) release(target Target, r *response, err error) {
+	p.setStop(nil)
+	keep := err == nil && r.keep && (r.reader == nil || r.reader.Buffered() == 0)
+	if r.release(); keep {
+		p.relay.pool(target).put(r.conn)
+	} else {
+		r.conn.cut()
+	}
+}

@@ -1,0 +1,99 @@
+package relay
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/stream"
+)
+
+// The headers of a relayed request that are not the client's. Only the node's own listener reads them.
+const (
+	headerHolder = "Goblin-Node-Holder" // the holder of the client's key, as in identity.HolderOf
+	headerClient = "Goblin-Node-Client" // the client's IP address; absent if it has none
+)
+
+// Keys finds the principal that holds a key. It is implemented by auth.Gate.
+type Keys interface {
+	Holder(holder string) (*identity.Principal, *downstream.Refusal)
+}
+
+// ServerOptions configures the listener for other nodes.
+type ServerOptions struct {
+	Node            string             // this node's name, which other nodes send as Host
+	TLS             func() *tls.Config // called for each connection; see cluster.Secrets.TLS
+	Keys            Keys               // the keys of this node
+	MaxMessageBytes int                // as of the public listener; 0 means the default
+	Budget          *stream.Budget     // as of the public listener
+	TraceHeaders    bool               // as of the public listener
+	Log             *slog.Logger
+}
+
+// NewServer returns a server for requests that other nodes pass on to handler, which is Gateway.Relayed. The caller calls
+// Serve and Shutdown. SetForwarded must get the same names as for the public listener. The server requires a certificate of
+// the cluster from each client. It does not limit rates or concurrent requests, since the first node does so.
+func NewServer(handler downstream.Handler, o ServerOptions) *downstream.Server {
+	return downstream.NewServer(handler, downstream.Options{
+		AllowedHosts:    []string{o.Node},
+		MaxMessageBytes: o.MaxMessageBytes,
+		Budget:          o.Budget,
+		Admission:       admission{o.Keys},
+		TraceHeaders:    o.TraceHeaders,
+		TLS: &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: (&derived{of: o.TLS, change: func(c *tls.Config) {
+			c.ClientAuth = tls.RequireAndVerifyClientCert
+			c.SessionTicketsDisabled = true // no node resumes a session
+		}}).forClient},
+	}, o.Log)
+}
+
+// admission admits requests of other nodes, whose certificates TLS has checked. It implements downstream.Admission.
+type admission struct{ keys Keys }
+
+// ChecksAll returns true: each request names its principal.
+func (admission) ChecksAll() bool { return true }
+
+// Anonymous returns a principal, so that requests are not refused for want of an Authorization header. No request is served
+// on its behalf, because the listener has no open paths.
+func (admission) Anonymous() *identity.Principal { return identity.Local }
+
+// AdmitBatch admits all batches. The first node has counted their messages.
+func (admission) AdmitBatch(*identity.Principal, int) *downstream.Refusal { return nil }
+
+// Admit returns the principal that the other node has admitted.
+func (a admission) Admit(r *downstream.Request) downstream.Admitted {
+	holder, ok := single(r, "goblin-node-holder")
+	if !ok || holder == "" {
+		return downstream.Admitted{Refusal: refusedHeaders}
+	}
+	text, ok := single(r, "goblin-node-client")
+	var client netip.Addr
+	if text != "" {
+		var err error
+		if client, err = netip.ParseAddr(text); err != nil {
+			ok = false
+		}
+	}
+	if !ok {
+		return downstream.Admitted{Refusal: refusedHeaders}
+	}
+	who, refusal := a.keys.Holder(holder)
+	return downstream.Admitted{Principal: who, Client: client, Refusal: refusal}
+}
+
+// single returns the value of a header, or false if it is repeated.
+func single(r *downstream.Request, lower string) (value string, ok bool) {
+	n := 0
+	r.Values(lower, func(v []byte) {
+		value = string(v)
+		n++
+	})
+	return value, n <= 1
+}
+
+var refusedHeaders = &downstream.Refusal{Status: http.StatusBadRequest, Fault: &protocol.Fault{
+	Name: protocol.InvalidRequest, Message: "the headers Goblin-Node-* are missing, repeated or invalid; this port is for other nodes of the cluster"}}
