@@ -39,6 +39,7 @@ func (g *Gateway) newMount(cfg *config.Config, log *slog.Logger) (*downstream.Mo
 	var security *serving.Security
 	if cfg.Auth.Keys != "" {
 		own := *cfg
+		own.Cluster = config.Cluster{}
 		own.TLS = config.TLS{} // of listeners that this program does not have
 		var err error
 		if security, err = serving.NewSecurity(&own, true, log); err != nil {

@@ -100,6 +100,10 @@ func (d *decoder) checkClusterSecrets(k *Cluster) {
 		if slices.ContainsFunc(o.refs, func(r reference) bool { return !r.set }) || d.reported[at] {
 			return
 		}
+		if !onlyReference(o.written) {
+			d.complain(at, "the secret is part of this file", "write a reference and nothing else, such as ${file:cluster.secret}, to a secret that you create with goblin-actor cluster secret")
+			return
+		}
 		if _, err := cluster.NewSecrets(k.Secrets[:i+1]); err != nil {
 			hint := "remove the secrets that no node lists first any more"
 			if len(k.Secrets[i]) < cluster.MinSecret {
@@ -108,13 +112,16 @@ func (d *decoder) checkClusterSecrets(k *Cluster) {
 			d.complain(at, err.Error(), hint)
 			return
 		}
-		if len(o.refs) == 0 {
-			d.warn(o.line, o.column, at, "the secret is part of this file", "store it in a file that only the gateway's user can read, and write ${file:cluster.secret}")
-		}
 	}
 	if len(k.Secrets) == 0 {
 		d.missing("secrets", "no secret given", newSecretHint)
 	}
+}
+
+// onlyReference reports whether s is one reference without other text and without a default.
+func onlyReference(s string) bool {
+	e := expand(s, sources{env: func(string) (string, bool) { return "", false }, look: func(string, string) (string, error) { return "", nil }})
+	return len(e.refs) == 1 && e.text == ""
 }
 
 // SecretFiles returns the files that cluster.secrets refers to. r is the Report that came with c.

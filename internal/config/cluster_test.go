@@ -80,17 +80,17 @@ func TestClusterAddresses(t *testing.T) {
 
 // TestClusterSecretsAreHidden checks that no secret is shown, and that all of them are removed from the log.
 func TestClusterSecretsAreHidden(t *testing.T) {
-	_, c, report := clusterOf(t, `node: a, secrets: ["${SECRET}", "${OLD}", literal-literal-literal-literal-literal], nats: {url: "nats://ada:hunter2hunter2@n:4222"}`)
+	_, c, report := clusterOf(t, `node: a, secrets: ["${SECRET}", "${OLD}"], nats: {url: "nats://ada:hunter2hunter2@n:4222"}`)
 	var b bytes.Buffer
 	if err := Show(&b, c, report); err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range []string{"0123456789abcdef0123456789abcdef", "abcdef0123456789abcdef0123456789", "literal-literal-literal-literal-literal", "hunter2hunter2"} {
+	for _, hidden := range []string{"0123456789abcdef0123456789abcdef", "abcdef0123456789abcdef0123456789", "hunter2hunter2"} {
 		if strings.Contains(b.String(), hidden) || !slices.Contains(c.Secrets, hidden) {
 			t.Errorf("%q: to hide are %q; shown:\n%s", hidden, c.Secrets, b.String())
 		}
 	}
-	if !strings.Contains(b.String(), `secrets: ["${SECRET}", "${OLD}", "[redacted]"]`) {
+	if !strings.Contains(b.String(), `secrets: ["${SECRET}", "${OLD}"]`) {
 		t.Error(b.String())
 	}
 }

@@ -22,11 +22,13 @@ func FuzzParse(f *testing.F) {
 		f.Add(data)
 	}
 	for _, seed := range []string{"", "a: &a [*a]", "? ", "- - -", "{a: {b: [", "\ufeff{}", "\xff\xfea\x00", "a: |\n b\n", "!!str a: !!int b",
-		"mcpServers: {a: {command: ~, args: [a:b, ~], cwd: ~}}", "<<: {listen: []}", "mcpServers: {a: {url: \"${X}\", headers: {A: \"${X}\"}}}"} {
+		"mcpServers: {a: {command: ~, args: [a:b, ~], cwd: ~}}", "<<: {listen: []}", "mcpServers: {a: {url: \"${X}\", headers: {A: \"${X}\"}}}",
+		"cluster: {node: a, listen: ':1', routes: '[::1]:2', seeds: [a, 'b:3', '::2'], secrets: ['${A}', '${file:x}'], voters: [a, b, c], tls: {cert: a, key: b, ca: c}}\nmcpServers: {a: {command: x, run: one}}",
+		"cluster: {name: x, secrets: '${A}', nats: {url: 'tls://u:p@h', credentials: c}}\nmcpServers: {a: {url: 'http://h', run: '${X}'}}"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		const secret = "s3cr3t\nvalue"
+		const secret = "s3cr3t\nvalue, long enough for a cluster"
 		env := func(name string) (string, bool) { return secret, name != "NO" }
 		start := time.Now()
 		cfg, report := Parse("f.yaml", data, env)

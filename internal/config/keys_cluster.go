@@ -27,8 +27,8 @@ type Cluster struct {
 	// given. Default: the voters.
 	Seeds []string `key:"seeds" single:"ok"`
 
-	// Secrets are the secrets of the cluster: at most 8, with at least 32 bytes each. `goblin-actor cluster secret` prints one. Keep them in
-	// files, and write `${file:cluster.secret}`. The first secret seals session ids and signs the nodes' certificates, and all of them are
+	// Secrets are the secrets of the cluster: at most 8, with at least 32 bytes each. `goblin-actor cluster secret` prints one. Each must be a
+	// reference, such as `${file:cluster.secret}`. The first secret seals session ids and signs the nodes' certificates, and all of them are
 	// accepted. To replace a secret, add the new one second on all nodes, then move it to the front on all nodes, then remove the old one.
 	// Required.
 	Secrets []string `key:"secrets" single:"ok" secret:"yes"`

@@ -146,7 +146,7 @@ var sampleValues = map[string]string{
 	"cluster.nats.urls":                     `["nats://127.0.0.1:1"]`,
 }
 
-const keysEnv = "HOME=/home/ada\nSECRET=0123456789abcdef0123456789abcdef\n"
+const keysEnv = "HOME=/home/ada\nSECRET=0123456789abcdef0123456789abcdef\nOTHER=1123456789abcdef0123456789abcdef\n"
 
 // companions are other values that a key needs, by path or by the path of a section.
 var companions = map[string]string{
@@ -169,7 +169,7 @@ var companions = map[string]string{
 	"trustedProxies":                  `{"auth": {"keys": "k"}}`,
 	"tls.":                            `{"tls": {"cert": "c", "key": "k"}}`,
 	"audit.":                          `{"audit": {"file": "f"}}`,
-	"cluster.":                        `{"cluster": {"secrets": ["${SECRET}", "${SECRET}-2"], "nats": {"urls": ["tls://a.example"]}}, "mcpServers": {"s": {"run": "each"}}}`,
+	"cluster.":                        `{"cluster": {"secrets": ["${SECRET}", "${OTHER}"], "nats": {"urls": ["tls://a.example"]}}, "mcpServers": {"s": {"run": "each"}}}`,
 	"mcpServers.s.run":                `{"cluster": {"secrets": ["${SECRET}"], "seeds": ["a"]}, "mcpServers": {"s": {"run": "each"}}}`,
 	"cluster.routes":                  `{"cluster": {"seeds": ["a"], "nats": null}}`,
 	"cluster.seeds":                   `{"cluster": {"seeds": ["a"], "nats": null}}`,

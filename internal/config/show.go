@@ -236,7 +236,11 @@ func (s *shower) list(items []string, f field, path string, indent int) {
 func (s *shower) written(path string, items []string) []string {
 	words := make([]string, len(items))
 	for i := range items {
-		words[i] = s.text(place{path: path}.item(i).path, items[i])
+		at := place{path: path}.item(i).path
+		if _, ok := s.origins[at]; !ok {
+			at = path // written as a string instead of a list
+		}
+		words[i] = s.text(at, items[i])
 	}
 	return words
 }

@@ -48,6 +48,18 @@ func withoutDefaults(shown string) string {
 	return b.String()
 }
 
+// TestShownStringsForLists checks that references stay unexpanded in a string that is written instead of a list.
+func TestShownStringsForLists(t *testing.T) {
+	cfg, report := Parse("goblin.yaml", []byte(`allowedHosts: "${HOST_OF_GATEWAY}"`), environ("HOST_OF_GATEWAY=hidden.example"))
+	var b bytes.Buffer
+	if err := Show(&b, cfg, report); err != nil {
+		t.Fatal(err)
+	}
+	if want := `allowedHosts: ["${HOST_OF_GATEWAY}"] `; !strings.Contains(b.String(), want) || strings.Contains(b.String(), "hidden.example") {
+		t.Errorf("want %q in:\n%s", want, b.String())
+	}
+}
+
 // TestShownTexts checks that secrets in commands and descriptions are hidden, but directories that look like secrets are not.
 func TestShownTexts(t *testing.T) {
 	cfg, report := Parse("goblin.yaml", []byte(`mcpServers:

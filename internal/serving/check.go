@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// CheckFiles checks that the key file and the certificate can be used; otherwise the gateway does not start. It ignores
+// CheckFiles checks that the key file and the certificates can be used; otherwise the gateway does not start. It ignores
 // missing files, which the configuration's findings report.
 func CheckFiles(cfg *config.Config) error {
 	if cfg.Auth.On() {
@@ -29,6 +29,11 @@ func CheckFiles(cfg *config.Config) error {
 	if cfg.TLS.On() {
 		if _, err := tls.LoadX509KeyPair(cfg.Beside(cfg.TLS.Cert), cfg.Beside(cfg.TLS.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &CredentialError{ofTLS(err), tlsHint}
+		}
+	}
+	if cfg.Cluster.TLS.On() {
+		if _, err := NodeTLS(cfg); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &CredentialError{err, nodeHint}
 		}
 	}
 	return nil

@@ -2,18 +2,27 @@ package serving
 
 import (
 	"crypto/tls"
+	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 )
 
+const nodeHint = "correct cluster.tls or cluster.secrets; goblin-actor doctor checks this machine as a node"
+
 // NodeTLS returns the configuration for connections between the nodes of the cluster, with this node's certificate: the one that cfg names, or
-// one made from the first secret. It reads the files of the certificate, so it returns the newest ones each time. A client must verify that
-// an authority in RootCAs has signed the certificate of the node that it connects to.
+// one made from the first secret. It reads the files of the certificate. A client must verify that an authority in RootCAs has signed the
+// certificate of the node that it connects to.
 func NodeTLS(cfg *config.Config) (*tls.Config, error) {
 	c := &cfg.Cluster
 	if c.TLS.On() {
-		return cluster.LoadTLS(cfg.Beside(c.TLS.Cert), cfg.Beside(c.TLS.Key), cfg.Beside(c.TLS.CA), c.Node)
+		o, err := cluster.LoadTLS(cfg.Beside(c.TLS.Cert), cfg.Beside(c.TLS.Key), cfg.Beside(c.TLS.CA), c.Node)
+		if err != nil {
+			return nil, fmt.Errorf("cluster.tls: %w", err)
+		}
+		return o, nil
 	}
 	secrets, err := cluster.NewSecrets(c.Secrets)
 	if err != nil {
@@ -21,3 +30,49 @@ func NodeTLS(cfg *config.Config) (*tls.Config, error) {
 	}
 	return secrets.TLS(c.Node)
 }
+
+// nodeKeys holds the secrets of the cluster and the certificate of this node. One goroutine changes them; others read them.
+type nodeKeys struct {
+	name    string   // of the node, fixed at the start; "" = the gateway runs alone
+	written []string // the values that secrets was made from
+	files   bool     // tls was read from files
+	secrets atomic.Pointer[cluster.Secrets]
+	tls     atomic.Pointer[tls.Config]
+}
+
+// load replaces the secrets if they have changed, and the certificate if it is made from a changed secret or read from files. After an
+// error, the previous ones stay in force.
+func (n *nodeKeys) load(cfg *config.Config) error {
+	if n.name == "" {
+		return nil
+	}
+	same := slices.Equal(n.written, cfg.Cluster.Secrets)
+	files := cfg.Cluster.TLS.On()
+	if same && !files && !n.files {
+		return nil
+	}
+	named := *cfg
+	named.Cluster.Node = n.name // a new name takes effect at the next start
+	o, err := NodeTLS(&named)
+	if err != nil {
+		return err
+	}
+	if !same {
+		secrets, err := cluster.NewSecrets(cfg.Cluster.Secrets)
+		if err != nil {
+			return err
+		}
+		n.secrets.Store(secrets)
+		n.written = cfg.Cluster.Secrets
+	}
+	n.files = files
+	n.tls.Store(o)
+	return nil
+}
+
+// ClusterSecrets returns the newest secrets of the cluster, or nil for a gateway that runs alone. It is safe for concurrent use.
+func (e *Security) ClusterSecrets() *cluster.Secrets { return e.node.secrets.Load() }
+
+// NodeTLS returns the newest configuration for connections between the nodes, as the function NodeTLS describes it, or nil for a gateway that
+// runs alone. It is safe for concurrent use.
+func (e *Security) NodeTLS() *tls.Config { return e.node.tls.Load() }

@@ -41,14 +41,14 @@ func TestReloadDoesNotExposeListeners(t *testing.T) {
 // remove auth, policy and cluster, nor the audit log while it is required.
 func TestReloadDoesNotDisarm(t *testing.T) {
 	parse := func(file string) *config.Config {
-		cfg, report := config.Parse("goblin.yaml", []byte(file), func(string) (string, bool) { return "", false })
+		cfg, report := config.Parse("goblin.yaml", []byte(file), func(name string) (string, bool) { return strings.Repeat(name, 32), true })
 		if cfg == nil {
 			t.Fatal(report.Err())
 		}
 		return cfg
 	}
 	const auth, policy, audit = "auth: {keys: k}\n", "policy: {roles: {reader: {readOnly: true}}}\n", "audit: {file: a, required: true}\n"
-	const cluster = "cluster: {node: a, seeds: b, secrets: 0123456789abcdef0123456789abcdef}\n"
+	const cluster = "cluster: {node: a, seeds: b, secrets: '${S}'}\n"
 	for _, c := range []struct{ was, next, want string }{
 		{cluster, "", "the new configuration has no cluster;"},
 		{"", cluster, ""},

@@ -43,6 +43,7 @@ type Security struct {
 	listens   bool          // false: the only client is on stdin and needs no authentication
 	Secure    bool          // listeners use TLS; fixed at the start
 	pair      atomic.Pointer[tls.Certificate]
+	node      nodeKeys                       // empty for a gateway that runs alone
 	gateway   atomic.Pointer[actors.Gateway] // receives changes of principals; nil before Attach
 	keys      string                         // the last configured key file
 	publicURL atomic.Pointer[string]         // the configured publicUrl, for the login pages
@@ -59,6 +60,12 @@ func NewSecurity(cfg *config.Config, listens bool, log *slog.Logger) (*Security,
 	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Added: e.came, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &CredentialError{err, tlsHint}
+	}
+	if listens && cfg.Cluster.Present {
+		e.node.name = cfg.Cluster.Node
+		if err := e.node.load(cfg); err != nil {
+			return nil, &CredentialError{err, nodeHint}
+		}
 	}
 	if file, ok := errors.AsType[*auth.FileError](e.configure(cfg)); ok {
 		return nil, &CredentialError{file, file.Hint}
@@ -138,7 +145,7 @@ func (e *Security) apply(cfg *config.Config) error {
 		e.log.Warn("tls was added or removed; this takes effect at the next start")
 	}
 	open := !e.gate.Locked()
-	err := errors.Join(e.configure(cfg), e.loadPair(cfg))
+	err := errors.Join(e.configure(cfg), e.loadPair(cfg), e.node.load(cfg))
 	if open && e.gate.Locked() && e.hangUp != nil {
 		e.hangUp() // clients that have not authenticated must do so now
 	}
@@ -184,7 +191,7 @@ func credentialFiles(cfg *config.Config, listens bool) (files []string) {
 	if !listens {
 		return nil
 	}
-	for _, file := range []string{cfg.Auth.Keys, cfg.TLS.Cert, cfg.TLS.Key} {
+	for _, file := range []string{cfg.Auth.Keys, cfg.TLS.Cert, cfg.TLS.Key, cfg.Cluster.TLS.Cert, cfg.Cluster.TLS.Key, cfg.Cluster.TLS.CA} {
 		if file != "" {
 			files = append(files, cfg.Beside(file))
 		}
