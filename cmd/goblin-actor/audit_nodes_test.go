@@ -25,6 +25,7 @@ func nodes(ts *testscript.TestScript, _ bool, args []string) {
 			before[name] = c
 		}
 	}
+	var logs []*audit.Log
 	for i, name := range names {
 		keys := func() (*audit.Keys, error) { return audit.NewKeys([32]byte{byte(1 + i)}), nil }
 		log, err := audit.Open(audit.Settings{File: ts.MkAbs(name + ".jsonl"), Sync: audit.SyncSecond, Size: 8 << 10}, audit.Options{Keys: keys, Log: slog.New(slog.DiscardHandler), Node: name})
@@ -35,11 +36,16 @@ func nodes(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(log.Witness(other, c))
 			}
 		}
-		for call := range calls {
-			log.Record(audit.Record{Event: audit.EventCall, Time: time.Now(), Who: "key:ci", Via: "key", Method: "tools/call", Server: "notes", Item: fmt.Sprintf("tool_%s%d", name, call),
+		logs = append(logs, log)
+	}
+	for call := range calls {
+		for i, log := range logs {
+			log.Record(audit.Record{Event: audit.EventCall, Who: "key:ci", Via: "key", Method: "tools/call", Server: "notes", Item: fmt.Sprintf("tool_%s%d", names[i], call),
 				Decision: audit.Allow, Outcome: "ok", Arguments: []byte(`{"n":1}`)})
 			time.Sleep(time.Millisecond)
 		}
+	}
+	for _, log := range logs {
 		ts.Check(log.Close())
 	}
 }

@@ -2,61 +2,52 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"time"
 )
-
-// followInterval is the interval between polls of a followed file.
-const followInterval = 250 * time.Millisecond
-
-// Follow calls each for every line that f admits and that comes after the position from. This includes lines written
-// while Follow runs. It continues across rotations. It returns when ctx ends, each returns an error, or a file cannot
-// be read.
-func Follow(ctx context.Context, path string, from Position, f Filter, each func(Entry) error) error {
-	r := follower{path: path, filter: f, each: each}
-	defer r.close()
-	name := path
-	if from.file != nil {
-		if name = currentPath(path, from.file); name == "" { // it has been deleted
-			name, from = path, Position{}
-		}
-	}
-	for {
-		if r.file == nil {
-			if err := r.open(name, from.offset); err != nil {
-				return err
-			}
-			from.offset = 0
-		}
-		next, err := r.read()
-		if err != nil {
-			return err
-		}
-		if next != "" {
-			r.close()
-			name = next
-			continue
-		}
-		select {
-		case <-time.After(followInterval):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
 
 // follower reads a growing log.
 type follower struct {
 	path   string
 	filter Filter
-	each   func(Entry) error
-	file   *os.File // nil = not open, or not yet created
+	each   func(Entry) error // receives the lines that the filter admits
+	name   string            // the file to open next
+	offset int64             // where to begin in it
+	file   *os.File          // nil = not open, or not yet created
 	info   fs.FileInfo
 	rest   []byte // start of an incomplete line
+}
+
+// newFollower returns a follower for the lines after the position from.
+func newFollower(path string, from Position, f Filter, each func(Entry) error) *follower {
+	r := &follower{path: path, filter: f, each: each, name: path}
+	if from.file == nil {
+		return r
+	}
+	if name := currentPath(path, from.file); name != "" { // otherwise it has been deleted
+		r.name, r.offset = name, from.offset
+	}
+	return r
+}
+
+// poll reads the lines that were added. It continues across rotations. A file that does not exist has no lines.
+func (r *follower) poll() error {
+	for {
+		if r.file == nil {
+			if err := r.open(r.name, r.offset); err != nil {
+				return err
+			}
+			r.offset = 0
+		}
+		next, err := r.read()
+		if err != nil || next == "" {
+			return err
+		}
+		r.close()
+		r.name = next
+	}
 }
 
 func (r *follower) close() {
@@ -157,7 +148,7 @@ func (r *follower) lines() error {
 		if err != nil || !r.filter.Admits(&line) {
 			continue
 		}
-		if err := r.each(Entry{line, bytes.Clone(raw)}); err != nil {
+		if err := r.each(Entry{Line: line, Raw: bytes.Clone(raw)}); err != nil {
 			return err
 		}
 	}

@@ -61,6 +61,7 @@ func matchesPattern(pattern, text string) bool {
 type Entry struct {
 	Line
 	Raw []byte
+	Log string // name of the log; set only by a Source
 }
 
 // Position is a position in a log.
@@ -152,7 +153,7 @@ func (f *Filter) add(raw []byte, n int, found *[]Entry) (done bool) {
 		return false
 	}
 	if f.Admits(&line) {
-		*found = append(*found, Entry{line, bytes.Clone(raw)})
+		*found = append(*found, Entry{Line: line, Raw: bytes.Clone(raw)})
 	}
 	older := line.Time.Before(f.Since.Add(-time.Hour)) // tolerate a clock that was set back
 	return len(*found) >= n || !f.Since.IsZero() && older

@@ -108,7 +108,9 @@ func TestFollowContinuesAcrossRotations(t *testing.T) {
 			record(i)
 		}
 		time.Sleep(time.Second)
-		found, end, err := Newest(path, Filter{Brief: true}, 3)
+		log := NewLogFiles(path, "a", Filter{Brief: true})
+		defer log.Close()
+		found, err := log.Newest(3)
 		if err != nil || len(found) != 3 || found[2].Item != "4" {
 			t.Fatalf("got %v %v", found, err)
 		}
@@ -116,8 +118,8 @@ func TestFollowContinuesAcrossRotations(t *testing.T) {
 		next := 5
 		done := make(chan error)
 		go func() {
-			done <- Follow(ctx, path, end, Filter{Brief: true}, func(e Entry) error {
-				if e.Item != fmt.Sprint(next) {
+			done <- Follow(ctx, []Source{log}, func(e Entry) error {
+				if e.Item != fmt.Sprint(next) || e.Log != "a" {
 					return fmt.Errorf("got %s, want %d", e.Item, next)
 				}
 				next++

@@ -74,10 +74,13 @@ func newAuditTail() *cobra.Command {
 	var last int
 	var out output.Format
 	cmd := &cobra.Command{
-		Use:   "tail",
+		Use:   "tail [FILE…]",
 		Short: "Print the audit log, newest entries last",
 		Long: `Print calls, denials, logins, changes of the configuration and of keys, and operator actions from the audit log. The command
 reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
+
+Pass the FILEs of several nodes of a cluster to print their lines in the order of time, with a column for the node. With
+--follow, new lines are printed half a second later, in case another node has an earlier one.
 
 The newest 20 matching lines are printed, or with -n N the newest N. They include those that the log writes about itself
 (file, checkpoint, open, witness); --brief omits these. If older lines match too, a note on stderr says so, except with
@@ -86,9 +89,8 @@ The newest 20 matching lines are printed, or with -n N the newest N. They includ
 --who accepts the ID of a principal (key:ci) or its name (ci). In --who, --server and --tool, * matches any characters.
 --since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines of the log with invisible characters
 escaped; goblin-actor audit verify checks that the log is unchanged.`,
-		Example: "  goblin-actor audit tail --who ci --since 1h\n  goblin-actor audit tail --server files --tool 'write_*' --follow",
-		Args:    command.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  goblin-actor audit tail --who ci --since 1h\n  goblin-actor audit tail --server files --tool 'write_*' --follow\n  goblin-actor audit tail --follow a.jsonl b.jsonl c.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if last < 1 {
 				return command.UsageError("pass 1 or more", "-n %d: too few lines", last)
 			}
@@ -96,19 +98,21 @@ escaped; goblin-actor audit verify checks that the log is unchanged.`,
 			if filter.Since, err = sinceTime(since, time.Now()); err != nil {
 				return err
 			}
-			path, err := auditPath(file, configFlag)
-			if err != nil {
+			if file != "" {
+				args = append([]string{file}, args...)
+			}
+			t := &auditPrinter{out: cmd.OutOrStdout(), note: cmd.ErrOrStderr(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
+			if err := t.open(args, configFlag, filter); err != nil {
 				return err
 			}
 			ctx, stop := command.Interruptible(cmd)
 			defer stop()
-			t := &auditPrinter{path: path, filter: filter, out: cmd.OutOrStdout(), note: cmd.ErrOrStderr(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
 			return command.AfterWatch(ctx, t.print(ctx, last, follow))
 		},
 	}
 	flags := cmd.Flags()
 	auditFlags(cmd, &configFlag)
-	flags.StringVar(&file, "file", "", "audit log to read (default: audit.file of the configuration)")
+	flags.StringVar(&file, "file", "", "audit log to read, like FILE (default: audit.file of the configuration)")
 	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
 	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
 	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")

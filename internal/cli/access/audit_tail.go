@@ -1,10 +1,12 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,25 +16,61 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// auditPrinter prints lines of the audit log.
+// auditPrinter prints lines of audit logs.
 type auditPrinter struct {
-	path   string
-	filter audit.Filter
-	out    io.Writer
-	note   io.Writer // receives notes that are not lines of the log
-	format output.Format
-	p      terminal.Palette
+	logs    []audit.Source
+	paths   []string // of logs, for errors
+	several bool     // there are several logs: each row names its node
+	out     io.Writer
+	note    io.Writer // receives notes that are not lines of the log
+	format  output.Format
+	p       terminal.Palette
+}
+
+// open finds the logs to print: those of the named files, or the one of the configuration.
+func (t *auditPrinter) open(named []string, configFlag string, f audit.Filter) error {
+	if len(named) == 0 {
+		path, err := auditPath("", configFlag)
+		if err != nil {
+			return err
+		}
+		named = []string{path}
+	}
+	t.paths = currentPaths(named)
+	for _, path := range t.paths {
+		t.logs = append(t.logs, audit.NewLogFiles(path, path, f))
+	}
+	t.several = len(t.logs) > 1
+	return nil
+}
+
+// currentPaths returns each path once. It leaves out the older files of a log whose newest file is named too, because they
+// are read with it.
+func currentPaths(named []string) (paths []string) {
+	for _, path := range named {
+		if current := audit.CurrentPath(path); slices.Contains(paths, path) || current != path && slices.Contains(named, current) {
+			continue
+		}
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // print prints the newest matching lines, oldest first. The parameter last is their maximum number. If follow is set,
 // print then prints new lines until ctx ends.
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
-	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more, to detect older lines
-	if err != nil && !follow {
-		return noAudit(t.path, err)
+	newest := make([][]audit.Entry, len(t.logs))
+	for i, log := range t.logs {
+		defer log.Close()
+		var err error
+		newest[i], err = log.Newest(min(last, math.MaxInt-1) + 1) // one more, to detect older lines
+		if err != nil && !follow {
+			return noAudit(t.paths[i], err)
+		}
 	}
+	found := audit.Merge(newest)
 	if len(found) > last {
-		found = found[1:]
+		found = found[len(found)-last:]
 		if !follow {
 			defer fmt.Fprintln(t.note, "older lines match too; -n N prints more")
 		}
@@ -55,14 +93,21 @@ func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	if !follow {
 		return nil
 	}
-	return audit.Follow(ctx, t.path, end, t.filter, t.one)
+	return audit.Follow(ctx, t.logs, t.one)
 }
 
 // auditHead holds the column headers. With --follow, a column is at least as wide as its header.
-var auditHead = []string{"WHEN               ", "WHO         ", "WHAT          ", "SERVER      ", "ITEM                      ", "OUTCOME       ", "TOOK  ", "MORE"}
+var auditHead = []string{"WHEN               ", "NODE        ", "WHO         ", "WHAT          ", "SERVER      ", "ITEM                      ", "OUTCOME       ", "TOOK  ", "MORE"}
 
-func auditCells(l *audit.Line) []string {
-	what, took := l.Method, ""
+// nodeColumn is the index of the column of the node.
+const nodeColumn = 1
+
+// cells returns the cells of a row. The cell of the node is empty if there is only one log.
+func (t *auditPrinter) cells(l *audit.Entry) []string {
+	what, took, node := l.Method, "", ""
+	if t.several {
+		node = terminal.OneLine(cmp.Or(l.Node, l.Log), 40)
+	}
 	if l.Event != audit.EventCall {
 		if what = l.Event; l.Method != "" {
 			what += " " + l.Method
@@ -86,7 +131,7 @@ func auditCells(l *audit.Line) []string {
 	if quoted, ok := l.Quoted(); ok {
 		more = append(more, fmt.Sprintf("node %s had line n=%d of %s", quoted.Node, quoted.N, quoted.Time.Local().Format(time.TimeOnly)))
 	}
-	return []string{l.Time.Local().Format(time.DateTime), terminal.OneLine(l.Who, 40), terminal.OneLine(what, 40), terminal.OneLine(l.Server, 0), terminal.OneLine(l.Item, output.MaxCell), outcomeOf(l), took,
+	return []string{l.Time.Local().Format(time.DateTime), node, terminal.OneLine(l.Who, 40), terminal.OneLine(what, 40), terminal.OneLine(l.Server, 0), terminal.OneLine(l.Item, output.MaxCell), outcomeOf(&l.Line), took,
 		terminal.OneLine(strings.Join(more, "; "), 200)}
 }
 
@@ -111,7 +156,7 @@ func elsewhere(peer string) string {
 // as their headers in auditHead.
 func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	if follow {
-		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {
+		if _, err := io.WriteString(t.out, t.row(auditHead)+"\n"); err != nil {
 			return err
 		}
 		for _, e := range found {
@@ -127,9 +172,20 @@ func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	}
 	rows := make([][]string, len(found))
 	for i := range found {
-		rows[i] = auditCells(&found[i].Line)
+		rows[i] = t.cells(&found[i])
 	}
 	return output.PrintTable(t.out, head, rows)
+}
+
+// row returns a row of the table with the column widths of auditHead. It has no column of the node if there is only one log.
+func (t *auditPrinter) row(cells []string) string {
+	var b strings.Builder
+	for i, cell := range cells {
+		if i != nodeColumn || t.several {
+			b.WriteString(terminal.Pad(cell, len(auditHead[i])) + "  ")
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
 }
 
 // one prints an entry in the output format. In a row of the table, each column is at least as wide as in auditHead.
@@ -144,11 +200,7 @@ func (t *auditPrinter) one(e audit.Entry) error {
 		}
 		return t.format.Write(t.out, e.Raw)
 	}
-	var b strings.Builder
-	for i, cell := range auditCells(&e.Line) {
-		b.WriteString(terminal.Pad(cell, len(auditHead[i])) + "  ")
-	}
-	line := strings.TrimRight(b.String(), " ")
+	line := t.row(t.cells(&e))
 	if e.Decision == audit.Deny {
 		line = t.p.Bad(line)
 	}
