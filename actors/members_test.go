@@ -2,7 +2,6 @@ package actors
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"sync"
@@ -21,82 +20,14 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// network connects the buses of nodes in this process.
-type network struct {
-	mu     sync.Mutex
-	last   int
-	subs   map[int]networkSub
-	parted map[string]bool // nodes that reach no other one
-}
-
-type networkSub struct {
-	node, subject string
-	handle        func([]byte, func([]byte))
-}
-
-// testBus is the bus of one node.
-type testBus struct {
-	*network
-	node string
-}
-
-// to returns the subscriptions to a subject that a node can reach.
-func (b testBus) to(subject string) (list []networkSub) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i := range b.last + 1 {
-		s, ok := b.subs[i]
-		if ok && s.subject == subject && (s.node == b.node || !b.parted[s.node] && !b.parted[b.node]) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-func (b testBus) Publish(subject string, payload []byte) {
-	for _, s := range b.to(subject) {
-		s.handle(bytes.Clone(payload), func([]byte) {})
-	}
-}
-
-func (b testBus) Subscribe(subject string, handle func([]byte, func([]byte))) (func(), error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.last++
-	number := b.last
-	b.subs[number] = networkSub{b.node, subject, handle}
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.subs, number)
-	}, nil
-}
-
-func (b testBus) Ask(ctx context.Context, subject string, question []byte) ([]byte, error) {
-	answers := make(chan []byte, 16)
-	to := b.to(subject)
-	if len(to) == 0 {
-		return nil, ErrNoNode
-	}
-	for _, s := range to {
-		s.handle(question, func(answer []byte) { answers <- answer })
-	}
-	select {
-	case answer := <-answers:
-		return answer, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // startMember starts a gateway without servers as a node that finds the others by the network.
-func startMember(t *testing.T, net *network, node string, change func(*Cluster)) *Gateway {
+func startMember(t *testing.T, net *actortest.Network, node string, change func(*Cluster)) *Gateway {
 	t.Helper()
 	secrets, err := cluster.NewSecrets([]string{strings.Repeat("x", cluster.MinSecret)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{Name: "prod", Node: node, Address: node + ":8731", Secrets: secrets, Members: cluster.NewMembers(cluster.NewIncarnation()), Bus: testBus{net, node}}
+	c := &Cluster{Name: "prod", Node: node, Address: node + ":8731", Secrets: secrets, Members: cluster.NewMembers(cluster.NewIncarnation()), Bus: net.Bus(node)}
 	if change != nil {
 		change(c)
 	}
@@ -136,7 +67,7 @@ func nodesOf(t *testing.T, g *Gateway) (text string, s *status.Snapshot) {
 // status and the metrics say so, and a node that stops is gone at once.
 func TestMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net := &network{subs: map[int]networkSub{}, parted: map[string]bool{}}
+		net := actortest.NewNetwork(ErrNoNode)
 		a, b, c := startMember(t, net, "a", nil), startMember(t, net, "b", nil), startMember(t, net, "c", nil)
 		expect := func(g *Gateway, want string) *status.Snapshot {
 			t.Helper()
@@ -161,17 +92,13 @@ func TestMembers(t *testing.T) {
 			t.Errorf("%v: %s", err, page.String())
 		}
 		was := c.cluster.Members.Self()
-		net.mu.Lock()
-		net.parted["c"] = true
-		net.mu.Unlock()
+		net.Part("c", true)
 		a.NodeRefused(was)
 		expect(a, "[a:member] b:member c:gone")
 		time.Sleep(1200 * time.Millisecond)
 		expect(b, "a:member [b:member] c:gone")
 		expect(c, "a:gone b:gone [c:member]")
-		net.mu.Lock()
-		net.parted["c"] = false
-		net.mu.Unlock()
+		net.Part("c", false)
 		time.Sleep(2 * time.Second)
 		expect(a, "[a:member] b:member c:member")
 		expect(c, "a:member b:member [c:member]")
@@ -183,10 +110,8 @@ func TestMembers(t *testing.T) {
 		expect(a, "[a:member] c:member")
 		stopMember(t, a)
 		stopMember(t, c)
-		net.mu.Lock()
-		defer net.mu.Unlock()
-		if len(net.subs) > 0 {
-			t.Errorf("%d subscriptions are left", len(net.subs))
+		if n := net.Subscriptions(); n > 0 {
+			t.Errorf("%d subscriptions are left", n)
 		}
 	})
 }
@@ -194,7 +119,7 @@ func TestMembers(t *testing.T) {
 // A key that one node's file has lost is revoked at all nodes within a second, also at one that joins later.
 func TestRevokedHolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net := &network{subs: map[int]networkSub{}, parted: map[string]bool{}}
+		net := actortest.NewNetwork(ErrNoNode)
 		var mu sync.Mutex
 		revoked := map[string]map[string]bool{}
 		record := func(c *Cluster) {

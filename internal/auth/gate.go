@@ -76,6 +76,10 @@ type Options struct {
 	// Denied is called for every request that Admit refuses, including those that are only summarized in the log, or not
 	// logged. It must not block. nil = not called.
 	Denied func(Denial)
+	// Lost is called with the holders (identity.Principal) whose keys the key file has lost while it was in use, and Found
+	// with those whose keys it has got since it was read first. They must not block, and calls do not overlap. nil = not
+	// called.
+	Lost, Found func(holders []string)
 }
 
 // Gate authenticates requests and enforces the limits of their principals. All methods are safe for concurrent use;
@@ -91,6 +95,8 @@ type Gate struct {
 	timer   *time.Timer // fires when the next key expires, or after expiryStep; nil = no key will expire
 	checked time.Time   // keys that expired up to this time have been reported
 	closed  bool
+	file    keyFile
+	revoked map[string]bool // holders that are not admitted, although the key file has their keys; immutable
 }
 
 // state is the snapshot that requests read. It is immutable.
@@ -145,14 +151,16 @@ func (g *Gate) install(s Settings) error {
 		}
 		next.anonymous = &who
 	}
-	var err error
+	err := g.read(s.Keys)
 	if s.Keys != "" {
-		var keys []Key
-		if keys, err = Load(s.Keys); err != nil && was.keys != nil && was.Keys == s.Keys {
-			keys = was.keys.keys // the keys stay, with the rights of the new settings
-		}
-		next.keys = newKeySet(keys, &s, was.keys)
+		next.keys = newKeySet(g.file.without(g.revoked), &s, was.keys)
 	}
+	g.publish(was, next)
+	return err
+}
+
+// publish replaces the state, and reports the principals that differ. The caller must hold mu.
+func (g *Gate) publish(was, next *state) {
 	gone, changed, come := was.keys.diff(next.keys)
 	for _, them := range []map[string]*identity.Principal{changed, come} {
 		for id, who := range them {
@@ -166,7 +174,6 @@ func (g *Gate) install(s Settings) error {
 	notify(g.options.Added, come)
 	g.state.Store(next)
 	g.expire()
-	return err
 }
 
 // Known calls f with all principals that have keys, by id, and with a nil entry in expired for each whose key has

@@ -12,7 +12,6 @@ import (
 
 // keySet is a set of keys. It is immutable, except for the counters of its entries.
 type keySet struct {
-	keys  []Key             // the keys it was built from
 	bySum map[uint64]*entry // entries by the first 8 bytes of their sums
 	list  []*entry          // entries in the order of the file
 
@@ -31,7 +30,7 @@ type entry struct {
 // their *identity.Principal if nothing about them changed.
 func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 	old := before.byID()
-	set := &keySet{keys: keys, bySum: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
+	set := &keySet{bySum: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
 		id := identity.ViaKey + ":" + k.Name
 		who := &identity.Principal{

@@ -46,6 +46,7 @@ type Security struct {
 	node      nodeKeys                       // empty for a gateway that runs alone
 	gateway   atomic.Pointer[actors.Gateway] // receives changes of principals; nil before Attach
 	keys      string                         // the last configured key file
+	digest    string                         // config.Config.Digest of the last configuration; "" = the gateway is not in a cluster
 	publicURL atomic.Pointer[string]         // the configured publicUrl, for the login pages
 	hangUp    func()                         // closes all connections; nil = there are none
 	log       *slog.Logger
@@ -57,7 +58,11 @@ func NewSecurity(cfg *config.Config, listens bool, log *slog.Logger) (*Security,
 	e.rates.Reported = func(principal string) {
 		log.Info("policy would refuse a request: rate limit exceeded", "who", principal)
 	}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Added: e.came, Denied: e.denied})
+	o := auth.Options{Log: log, Changed: e.changed, Added: e.came, Denied: e.denied}
+	if cfg.Cluster.Present {
+		o.Lost, o.Found = e.lost, e.found
+	}
+	e.gate = auth.NewGate(o)
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &CredentialError{err, tlsHint}
 	}
@@ -82,7 +87,8 @@ func (e *Security) configure(cfg *config.Config) error {
 		e.log.Warn("there are no keys, so all clients are rejected; create one: goblin-actor key new NAME", "keys", s.Keys)
 		err = nil
 	}
-	e.keys = s.Keys
+	e.keys, e.digest = s.Keys, cfg.Digest
+	e.tellFacts()
 	return err
 }
 
@@ -95,6 +101,7 @@ func (e *Security) Attach(g *actors.Gateway) {
 			g.LoadPrincipals(expired)
 		}
 	})
+	e.tellFacts()
 }
 
 // OnNewKeys sets the function that closes all connections when a reload begins to require authentication.
