@@ -45,7 +45,7 @@ func (g *Gateway) changeEntrance(f func(*admission.Entrance)) *admission.Entranc
 // UpdatePrincipals. Logins in the state file that belong to an earlier credential of the same ID are ended.
 func (g *Gateway) LoadPrincipals(all map[string]*identity.Principal) { g.applyPrincipals(all) }
 
-// UpdatePrincipals applies changes of principals. The map changed has the newest value of each changed principal by ID, or
+// UpdatePrincipals applies changes to principals. The map changed has the newest value of each changed principal by ID, or
 // nil for one that no longer exists. The changes apply to every later request. The sessions and streams of a principal that
 // no longer exists are closed, its calls are canceled and answered, and its connections and logins are ended. A principal
 // whose credential was replaced counts as one that no longer exists. The views of the other changed principals are updated

@@ -68,7 +68,8 @@ func TestServersEnd(t *testing.T) {
 	}
 }
 
-// The client on stdio waits for the servers whose catalog is known, or for all that are enabled if none is.
+// A client on stdio waits for the enabled servers whose catalog is known, or for all enabled servers if none of their
+// catalogs is known.
 func TestExpectedServers(t *testing.T) {
 	servers := []config.Server{{Name: "a", Command: "a"}, {Name: "b", Command: "b"}, {Name: "c", Command: "c", Disabled: true}}
 	for known, want := range map[string]int{"": 2, "a": 1, "ab": 2, "c": 2, "abc": 2} {

@@ -78,7 +78,7 @@ func (f front) owned(o *downstream.Origin, admitted *message.Admitted, what stri
 var misdirected = &protocol.Fault{Name: protocol.InvalidRequest, Message: "this node of the cluster is not the one that the request is for", Retryable: true}
 
 // askedBy returns the incarnation of the node that has asked the question which a message answers. It returns false if the
-// message is no answer to a question of a cluster.
+// message is not an answer to a question of a cluster.
 func askedBy(x *downstream.Exchange) (incarnation string, ok bool) {
 	if x.Batch != nil || x.Frame.Kind != protocol.KindResult && x.Frame.Kind != protocol.KindError {
 		return "", false
@@ -96,7 +96,7 @@ func servedByGuests(x *downstream.Exchange) bool {
 	switch x.Frame.Method.Owner() {
 	case protocol.OwnerCatalog:
 		return true
-	case protocol.OwnerServer: // a task is known to its home only
+	case protocol.OwnerServer: // only the session's home knows its tasks
 		return x.Frame.Method != protocol.MethodToolsCall || !rawjson.Member(x.Frame.Raw, x.Frame.Params, "task").Present()
 	}
 	return x.Frame.Method == protocol.MethodPing

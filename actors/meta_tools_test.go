@@ -230,7 +230,7 @@ func TestCallThroughMetaToolEnds(t *testing.T) {
 	})(t)
 }
 
-// With metaTools: only, lists contain only the gateway's own tools and changes of other items are not announced. All items
+// With metaTools: only, lists contain only the gateway's own tools and changes to other items are not announced. All items
 // can still be found and called.
 func TestOnlyMetaTools(t *testing.T) {
 	inBubble(func(t *testing.T) {

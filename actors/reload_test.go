@@ -168,7 +168,7 @@ func TestLastReloadAdmits(t *testing.T) {
 }
 
 // When the policy is removed, local clients get their new rights after the catalog: when the registry confirms, or at once if it has
-// failed. Other changes of principals do not wait for it.
+// failed. Other changes to principals do not wait for it.
 func TestLocalRightsFollowTheCatalog(t *testing.T) {
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)

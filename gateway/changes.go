@@ -35,7 +35,7 @@ type ItemChange struct {
 // ChangeCounts holds the numbers of items in a Change.
 type ChangeCounts struct{ Added, Removed, Changed int }
 
-// Changes returns an iterator over the changes of the catalog that happen after Changes has been called. The iterator
+// Changes returns an iterator over the changes to the catalog that happen after Changes has been called. The iterator
 // ends when ctx ends or the gateway stops. When it yields a change, the catalog already shows it.
 //
 // The gateway retains the newest 4096 changes, at most 8 MiB. A consumer that falls further behind loses the oldest ones, and

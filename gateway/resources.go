@@ -40,7 +40,7 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	return result.Contents, nil
 }
 
-// Subscribe subscribes to changes of a resource. Each change puts a value into the channel unless one is already there, so
+// Subscribe subscribes to a resource. Each change puts a value into the channel unless one is already there, so
 // several changes between two receives leave one value. The channel is closed when ctx ends or the gateway stops.
 func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, error) {
 	updates := make(chan struct{}, 1)

@@ -83,7 +83,7 @@ type CallOptions struct {
 	Questions *Questions
 }
 
-// Progress is the progress of a call.
+// Progress is one progress report of a call. Done and Total are in a unit that the server chooses.
 type Progress struct {
 	Done    float64
 	Total   float64 // 0 if unknown

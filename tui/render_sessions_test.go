@@ -48,7 +48,8 @@ func TestSubscriptionCounts(t *testing.T) {
 	}
 }
 
-// A session whose client reads too slowly is limited only as long as something waits for it.
+// A session whose client has missed messages because it reads too slowly is marked sevLimited only while bytes wait for
+// the client.
 func TestSlowSession(t *testing.T) {
 	for _, c := range []struct {
 		status.Session

@@ -10,7 +10,7 @@ import (
 
 const (
 	gap     = 2   // spaces between two columns
-	minFlex = 12  // width that a flexible column gets at least, unless its text is narrower
+	minFlex = 12  // minimum width of a flexible column, unless its text is narrower
 	minRest = 4   // a column is not drawn if less of it is visible
 	wide    = 100 // minimum width of a table that shows the columns marked Wide
 	maxText = 40  // maximum width of a column that is not flexible

@@ -83,7 +83,7 @@ func goSDKServer() *mcp.Server {
 	return server
 }
 
-// eventually waits until the function done returns true, at most two minutes. Processes and sockets cannot use the fake
+// eventually polls until done returns true. It fails the test after two minutes. Processes and sockets cannot use the fake
 // clock of testing/synctest.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()

@@ -36,7 +36,7 @@ func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect 
 }
 
 // filter returns the changes that the next stream should report, as raw JSON, and the URIs in it. It returns nil if
-// there are none. Connections that only carry calls do not request changes of lists.
+// there are none. Connections that only carry calls do not request changes to lists.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }

@@ -159,7 +159,7 @@ func TestStreamWithoutAcknowledgedChangesEnds(t *testing.T) {
 	})
 }
 
-// A server that reports no changes of lists ends the stream for them. It may still report changes of resources.
+// A server that reports no changes to lists ends the stream for them. It may still report changes to resources.
 func TestStreamForListsEnds(t *testing.T) {
 	server := &actortest.Modern{ListChanged: true}
 	server.Listen = func(g actortest.Message) {

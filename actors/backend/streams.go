@@ -12,7 +12,7 @@ import (
 // maxAdditional is the maximum number of additional streams.
 const maxAdditional = 32
 
-// streams holds a modern server's streams of change notifications. One stream reports changes of all lists that the
+// streams holds a modern server's streams of change notifications. One stream reports changes to all lists that the
 // server offers and of the URIs that are currently wanted. When these change, a new stream is opened. The old one is
 // closed overlapTime after the new one was acknowledged.
 //
@@ -87,7 +87,7 @@ type overlap struct {
 // reported as changed.
 const maxLate = 1024
 
-// reports reports whether the server has acknowledged that it reports changes of the list.
+// reports reports whether the server has acknowledged that it reports changes to the list.
 func (l *streams) reports(kind protocol.ItemKind) bool { return l.first != nil && l.first.kinds[kind] }
 
 // overlapping reports whether two streams may report the same changes.

@@ -63,7 +63,7 @@ func TestGenerationsNoticeEveryField(t *testing.T) {
 		}
 		return true
 	}
-	fieldtest.Noticed(t, *base.Server, map[string]string{"State": "whether a list is cached is no change of the list"}, notices)
+	fieldtest.Noticed(t, *base.Server, map[string]string{"State": "a list that becomes cached, or no longer is, has not changed"}, notices)
 	modern := *base.Server
 	modern.Protocol = protocol.Version20260728
 	if !notices("Protocol", modern) {

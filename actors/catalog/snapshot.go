@@ -16,7 +16,7 @@ import (
 type Source struct {
 	Server    *Server
 	Items     [protocol.ItemKinds][][]byte // raw JSON objects, in the server's order
-	Silent    [protocol.ItemKinds]bool     // the server does not announce changes of that list
+	Silent    [protocol.ItemKinds]bool     // the server does not announce changes to that list
 	Announced [protocol.ItemKinds]bool     // the server announced a change: in views that show items of the list, it counts as changed even if it is equal
 }
 

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/cluster"
 )
 
-// minBeatGap is the time between two beats at least, however much changes.
+// minBeatGap is the minimum time between the last beat and one that greet sends early, however much changes.
 const minBeatGap = 20 * time.Millisecond
 
 // collected ends the round: it sends the regular beat.
@@ -61,7 +61,7 @@ func (s *state) newBeat(now time.Time) *cluster.Beat {
 	}
 }
 
-// condemn handles the verdict about this node's incarnation: it takes a new one.
+// condemn records that this node's incarnation was given up, and takes a new one.
 func (s *state) condemn(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	if s.own.condemned {
 		return out
@@ -71,7 +71,8 @@ func (s *state) condemn(now time.Time, why string, out []kernel.Effect) []kernel
 	return s.renewSoon(now, out)
 }
 
-// renewSoon takes a new incarnation, unless the last one is too young. The next tick tries again then.
+// renewSoon takes a new incarnation, unless the last one was taken less than renewEvery ago. In that case, the next tick
+// tries again.
 func (s *state) renewSoon(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.own.renewed.IsZero() && now.Sub(s.own.renewed) < renewEvery {
 		return out

@@ -10,7 +10,7 @@
 //   - An incarnation that this node has given up is never a member again, as long as the verdict is remembered.
 //   - This node is not in its own view between its verdict and its new incarnation.
 //   - Tables are bounded: maxPeers nodes, maxVerdicts verdicts, maxRevoked revocations, cluster.MaxFormer former
-//     incarnations, maxOutsiders refused nodes. All but the first are also dropped after a time.
+//     incarnations, maxOutsiders refused nodes. Except for peers, old entries are also dropped.
 //   - At most one query to a node is in progress for each purpose.
 //   - Clocks of two nodes are compared for a warning only.
 package membership

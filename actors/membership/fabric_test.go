@@ -193,7 +193,7 @@ func (f *fabric) chance(perThousand int) bool {
 
 func (f *fabric) delay() time.Duration { return time.Duration(1 + f.rng.Int64N(int64(f.slow))) }
 
-// send delivers a message, perhaps.
+// send delivers a message, unless the network loses it. Sometimes the message arrives twice or late.
 func (f *fabric) send(from, to *node, msg any) {
 	if from != to && (f.cut(from, to) || f.chance(f.lost)) {
 		return
@@ -229,7 +229,7 @@ func (f *fabric) ask(from *node, incarnation string, question []byte, result fun
 	}})
 }
 
-// kill ends a process at once. stop lets it say so.
+// kill ends a process without notice. stop lets it send its last beat.
 func (f *fabric) kill(n *node) {
 	n.dead = true
 	f.nodes = slices.DeleteFunc(f.nodes, func(o *node) bool { return o == n })

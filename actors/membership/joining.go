@@ -8,24 +8,25 @@ import (
 	"goblin-actor/internal/cluster"
 )
 
-// joinTime is how long a node that starts waits for a member that tells it the revocations. A node that starts alone is
+// joinTime is how long a starting node waits for a member to send it the cluster's revocations. A node that starts alone is
 // ready after this time.
 const joinTime = time.Second
 
-// Times of the queries for revocations.
+// fetchEvery is the minimum time between two queries to one node for its revocations, except while this node starts.
 const fetchEvery = time.Second
 
 // join is the state of a node that starts.
 type join struct {
 	started time.Time
 	done    bool // the node is ready
-	told    bool // a member has told the revocations, or there is none to tell
+	told    bool // this node knows all revocations of a node that is ready
 }
 
-// becomeReady ends the start when the revocations of the cluster are known and applied.
+// becomeReady makes the node ready when it is a member and the revocations of the cluster are known and applied. After
+// joinTime it no longer waits for them.
 func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect {
 	j := &s.join
-	if j.done || !s.own.condemned && s.view.Member(s.own.incarnation) == nil { // it may be refused
+	if j.done || !s.own.condemned && s.view.Member(s.own.incarnation) == nil { // the cluster is full
 		return out
 	}
 	late := now.Sub(j.started) >= joinTime
@@ -38,8 +39,8 @@ func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect 
 	return s.greet(now, out)
 }
 
-// fetchMissing asks a peer for its revocations if it knows others than this node. Unless this node starts, the difference
-// must last for two beats, because a revocation that is on its way is no difference.
+// fetchMissing asks a peer for its revocations if their digest differs from this node's. Unless this node is starting, two
+// beats in a row must have the same digest, because a revocation may still be on its way.
 func (s *state) fetchMissing(now time.Time, p *peer, out []kernel.Effect) []kernel.Effect {
 	theirs, lasting := p.beat.Revoked, p.mismatch == p.beat.Revoked
 	if p.mismatch = theirs; theirs == s.revoked.digestText() || theirs == "" {

@@ -25,17 +25,17 @@ type Bus interface {
 	// Ask sends a question to the nodes that listen to the subject and returns the first answer. It blocks until then or
 	// until ctx ends. If no node listens, the error is ErrNoNode.
 	Ask(ctx context.Context, subject string, question []byte) ([]byte, error)
-	// Serve passes the queries to an incarnation on to the actor, in place of those to the incarnation of an earlier call. It
+	// Serve passes queries to the incarnation on to the actor, and no longer those to the incarnation of an earlier call. It
 	// does not block.
 	Serve(incarnation string, to kernel.Reference)
 }
 
 // Rates are the request rates of principals.
 type Rates interface {
-	// TakeSpent returns what principals have spent at this node since the last call, of at most that many principals. The
-	// rest is returned by later calls.
+	// TakeSpent returns what principals have spent at this node since the last call, for at most the given number of
+	// principals. Later calls return the rest.
 	TakeSpent(most int) []policy.Spent
-	// Charge takes what principals have spent at another node off what they may spend here.
+	// Charge deducts what principals have spent at another node from what they may spend here.
 	Charge(now time.Time, spent []policy.Spent)
 }
 
@@ -56,7 +56,7 @@ type Options struct {
 	Log            *slog.Logger
 }
 
-// Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. Without it, the other
+// Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. If it ends, the other
 // nodes give this one up.
 func Spawn(system *kernel.System, o Options) kernel.Reference {
 	if o.NewIncarnation == nil {

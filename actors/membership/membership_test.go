@@ -109,7 +109,7 @@ func TestHowNodesGo(t *testing.T) {
 }
 
 // A node that was stopped for longer than it may be silent continues under a new incarnation, whether it hears its verdict
-// or finds its last beat too old. It gives no node up for the silence that was its own.
+// or finds its last beat too old. It does not give up other nodes whose beats it missed meanwhile.
 func TestStalledNode(t *testing.T) {
 	f, a, b, c := three(t)
 	was := c.state.own.incarnation
@@ -135,7 +135,7 @@ func TestStalledNode(t *testing.T) {
 	}
 }
 
-// However many verdicts a node hears, it takes one incarnation a second, and remembers the newest.
+// However many verdicts a node hears, it takes at most one incarnation a second, and remembers only the newest ones.
 func TestManyVerdicts(t *testing.T) {
 	f, a, _, c := three(t)
 	for range 300 {
@@ -205,7 +205,7 @@ func TestTooManyNodes(t *testing.T) {
 	if r := f.nodes[3].row("late"); late.view.Ready() || r.State != status.NodeOutside || len(r.Warnings) != 1 || r.Warnings[0] != outsideFull {
 		t.Errorf("late is ready %v: %+v", late.view.Ready(), r)
 	}
-	if count(f.nodes[3].logged, "no member") != 1 || count(late.logged, "is no member") != 1 {
+	if count(f.nodes[3].logged, "not a member") != 1 || count(late.logged, "is not a member") != 1 {
 		t.Errorf("logged %q and %q", f.nodes[3].logged, late.logged)
 	}
 	f.stop(f.nodes[0])
@@ -213,7 +213,7 @@ func TestTooManyNodes(t *testing.T) {
 	f.checkRest("after one has left")
 }
 
-// Nodes of other clusters are ignored. Nodes of other versions are no members, and are in the status.
+// Nodes of other clusters are ignored. Nodes of other versions are not members, and are in the status.
 func TestStrangers(t *testing.T) {
 	f, a, _, _ := three(t)
 	b := cluster.Beat{Head: cluster.Head{Cluster: "test", Node: "x", Incarnation: "xxxxxxx2", Speaks: cluster.Spoken}, Address: "x:1", Seq: 1}
@@ -233,10 +233,10 @@ func TestStrangers(t *testing.T) {
 		old.Incarnation = fmt.Sprintf("xxxxxx%c%c", 'a'+i%26, 'a'+i/26)
 		f.step(a, message.Heard{Subject: cluster.SubjectBeat, Payload: old.Encode()})
 	}
-	if r := a.row("x"); r.State != status.NodeOutside || r.Version != "0.9" || !strings.Contains(fmt.Sprint(r.Warnings), "speaks the cluster's protocol 7 to 8") {
+	if r := a.row("x"); r.State != status.NodeOutside || r.Version != "0.9" || !strings.Contains(fmt.Sprint(r.Warnings), "speaks versions 7 to 8 of the cluster's messages") {
 		t.Errorf("%+v", r)
 	}
-	if count(a.logged, "no member of the cluster") != 1 || len(a.state.outsiders) != maxOutsiders {
+	if count(a.logged, "is not a member of the cluster") != 1 || len(a.state.outsiders) != maxOutsiders {
 		t.Errorf("logged %q, %d outsiders", a.logged, len(a.state.outsiders))
 	}
 	f.checkRest("at the end")
@@ -246,7 +246,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// Differences between nodes are warned of once, and again when they return.
+// The log warns once of a difference between nodes, and again if it returns.
 func TestDifferences(t *testing.T) {
 	f := newFabric(t, 1)
 	a, b := f.start("a", 0), f.start("b", 3*time.Second)
@@ -328,8 +328,8 @@ func TestRevocations(t *testing.T) {
 	f.checkRest("after a node has forgotten") // it has learned them again, because the others still know them
 }
 
-// The number of revocations is limited; the oldest are forgotten first. A revocation that is handed on does not get
-// younger.
+// The number of revocations is limited; the oldest are forgotten first. A revocation keeps its age when it
+// is passed on.
 func TestManyRevocations(t *testing.T) {
 	r, now := newRevocations(), time.Unix(1000, 0)
 	for i := range maxRevoked + 10 {

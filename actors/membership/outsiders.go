@@ -9,13 +9,13 @@ import (
 	"goblin-actor/internal/cluster"
 )
 
-// Limits of what is remembered about nodes that are no members.
+// Limits of what is remembered about nodes that are not members.
 const (
 	maxOutsiders = 32
-	outsiderTime = 10 * time.Second // without a beat
+	outsiderTime = 10 * time.Second // after its last beat, an outsider is forgotten
 )
 
-// Reasons why a node is no member.
+// Reasons why a node is not a member.
 const (
 	outsideVersion = "its version is too old or too new"
 	outsideFull    = "the cluster has too many nodes"
@@ -53,7 +53,7 @@ func (s *state) logRefused(now time.Time, head *cluster.Head, reason string, out
 	if !s.logs.allow(now, head.Node+"\x00"+reason) {
 		return out
 	}
-	return append(out, kernel.Log(slog.LevelWarn, "a node is no member of the cluster", "node", head.Node, "incarnation", head.Incarnation,
+	return append(out, kernel.Log(slog.LevelWarn, "a node is not a member of the cluster", "node", head.Node, "incarnation", head.Incarnation,
 		"reason", reason, "version", head.Version, "speaks", versionsText(head.Speaks), "this node speaks", versionsText(cluster.Spoken)))
 }
 

@@ -11,11 +11,11 @@ import (
 	"goblin-actor/internal/cluster"
 )
 
-// maxPeers is the number of other nodes that are followed. Those beyond cluster.MaxMembers are no members, but become
+// maxPeers is the maximum number of other nodes that are followed. Those beyond cluster.MaxMembers are not members, but become
 // members when others leave.
 const maxPeers = 2 * cluster.MaxMembers
 
-// probeEvery is the time between two queries whether an incarnation exists.
+// probeEvery is the minimum time between two queries to a peer about whether it still exists.
 const probeEvery = 50 * time.Millisecond
 
 // peer is another node, under one incarnation.
@@ -108,7 +108,8 @@ func (s *state) hear(now time.Time, b *cluster.Beat, out []kernel.Effect) []kern
 	return s.fetchMissing(now, p, out)
 }
 
-// meet begins to follow a node. Its former incarnations are over, and an older one with its name probably is.
+// meet begins to follow a node. Its former incarnations have ended. If another peer has the same
+// name, its process has probably ended too, so meet probes it.
 func (s *state) meet(now time.Time, b *cluster.Beat, out []kernel.Effect) (*peer, []kernel.Effect) {
 	p := &peer{beat: &cluster.Beat{Head: b.Head}, met: now}
 	s.verdicts.back(b.Node)
@@ -185,7 +186,8 @@ func (s *state) probed(now time.Time, m probed, out []kernel.Effect) []kernel.Ef
 	return s.giveUp(now, m.incarnation, cluster.ReasonGone, out)
 }
 
-// abandonQueries is called when results of queries may be missing.
+// abandonQueries forgets running queries, and applies revocations again that were being applied. It is called after a panic
+// or a restart, which may have lost the results.
 func (s *state) abandonQueries() {
 	for _, p := range s.peers {
 		p.probing, p.fetching = false, false

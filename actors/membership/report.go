@@ -39,7 +39,7 @@ func (s *state) report(now time.Time) []status.Node {
 		}
 		reason := of.reason
 		if reason == outsideVersion {
-			reason += fmt.Sprintf(": it speaks the cluster's protocol %s, this node %s", versionsText(of.head.Speaks), versionsText(cluster.Spoken))
+			reason += fmt.Sprintf(": it speaks versions %s of the cluster's messages, this node speaks %s", versionsText(of.head.Speaks), versionsText(cluster.Spoken))
 		}
 		list = append(list, status.Node{
 			Name: of.head.Node, Incarnation: incarnation, Version: of.head.Version, LastBeat: of.heard.Truncate(time.Second), State: status.NodeOutside, Warnings: []string{reason},
@@ -61,7 +61,8 @@ const (
 	maxGone  = cluster.MaxMembers
 )
 
-// appendGone appends the nodes that were given up and are not back, one row for each name, the latest ones.
+// appendGone appends nodes that were given up within goneTime and are not back, one row for each name. Of more than maxGone
+// such nodes, it appends those that were heard last.
 func (s *state) appendGone(list []status.Node, now time.Time) []status.Node {
 	back := map[string]bool{s.options.Node: true}
 	for _, p := range s.peers {

@@ -34,7 +34,7 @@ type revocation struct {
 
 func newRevocations() revocations { return revocations{entries: map[string]*revocation{}} }
 
-// digestText returns the digest as a beat has it.
+// digestText returns the digest in the form in which beats contain it.
 func (r *revocations) digestText() string { return fmt.Sprintf("%016x", r.digest) }
 
 // toggle adds an entry to the digest, or removes it.
@@ -101,8 +101,8 @@ func (r *revocations) merge(now time.Time, m *cluster.Revocation) {
 	r.set(m.Holder, revocation{m.Number, m.Restored, since})
 }
 
-// change records that this node's key file has lost the holder's key, or has it again. It returns what to tell the others,
-// or false if they know it.
+// change records that this node's key file has lost the holder's key, or has it again. It returns the
+// revocation to send to the other nodes, or false if there is none to send.
 func (r *revocations) change(now time.Time, holder string, restored bool) (cluster.Revocation, bool) {
 	e := r.entries[holder]
 	if restored && e == nil || e != nil && e.restored == restored {
@@ -145,7 +145,7 @@ func (s *state) restoreHolders(now time.Time, holders []string, out []kernel.Eff
 	return s.changeHolders(now, holders, true, out)
 }
 
-// changeHolders tells all nodes what this node's key file has lost, or has again.
+// changeHolders informs all nodes that this node's key file has lost the keys of these holders, or has them again.
 func (s *state) changeHolders(now time.Time, holders []string, restored bool, out []kernel.Effect) []kernel.Effect {
 	m := cluster.Revocations{Cluster: s.options.Cluster, From: s.own.incarnation}
 	for _, holder := range holders {

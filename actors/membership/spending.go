@@ -30,7 +30,7 @@ func (s *spending) room() int {
 	return max(0, n)
 }
 
-// entries returns what a beat says about the last rounds.
+// entries returns the last rounds in the form in which beats contain them.
 func (s *spending) entries() (list []cluster.Spending) {
 	at := map[policy.Spent]int{} // index in list, by principal and rate
 	for age, round := range s.rounds {
@@ -50,7 +50,7 @@ func (s *spending) entries() (list []cluster.Spending) {
 	return list
 }
 
-// charge takes what was spent at a peer since its last beat off what may be spent here.
+// charge deducts what principals have spent at a peer since its last beat from what they may spend here.
 func (s *state) charge(now time.Time, p *peer, b *cluster.Beat, out []kernel.Effect) []kernel.Effect {
 	if len(b.Spent) == 0 || b.Round <= p.beat.Round || s.options.Rates == nil {
 		return out

@@ -13,7 +13,7 @@ import (
 
 // state is the actor's entire state. Only step modifies it.
 type state struct {
-	options *Options // only what describes this node is used
+	options *Options // only Act calls the functions in it
 	facts   message.NodeFacts
 	own     own
 	join    join
@@ -33,14 +33,14 @@ type own struct {
 	since       int64     // start of the incarnation, in Unix milliseconds
 	former      []former  // newest first
 	condemned   bool      // the incarnation was given up; a new one follows
-	renewed     time.Time // when the node has taken its incarnation; zero = at its start
+	renewed     time.Time // when the node took its incarnation; zero = when it started
 	seq, round  uint64    // of the last beat
 	beat        time.Time // of the last beat
 	ticked      time.Time // of the last tick
 	generation  uint64    // of the timers
 	greeting    bool      // the timer of greet is set
 	draining    bool
-	swept       time.Time // when outdated entries of tables were dropped
+	swept       time.Time // when outdated entries of the tables were last dropped
 }
 
 // former is a former incarnation of this process.
@@ -135,7 +135,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return s.publishView(s.becomeReady(now, s.applyRevoked(out)))
 }
 
-// start begins to take part. After a panic the node keeps its incarnation and the members.
+// start makes the node take part in the cluster. After a panic the node keeps its incarnation and the members.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.own.generation++
 	s.own.greeting = false
@@ -160,8 +160,8 @@ func (s *state) leave(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(publish{cluster.SubjectBeat, b.Encode()}))
 }
 
-// wake is called before each message. If the last beat is too old, the other nodes have given this one up: the process was
-// stopped, or had no processor.
+// wake checks before most messages (see step) whether this node's last beat is too old. If it is, the other nodes have given
+// this one up: the process was stopped, or got no CPU time.
 func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if now.Sub(s.own.beat) <= cluster.SilentAfter || s.own.condemned {
 		return out
@@ -196,7 +196,7 @@ func (s *state) tick(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(collect{s.spending.room()}))
 }
 
-// excuse takes the time in which this node itself was late off the silence of its peers.
+// excuse deducts the time by which this node's own tick is late from the silence of its peers.
 func (s *state) excuse(now time.Time) {
 	late := now.Sub(s.own.ticked) - cluster.BeatEvery
 	if late < cluster.BeatEvery/4 {

@@ -22,7 +22,7 @@ const (
 	reasonRenewed = "renewed"
 )
 
-// verdicts are the incarnations that are over.
+// verdicts are the incarnations that have ended, or that a node has given up.
 type verdicts map[string]verdict
 
 type verdict struct {
@@ -51,7 +51,8 @@ func (v verdicts) add(now time.Time, incarnation string, of verdict) {
 	v[incarnation] = of
 }
 
-// back forgets that a node was heard under other incarnations, because it is back or has left on purpose.
+// back forgets when a node was heard under its earlier incarnations, because it is back or has left on purpose. The status
+// then no longer shows it as gone.
 func (v verdicts) back(node string) {
 	for incarnation, of := range v {
 		if of.node == node {

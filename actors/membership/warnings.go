@@ -32,7 +32,7 @@ func (d *differing) compare(now time.Time, ours, theirs string) {
 	}
 }
 
-// warnings are the conditions of a peer that operators have been warned of.
+// warnings are the conditions of a peer about which operators have been warned.
 type warnings struct{ skewed, config, keys, namesake, outside bool }
 
 // compare compares a peer with this node after its beat.
@@ -52,11 +52,11 @@ func (s *state) conditions(p *peer) (w warnings) {
 	return w
 }
 
-// watch warns once of each condition that has begun. A peer with the name of another node must have lasted for some time,
-// because the other one may just be gone.
+// watch warns once of each condition that has begun. It waits for 2 × cluster.SilentAfter before it warns that a new peer has
+// the name of another node, because that node may have ended and not been given up yet.
 func (s *state) watch(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.own.condemned && s.view.Member(s.own.incarnation) == nil && s.logs.allow(now, "this node") {
-		out = append(out, kernel.Log(slog.LevelError, fmt.Sprintf("this node is no member of the cluster, because %d nodes are members already", cluster.MaxMembers)))
+		out = append(out, kernel.Log(slog.LevelError, fmt.Sprintf("this node is not a member of the cluster, because %d nodes are members already", cluster.MaxMembers)))
 	}
 	for _, p := range s.sorted() {
 		is := s.conditions(p)

@@ -13,7 +13,7 @@ type ServerCatalog struct {
 	Kind      protocol.ItemKind
 	Items     [][]byte // raw JSON objects with the server's own names
 	Announced bool     // the list was requested after an announced change; it counts as a change even if it is equal
-	Silent    bool     // the server does not announce changes of this list
+	Silent    bool     // the server does not announce changes to this list
 }
 
 func (ServerCatalog) Class() kernel.Class { return kernel.Outcome }

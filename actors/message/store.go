@@ -38,7 +38,7 @@ type KnownCatalog struct {
 // KnownList is one list of a KnownCatalog.
 type KnownList struct {
 	Items  [][]byte // raw JSON objects, in the server's order
-	Silent bool     // the server does not announce changes of this list
+	Silent bool     // the server does not announce changes to this list
 }
 
 // StateLoaded reports the content of the state file to the gateway. It is sent once, before anything is stored.

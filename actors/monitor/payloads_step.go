@@ -90,7 +90,7 @@ func (s *payloadState) refusal(now time.Time, server string) error {
 	if len(s.kept) < status.MaxKeepings {
 		return nil
 	}
-	return fmt.Errorf("keep payloads of server %q: those of %d servers are being kept already, which is the maximum; the next ends in %s",
+	return fmt.Errorf("keep payloads of server %q: the payloads of %d servers are being kept already, which is the maximum; try again in %s, when the first of them are discarded, or stop one of them",
 		server, len(s.kept), first.Sub(now).Round(time.Second))
 }
 

@@ -149,7 +149,7 @@ func TestPayloadsAreLimited(t *testing.T) {
 			}
 		}
 		err := w.keep("one more")
-		if err == nil || err.Error() != `keep payloads of server "one more": those of 8 servers are being kept already, which is the maximum; the next ends in 9m0s` {
+		if err == nil || err.Error() != `keep payloads of server "one more": the payloads of 8 servers are being kept already, which is the maximum; try again in 9m0s, when the first of them are discarded, or stop one of them` {
 			t.Errorf("a ninth server: %v", err)
 		}
 		if got := fmt.Sprint(w.gate.Keeping()[0].Calls, len(w.gate.Keeping())); got != "50 8" {

@@ -219,8 +219,9 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.settle(now, out)                    // schedules the notification of clients about an early snapshot
 }
 
-// noticed reports whether the new snapshot delays the next one: clients see the change, or would see it without
-// `metaTools: only`. A snapshot of only the gateway's own tools, which come first, does not delay those of the servers.
+// noticed reports whether the next snapshot must wait for the pause after the new one. It must if clients see the changes
+// of the new one, or would see them without `metaTools: only`. The first snapshots contain only the gateway's own tools.
+// They do not start the pause, because it would delay the servers' tools.
 func (s *state) noticed(old *catalog.Snapshot) bool {
 	if len(s.snapshot.Servers())+len(old.Servers()) == 0 {
 		return false

@@ -14,16 +14,16 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// maxURLRounds is how often in one call a server may ask the client to open URLs.
+// maxURLRounds is how often a server may ask the client to open URLs in one call.
 const maxURLRounds = 3
 
 // askedURLsMark begins the inner state of a call that is repeated after its client was asked to open URLs. The number of rounds and a
 // digest of the URLs follow. The state of a server is JSON, so it cannot begin with the mark.
 const askedURLsMark = 'v'
 
-// relayURLs turns a legacy server's error -32042 into server requests to open its URLs. The retry calls the server again. The same
-// URLs are requested only once. If the server names them again, the user was too slow or opening them has not helped, and asking
-// again would only open more windows. Then the server's error is passed on.
+// relayURLs turns a legacy server's error -32042 into server requests to open its URLs. The retry calls the server again. If the
+// server then names the same URLs again, the user was too slow or opening them has not helped, and asking again would only open
+// more windows. In this case, and after maxURLRounds rounds, the server's error is passed on.
 func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.caller.Can.Answers(protocol.InputURL) {
 		return s.cannotAnswer(now, v, protocol.InputURL, out)

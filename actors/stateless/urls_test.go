@@ -59,12 +59,12 @@ func TestURLsAreRequested(t *testing.T) {
 	}
 }
 
-// The client is asked to open the same URLs only once, whatever their queries and fragments, and at most maxURLRounds
-// times in one call. Then it gets the server's error.
+// The client is not asked twice in a row to open the same URLs, whatever their queries and fragments. In one call, it is
+// asked to open URLs at most maxURLRounds times. After that, it gets the server's error.
 func TestURLsAreRequestedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		urls []string // that the server asks for, one call after the other
-		asks int      // how often the client is asked
+		asks int      // how often the client is asked, until it gets the server's error
 	}{
 		"the same":           {[]string{"https://a/x", "https://a/x"}, 1},
 		"another query":      {[]string{"https://a/x?s=1", "https://a/x?s=2"}, 1},

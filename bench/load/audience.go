@@ -34,7 +34,7 @@ const DeliveryTimeout = 10 * time.Second
 const SettleTime = 600 * time.Millisecond
 
 // NewAudience returns an audience without subscribers. The subscribers that Open adds subscribe to uri; if uri is "",
-// they listen to changes of the list of tools.
+// they listen for changes to the list of tools.
 func NewAudience(uri string) *Audience {
 	return &Audience{URI: uri, all: make(chan struct{}, 1)}
 }

@@ -20,10 +20,13 @@ func (r *Report) markdown(pictures []picture) []byte {
 		fmt.Fprintf(&b, "- each target at each concurrency: %g s in %d interleaved rounds; responses of %d bytes, each compared byte for byte\n",
 			r.Seconds, r.Rounds, r.Bytes)
 	}
-	if r.Limits != nil {
+	switch {
+	case r.Limits != nil:
 		b.WriteString("\n" + limitLegend + "\n\n")
-	} else {
+	case r.Rounds > 0:
 		b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's process.\n\n")
+	default:
+		b.WriteString("\ndocs/bench.md explains the columns.\n\n")
 	}
 	for n, table := range r.tables() {
 		if n > 0 {

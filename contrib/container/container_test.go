@@ -24,7 +24,7 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// compose is the part of compose.yaml that refers to other files.
+// compose is the part of compose.yaml that the test checks.
 type compose struct {
 	Services map[string]struct {
 		Image    string

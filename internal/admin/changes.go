@@ -31,20 +31,20 @@ type changesLost struct {
 	Lost uint64 `json:"lost"`
 }
 
-// changing is a status.Source in this process that can store changes of the catalog. CatalogChanges returns nil if it
+// changing is a status.Source in this process that can store changes to the catalog. CatalogChanges returns nil if it
 // does not.
 type changing interface {
 	CatalogChanges() *status.CatalogChanges
 }
 
-// changesz serves changes of the catalog as server-sent events: the stored changes, then new ones. Last-Event-ID or
+// changesz serves changes to the catalog as server-sent events: the stored changes, then new ones. Last-Event-ID or
 // ?after skips earlier changes, and ?after=now skips all stored ones. The stream ends when the client disconnects or
 // the socket is closed. With ?once it ends after the stored changes.
 func changesz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		of, ok := src.(changing)
 		if !ok || of.CatalogChanges() == nil {
-			http.Error(w, "this process does not store changes of the catalog", http.StatusNotFound)
+			http.Error(w, "this process does not store changes to the catalog", http.StatusNotFound)
 			return
 		}
 		changes := of.CatalogChanges()

@@ -4,7 +4,7 @@
 //	/statusz, and parts of it: /serverz /backendz /sessionz /callz /subscriptionz /actorz
 //	/catalogz                              the catalog; ?known=<version> answers 304 if that is the current version
 //	/eventz                                log lines as server-sent events; ?once ends after the stored ones, ?after=<number> skips earlier ones
-//	/eventz?want=catalog                   changes of the catalog, with the same parameters; ?after=now skips the stored ones
+//	/eventz?want=catalog                   changes to the catalog, with the same parameters; ?after=now skips the stored ones
 //	/eventz?want=state,calls               several wants: state, calls, sessions, actors, finished, log, lines, catalog, second
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>

@@ -57,7 +57,7 @@ func catalogz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// eventz serves server-sent events: the log without ?want or with ?want=log, and changes of the catalog with ?want=catalog. With any other
+// eventz serves server-sent events: the log without ?want or with ?want=log, and changes to the catalog with ?want=catalog. With any other
 // ?want, which may list several wants, it serves one stream of all of them.
 func eventz(src status.Source) http.HandlerFunc {
 	log, changes, all := logz(src), changesz(src), streamz(src)

@@ -202,7 +202,7 @@ func TestAttack87LinesOfAnotherNode(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	caught(t, verified(t, path, Trust{}), 2, `the line is of node "a", but the log is of node "b"`)
+	caught(t, verified(t, path, Trust{}), 2, `the line was written by node "a", but the log belongs to node "b"`)
 }
 
 // The line that quotes a node's log is removed, so that this log can be truncated.

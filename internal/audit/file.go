@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	tailSize  = 4 << 20 // bytes at the end of a file that must contain its last whole line; enough for more than 1000 lines of the gateway
+	tailSize  = 4 << 20 // bytes at the end of a file that must contain its last whole line; enough for more than maxUnsigned lines of usual length
 	maxNumber = 1000    // file numbers tried for the name of a rotated file
 )
 

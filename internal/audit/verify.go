@@ -235,14 +235,14 @@ func (v *verifier) checkOrder(line *Line) error {
 	return nil
 }
 
-// checkNode checks that all lines are of one node. A gateway that runs alone can become a node, and a node can become a
+// checkNode checks that one node wrote all lines. A gateway that runs alone can become a node, and a node can become a
 // gateway that runs alone.
 func (v *verifier) checkNode(line *Line) error {
 	switch {
 	case line.Node == "" || line.Node == v.Node:
 		return nil
 	case v.Node != "":
-		return v.fail(line.N, fmt.Sprintf("the line is of node %q, but the log is of node %q", line.Node, v.Node))
+		return v.fail(line.N, fmt.Sprintf("the line was written by node %q, but the log belongs to node %q", line.Node, v.Node))
 	case v.trust.Node != "" && line.Node != v.trust.Node:
 		return v.fail(line.N, fmt.Sprintf("this is the log of node %q, expected that of node %q", line.Node, v.trust.Node))
 	}

@@ -59,7 +59,7 @@ func newTestGate(t testing.TB) *testGate {
 	return d
 }
 
-// reportedChanges returns the changes of principals since the last call: +, the id and the rights, or - and the id.
+// reportedChanges returns the changes to principals since the last call: +, the id and the rights, or - and the id.
 func (d *testGate) reportedChanges() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,7 +22,7 @@ var (
 	refusedMalformed = refuse(http.StatusBadRequest, challenge+`, error="invalid_request"`, protocol.InvalidRequest,
 		"malformed credential: send exactly one header Authorization: Bearer gba_…, and no access_token in the query")
 	refusedForwarded = refuse(http.StatusBadRequest, "", protocol.InvalidRequest,
-		"the proxy's forwarding headers (Forwarded, X-Forwarded-For, X-Real-IP) contradict each other, are repeated, or contain no valid address")
+		"the proxy's forwarding headers are invalid: Forwarded and X-Real-IP must not be repeated, every address in them and in X-Forwarded-For must be valid, and Forwarded must agree with X-Forwarded-For")
 	refusedTunnel = refuse(http.StatusForbidden, "", protocol.InvalidRequest,
 		"this gateway is behind a proxy or tunnel but does not authenticate clients, so every client that reaches the proxy could use it; add to its configuration:\n"+
 			"auth: {keys: keys.yaml}\ntrustedProxies: [127.0.0.1]\nand create a key with: goblin-actor key new NAME")

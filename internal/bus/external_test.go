@@ -76,7 +76,7 @@ func TestExternalServer(t *testing.T) {
 	t.Logf("an answer %v after the server listens again", within(t, 5*time.Second, "an answer", answers))
 }
 
-// Wrong credentials are no reason to give up: they may be replaced.
+// A client with wrong credentials keeps trying, because the credentials may be replaced.
 func TestExternalServerRefuses(t *testing.T) {
 	address := freeAddress(t, 1)
 	startServer(t, address)

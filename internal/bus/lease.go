@@ -12,8 +12,8 @@ import (
 
 // Timing of leases.
 const (
-	LeaseTime    = 15 * time.Second        // without a renewal for so long, another holder can take the lease
-	LeaseCertain = 12 * time.Second        // after the last renewal was sent, its holder must no longer count on the lease
+	LeaseTime    = 15 * time.Second        // another holder can take a lease that was not renewed for so long
+	LeaseCertain = 12 * time.Second        // so long after it sent the last renewal, the holder must no longer rely on the lease
 	LeaseRenewal = 1500 * time.Millisecond // between two renewals
 )
 
@@ -26,7 +26,7 @@ var ErrLeaseLost = errors.New("the lease is lost")
 // HeldError is returned by Take if the lease has a holder.
 type HeldError struct {
 	Holder string
-	Wait   time.Duration // when Take can succeed, unless the holder renews the lease
+	Wait   time.Duration // how long until Take can succeed, unless the holder renews the lease
 }
 
 func (e *HeldError) Error() string {
@@ -36,7 +36,7 @@ func (e *HeldError) Error() string {
 // Leases give each key to one holder at a time. They are kept in records.
 //
 // No two clocks are compared: a node takes a lease from another holder when it has seen the record unchanged for LeaseTime
-// by its own clock. The previous holder has stopped to count on the lease LeaseCertain after it has sent the last renewal,
+// by its own clock. The previous holder stops relying on the lease LeaseCertain after it has sent the last renewal,
 // which was before the record changed. A watch of the same keys (see Saw) makes that time begin early.
 type Leases struct {
 	records Records
@@ -57,7 +57,7 @@ type sighting struct {
 // Lease is a lease that was taken. It is immutable.
 type Lease struct {
 	Key, Holder string
-	Token       uint64 // rises each time the lease is taken; whatever the holder writes elsewhere can be checked against it
+	Token       uint64 // rises each time the lease is taken, so that a write elsewhere that names an older token can be refused
 
 	taking   string
 	revision uint64    // of the last renewal
@@ -71,7 +71,7 @@ type leaseRecord struct {
 	Count  uint64 `json:"count"`  // differs in all values that one process writes
 }
 
-// parseLease decodes a lease's record. Those that are malformed have no holder.
+// parseLease decodes a lease's record. The result is empty if the record is malformed or deleted.
 func parseLease(r Record) leaseRecord {
 	var v leaseRecord
 	if r.Deleted || json.Unmarshal(r.Value, &v) != nil || len(v.Holder) > MaxHolder {
@@ -85,8 +85,8 @@ func NewLeases(records Records, now func() time.Time) *Leases {
 	return &Leases{records: records, now: now, seen: map[string]sighting{}, tried: map[string]string{}}
 }
 
-// Certain reports whether the lease certainly has no other holder: neither clock says that the last renewal was sent
-// LeaseCertain ago. A clock that was set back has no effect, because the other one still runs.
+// Certain reports whether the lease certainly has no other holder: the last renewal was sent less than LeaseCertain ago by
+// the monotonic clock and by the wall clock. Setting back the wall clock has no effect, because the monotonic clock runs on.
 func (l *Lease) Certain(now time.Time) bool { return now.Before(l.Until(now)) }
 
 // Until returns when Certain becomes false if the lease is not renewed, and if no clock jumps.
@@ -120,8 +120,8 @@ func (s *Leases) saw(r Record) time.Time {
 // HolderOf returns the holder that a lease's record names, or "" if it is malformed or deleted.
 func HolderOf(r Record) string { return parseLease(r).Holder }
 
-// Take takes a lease. It fails with a *HeldError if the lease has a holder, also if that has the same name: a lease that a
-// node held before its restart is not its lease. The other errors are those of Records.
+// Take takes a lease. It fails with a *HeldError if the lease has a holder, even one with the same name: after a restart, a
+// node no longer has the lease that it held before. The other errors are those of Records.
 func (s *Leases) Take(ctx context.Context, key, holder string) (*Lease, error) {
 	if len(holder) > MaxHolder {
 		return nil, fmt.Errorf("holder of %d bytes; at most %d are allowed", len(holder), MaxHolder)
@@ -232,8 +232,8 @@ func (s *Leases) own(ctx context.Context, l *Lease) (Record, error) {
 	return r, err
 }
 
-// Release gives the lease back, so that another holder can take it at once. The holder must have stopped to count on it. A
-// lease that is lost already is not an error.
+// Release gives the lease back, so that another holder can take it at once. The holder must have stopped relying on it.
+// Releasing a lost lease is not an error.
 func (s *Leases) Release(ctx context.Context, l *Lease) error {
 	r, err := s.own(ctx, l)
 	if errors.Is(err, ErrNoRecord) {

@@ -31,7 +31,7 @@ func routeTLS(current func() *tls.Config) *tls.Config {
 	}
 }
 
-// verify checks, for a client, that one of the authorities has signed the server's certificate.
+// verify checks, for a client, that one of the authorities has signed the server's certificate, and calls VerifyConnection.
 func verify(c *tls.Config, state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the other node has no certificate")

@@ -20,8 +20,8 @@ type serverLog struct {
 }
 
 func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
-func (l *serverLog) Debugf(string, ...any)           {}
-func (l *serverLog) Tracef(string, ...any)           {}
+func (*serverLog) Debugf(string, ...any)             {}
+func (*serverLog) Tracef(string, ...any)             {}
 
 func (l *serverLog) Warnf(format string, v ...any) {
 	if strings.Contains(format, "certificate chain and hostname") { // see routeTLS

@@ -76,7 +76,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// Subscribe subscribes to changes of uri, which are reported to Options.OnNotification.
+// Subscribe subscribes to the resource uri. Its changes are reported to Options.OnNotification.
 func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	_, err := c.named(ctx, protocol.MethodResourcesSubscribe, "uri", uri, nil, nil)
 	return err

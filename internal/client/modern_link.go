@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
@@ -96,7 +97,7 @@ func (s *modernState) ended(i *modernItem, err error) {
 	default:
 		message := "The connection to the gateway was lost after the request was sent"
 		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
-			message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
+			message = fmt.Sprintf("The gateway answered HTTP %d (%s); the request may have been executed", status.Code, http.StatusText(status.Code))
 		}
 		s.refuse(i.frame, protocol.BackendDisconnected, message, i.frame.Method.Repeatable())
 	}

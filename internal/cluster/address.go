@@ -11,11 +11,11 @@ import (
 // anywhere are addresses that no machine has (RFC 5737 and RFC 3849). The way to them is the default route.
 var anywhere = []string{"192.0.2.1:9", "[2001:db8::1]:9"}
 
-var errNoAddress = errors.New("this machine has no address that it would use to reach the other nodes")
+var errNoAddress = errors.New("this machine has no address from which it can reach the other nodes")
 
-// LocalAddress returns the address from which this machine reaches its peers: that of the first peer, given as host:port, whose name can be
-// resolved, or else that of the default route. It is a loopback address only if all peers are loopback addresses. LocalAddress sends nothing
-// to the peers, but it looks up their names, until ctx ends.
+// LocalAddress returns the address from which this machine sends to its peers, which are given as host:port: to the first one whose name it
+// can resolve or, if there is none, over the default route. The result is a loopback address only if all peers are localhost or loopback
+// addresses. LocalAddress sends nothing to the peers, but looks up their names until ctx ends.
 func LocalAddress(ctx context.Context, peers []string) (netip.Addr, error) {
 	return localAddress(ctx, peers, sourceTo)
 }
@@ -28,7 +28,7 @@ func localAddress(ctx context.Context, peers []string, source func(context.Conte
 		if local {
 			continue
 		}
-		// The own name of a machine may stand for a loopback address.
+		// The machine's own name may resolve to a loopback address.
 		if a, err := source(ctx, peer); err == nil && !a.IsLoopback() {
 			return a, nil
 		}

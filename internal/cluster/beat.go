@@ -10,10 +10,10 @@ const (
 
 // Limits of a beat. Together they keep a beat below MaxMessage.
 const (
-	// MaxFormer is how many former incarnations a node remembers and reports.
+	// MaxFormer is the maximum number of former incarnations that a node remembers and reports.
 	MaxFormer = 8
 
-	// MaxSpent is the number of principals in Beat.Spent.
+	// MaxSpent is the maximum number of entries in Beat.Spent.
 	MaxSpent = 192
 
 	// SpentRounds is the number of rounds that Spending.Requests covers. A node that misses all of their beats gives the
@@ -37,7 +37,7 @@ type Head struct {
 	Version     string   `json:"version,omitempty"` // of the program, for display
 }
 
-// Beat is what a node tells the others about itself, BeatEvery.
+// Beat is what a node tells the others about itself. It sends one every BeatEvery, and after changes.
 //
 //	{"cluster":"prod","node":"a","incarnation":"abcdefg2","speaks":[1,1],"version":"1.4.0","address":"10.0.0.1:8731",
 //	 "seq":17,"round":16,"since":1767225600000,"time":1767225603400,"config":"6f1c…","keys":"03aa…","revoked":"0000000000000000",
@@ -47,12 +47,12 @@ type Beat struct {
 	Former  []string `json:"former,omitempty"` // former incarnations of the process, newest first
 	Address string   `json:"address"`          // where the node accepts requests of other nodes, as host:port
 	Seq     uint64   `json:"seq"`              // number of the beat; a later beat of an incarnation has a greater one
-	Round   uint64   `json:"round"`            // counts what is sent BeatEvery; a beat in between, after a change, belongs to the round before it
+	Round   uint64   `json:"round"`            // number of regular beats so far; a beat in between, after a change, belongs to the round before it
 	Since   int64    `json:"since"`            // start of the incarnation, in Unix milliseconds of the node's clock
 	Time    int64    `json:"time"`             // when the beat was sent, in Unix milliseconds of the node's clock
 
 	Joining  bool `json:"joining,omitempty"`  // the node is not ready yet
-	Draining bool `json:"draining,omitempty"` // the node stops soon and is no home of sessions any more
+	Draining bool `json:"draining,omitempty"` // the node stops soon and is not chosen as the home of sessions
 	Leaving  bool `json:"leaving,omitempty"`  // this is the incarnation's last beat
 
 	Config  string `json:"config,omitempty"`  // digest of what must be equal in the configurations of all nodes
@@ -71,7 +71,7 @@ type Spending struct {
 	Requests  []int  `json:"n"`    // requests admitted in the round of this beat, in the round before it and so on; at most SpentRounds
 }
 
-// Encode returns the beat as a message. Lists beyond their limits are cut.
+// Encode returns the beat as a message. Lists beyond their limits are truncated.
 func (b *Beat) Encode() []byte {
 	c := *b
 	c.Former, c.Generations, c.Runs, c.Spent = shorten(b.Former, MaxFormer), shorten(b.Generations, maxGenerations), shorten(b.Runs, maxRuns), shorten(b.Spent, MaxSpent)

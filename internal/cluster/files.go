@@ -36,7 +36,7 @@ func LoadTLS(cert, key, ca, node string) (*tls.Config, error) {
 			if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.IncompatibleUsage {
 				err = errors.New("it must be valid for servers and for clients (extended key usage)")
 			}
-			return nil, fmt.Errorf("certificate %s cannot be that of node %s: %w", cert, node, err)
+			return nil, fmt.Errorf("certificate %s cannot be used by node %s: %w", cert, node, err)
 		}
 	}
 	return &tls.Config{

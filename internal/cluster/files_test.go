@@ -76,7 +76,7 @@ func TestLoadTLS(t *testing.T) {
 	for node, c := range map[string]struct{ cert, key, ca, want string }{
 		"old":     {in(a, "old.crt"), in(a, "old.key"), in(a, "ca.crt"), "expired"},
 		"server":  {in(a, "server.crt"), in(a, "server.key"), in(a, "ca.crt"), "it must be valid for servers and for clients"},
-		"renamed": {in(a, "a.crt"), in(a, "a.key"), in(a, "ca.crt"), "cannot be that of node renamed"},
+		"renamed": {in(a, "a.crt"), in(a, "a.key"), in(a, "ca.crt"), "cannot be used by node renamed"},
 		"foreign": {in(a, "a.crt"), in(a, "a.key"), in(other, "ca.crt"), "unknown authority"},
 		"mixed":   {in(a, "a.crt"), in(a, "b.key"), in(a, "ca.crt"), "private key does not match"},
 		"no file": {in(a, "none.crt"), in(a, "a.key"), in(a, "ca.crt"), "no such file"},

@@ -17,8 +17,8 @@ const (
 	HintRoots  HintKind = "roots"  // the roots of the client of Session have changed
 )
 
-// Hint tells the other nodes about an event early. It may get lost: nodes learn everything but a cancellation in another
-// way, too, only later.
+// Hint tells the other nodes about an event early. It may get lost: except for cancellations, nodes also learn of these
+// events in another way, but later.
 //
 //	{"cluster":"prod","from":"abcdefg2","kind":"cancel","session":"2…","request":7}
 type Hint struct {
@@ -32,10 +32,11 @@ type Hint struct {
 	Level       string          `json:"level,omitempty"`
 }
 
-// errHint is returned for a hint that is too long.
-var errHint = errors.New("a hint to other nodes is too long or has an invalid request id")
+// errHint is returned by Hint.Encode.
+var errHint = errors.New("a hint to other nodes has a field that is too long, or an invalid request id")
 
-// Encode returns the hint as a message. It returns an error if the client's request id is too long or no JSON.
+// Encode returns the hint as a message. It returns an error if the session id, the holder or the client's request id is too
+// long, or if the request id is not valid JSON.
 func (h *Hint) Encode() ([]byte, error) {
 	if len(h.Request) > maxID || len(h.Session) > MaxSessionID || len(h.Holder) > MaxHolder || len(h.Request) > 0 && !json.Valid(h.Request) {
 		return nil, errHint

@@ -24,7 +24,7 @@ func (m *Members) Self() string { return m.View().Self }
 // Mine reports whether this process has or had the incarnation.
 func (m *Members) Mine(incarnation string) bool { return m.View().Mine(incarnation) }
 
-// Resolve returns the name and address of the node whose process has or had the incarnation, or false if it is no member.
+// Resolve returns the name and address of the node whose process has or had the incarnation, or false if it is not a member.
 func (m *Members) Resolve(incarnation string) (node, address string, ok bool) {
 	if of := m.View().Resolve(incarnation); of != nil {
 		return of.Node, of.Address, true

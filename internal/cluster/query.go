@@ -5,7 +5,7 @@ type QueryKind string
 
 // The kinds of queries.
 const (
-	QueryPresence    QueryKind = "presence"    // whether the incarnation exists: every answer says yes
+	QueryPresence    QueryKind = "presence"    // whether the incarnation exists; any answer means that it does
 	QueryRevocations QueryKind = "revocations" // a page of the revocations that the node knows
 )
 
@@ -47,7 +47,7 @@ func ParseQuery(message []byte) (*Query, error) {
 	return q, nil
 }
 
-// Encode returns the answer as a message. At most MaxRevocations are in it.
+// Encode returns the answer as a message. Revocations beyond MaxRevocations are left out.
 func (a *Answer) Encode() []byte {
 	c := *a
 	c.List = shorten(a.List, MaxRevocations)

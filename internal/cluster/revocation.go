@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MaxRevocations is the number of revocations in one message.
+// MaxRevocations is the maximum number of revocations in one message.
 const MaxRevocations = 50
 
 // maxAge is the age of the oldest revocation that a node accepts, in seconds.
@@ -23,7 +23,7 @@ type Revocation struct {
 	Age      int64  `json:"age"` // seconds since it was made
 }
 
-// Overrides reports whether r counts, and not other, of the same holder.
+// Overrides reports whether r takes precedence over other, which must be of the same holder.
 func (r *Revocation) Overrides(other *Revocation) bool {
 	if r.Number != other.Number {
 		return r.Number > other.Number
@@ -38,7 +38,7 @@ type Revocations struct {
 	List    []Revocation `json:"revocations"`
 }
 
-// Encode returns the message. At most MaxRevocations are in it.
+// Encode returns the message. Revocations beyond MaxRevocations are left out.
 func (r *Revocations) Encode() []byte {
 	c := *r
 	c.List = shorten(r.List, MaxRevocations)

@@ -43,7 +43,7 @@ var (
 	errTooMany  = fmt.Errorf("more than %d secrets", MaxSecrets)
 )
 
-// NewSecrets returns the secrets with these values. The error says what is wrong with which of them, and contains no
+// NewSecrets returns the secrets with these values. The error says which of them is wrong and why, and contains no
 // secret.
 func NewSecrets(values []string) (*Secrets, error) {
 	s := &Secrets{}
@@ -53,7 +53,7 @@ func NewSecrets(values []string) (*Secrets, error) {
 	return s, nil
 }
 
-// Replace replaces the secrets. If there is an error, which is as that of NewSecrets, it replaces none.
+// Replace replaces the secrets. If it returns an error, as NewSecrets does, the old secrets stay.
 func (s *Secrets) Replace(values []string) error {
 	switch {
 	case len(values) == 0:

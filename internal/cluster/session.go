@@ -150,8 +150,8 @@ func appendFact(b []byte, fact string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(fact))), fact...)
 }
 
-// decode is the reverse of encode. Whatever is sealed was encoded by a node, so an error means that another version of
-// the gateway encoded it.
+// decode is the reverse of encode. Only nodes seal facts, so an error means that a node with another version of the gateway
+// encoded them.
 func (f *SessionFacts) decode(b []byte) error {
 	if len(b) < 2 || b[0] != factsVersion || b[1] > 1 {
 		return errNotDecoded

@@ -6,13 +6,13 @@ const (
 	ReasonGone   = "gone"   // it refused a connection, and no process of its incarnation answers
 )
 
-// Verdict tells all nodes that one node has given up an incarnation. It is final: the incarnation is no member any more,
+// Verdict tells all nodes that one node has given up an incarnation. It is final: the incarnation is no longer a member,
 // and if its process still runs, that process takes a new incarnation.
 //
 //	{"cluster":"prod","by":"bbbbbbb2","node":"a","incarnation":"abcdefg2","reason":"silent"}
 type Verdict struct {
 	Cluster     string `json:"cluster"`
-	By          string `json:"by"`             // incarnation of the node that says it
+	By          string `json:"by"`             // incarnation of the sender
 	Node        string `json:"node,omitempty"` // name of the node that was given up, for display
 	Incarnation string `json:"incarnation"`    // the incarnation that was given up
 	Reason      string `json:"reason"`

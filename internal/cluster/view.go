@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MaxMembers is the number of members of a cluster. Further nodes are refused.
+// MaxMembers is the maximum number of members of a cluster. Further nodes are refused.
 const MaxMembers = 16
 
 // Member is a node of the cluster, as its last beat describes it.
@@ -51,7 +51,7 @@ func NewView(self string, former []string, candidates []Member) *View {
 	return &View{Self: self, Former: former, Members: shorten(candidates, MaxMembers)}
 }
 
-// Member returns the member with the incarnation, or nil if it is no member. Former incarnations do not count.
+// Member returns the member with the incarnation, or nil if it is not a member. Former incarnations do not count.
 func (v *View) Member(incarnation string) *Member {
 	for i := range v.Members {
 		if v.Members[i].Incarnation == incarnation {
@@ -93,8 +93,9 @@ func (v *View) Named(node string) *Member {
 	return nil
 }
 
-// Home returns the member that is the home of the session with that id: the one that the id names or, if that is no
-// member any more or is draining, the first by rendezvous hash. It returns nil if there are no members.
+// Home returns the member that is the home of the session with that id: the one that the id names or, if it is draining or
+// no longer a member, First. If all other members are joining or draining too, a draining member stays the home of its
+// sessions. Home returns nil if there are no members.
 func (v *View) Home(id string) *Member {
 	named := v.named(id)
 	if named != nil && !named.Draining {
@@ -109,7 +110,7 @@ func (v *View) Home(id string) *Member {
 	return v.First(id)
 }
 
-// Heir returns the member that is the session's home when its present home is gone, or nil if no other member may be.
+// Heir returns the member that becomes the session's home when its present home is gone, or nil if no other member can.
 func (v *View) Heir(id string) *Member {
 	home := v.Home(id)
 	return v.first(id, func(m *Member) bool { return m.settled() && m != home })
@@ -149,7 +150,7 @@ func (v *View) first(key string, eligible func(*Member) bool) (first *Member) {
 }
 
 // weight returns the weight of a member for a key: the 64-bit FNV-1a hash of both, whose bits are then mixed as in
-// SplitMix64, because the last characters of FNV's input change few bits of it.
+// SplitMix64, because the last characters of the input change only a few bits of an FNV hash.
 func weight(key, incarnation string) uint64 {
 	h := uint64(14695981039346656037)
 	for _, s := range [...]string{incarnation, key} {

@@ -22,10 +22,10 @@ const (
 	// MaxMessage is the size of the largest message between nodes in bytes.
 	MaxMessage = 64 << 10
 
-	// MaxName is the length of the name of a cluster or node in bytes.
+	// MaxName is the maximum length of the name of a cluster or node in bytes.
 	MaxName = 128
 
-	// MaxHolder is the length of the holder of a key in bytes.
+	// MaxHolder is the maximum length of the holder of a key in bytes.
 	MaxHolder = 256
 
 	maxAddress = 300  // bytes of host and port
@@ -61,8 +61,8 @@ func (v Versions) valid() bool { return 0 < v[0] && v[0] <= v[1] }
 
 // Errors of the decoders.
 var (
-	// ErrVersion is returned for a message of a node that speaks no version of the messages that this node speaks.
-	ErrVersion = errors.New("the node speaks no version of the cluster's messages that this node speaks")
+	// ErrVersion is returned for a message from a node that has no version of the messages in common with this node.
+	ErrVersion = errors.New("the other node and this node have no version of the cluster's messages in common")
 
 	errMessageSize = fmt.Errorf("a message between nodes is larger than %d bytes", MaxMessage)
 )
@@ -91,13 +91,16 @@ func errField(message, field string) error {
 	return fmt.Errorf("%s of a node: the field %s is missing or invalid", message, field)
 }
 
-// printable reports whether a text has at most max bytes, and only characters that can be printed in one line.
-func printable(s string, max int) bool {
-	return len(s) <= max && utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+// printable reports whether a text has at most limit bytes, and only characters that can be printed in one line.
+func printable(s string, limit int) bool {
+	return len(s) <= limit && utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // ValidName reports whether a text may be the name of a cluster or node.
 func ValidName(s string) bool { return s != "" && printable(s, MaxName) }
 
-// shorten returns the first elements of a list, at most max.
-func shorten[T any](list []T, max int) []T { return list[:min(len(list), max):min(len(list), max)] }
+// shorten returns the first elements of a list, at most limit.
+func shorten[T any](list []T, limit int) []T {
+	n := min(len(list), limit)
+	return list[:n:n]
+}

@@ -178,7 +178,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestSameStart checks which changes of the section cluster a reload can apply.
+// TestSameStart checks which changes to the section cluster a reload can apply.
 func TestSameStart(t *testing.T) {
 	const lines = `node: a, secrets: "${SECRET}", seeds: b`
 	base, _, _ := clusterOf(t, lines)

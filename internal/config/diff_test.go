@@ -35,7 +35,7 @@ func TestDiff(t *testing.T) {
 		{"removed", "mcpServers: {a: {command: x, env: {K: v}}}", "removed b"},
 		{"all", "", "removed a, removed b"},
 		{"renamed", strings.Replace(base, "a:", "z:", 1), "added z, removed a"},
-		{"another case of the name is no change", strings.Replace(base, "a:", "A:", 1), ""},
+		{"another case of the name is not a change", strings.Replace(base, "a:", "A:", 1), ""},
 		{"command", strings.Replace(base, "x,", "y,", 1), "transport a"},
 		{"args", strings.Replace(base, "x,", "x, args: [y],", 1), "transport a"},
 		{"env", strings.Replace(base, "K: v", "K: w", 1), "transport a"},

@@ -187,7 +187,8 @@ func canonical(u *url.URL) string {
 	return s
 }
 
-// shorten truncates text from outside and removes control characters, for display.
+// shorten prepares text for display: it truncates it to 200 bytes and removes control characters. Most of these texts come
+// from servers.
 func shorten(s string) string {
 	if len(s) > 200 {
 		s = s[:200] + "…"

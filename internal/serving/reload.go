@@ -141,8 +141,8 @@ func exposes(next *config.Config, bound []string) error {
 	return nil
 }
 
-// disarms returns an error if next lacks authentication, the policy or the cluster although was has it, or has no audit file although
-// was requires the audit log. A reload must not remove them, because a file that is being written, or was truncated by a
+// disarms returns an error if next lacks authentication, the policy or the cluster although was has it, or has no audit.file although
+// was has audit.required. A reload must not remove them, because a file that is being written, or was truncated by a
 // full disk, lacks them too.
 func disarms(was, next *config.Config) error {
 	var gone []string
@@ -150,7 +150,7 @@ func disarms(was, next *config.Config) error {
 		name     string
 		was, now bool
 	}{{"auth", was.Auth.On(), next.Auth.On()}, {"policy", was.Policy.Present, next.Policy.Present}, {"cluster", was.Cluster.Present, next.Cluster.Present},
-		{"audit.required", was.Audit.Required, next.Audit.Required || next.Audit.File != ""}} {
+		{"audit.file", was.Audit.Required, next.Audit.Required || next.Audit.File != ""}} {
 		if section.was && !section.now {
 			gone = append(gone, section.name)
 		}

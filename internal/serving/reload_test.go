@@ -53,7 +53,7 @@ func TestReloadDoesNotDisarm(t *testing.T) {
 		{cluster, "", "the new configuration has no cluster;"},
 		{"", cluster, ""},
 		{auth + policy + audit, auth + policy + audit, ""},
-		{auth + policy + audit, "", "the new configuration has no auth and no policy and no audit.required;"},
+		{auth + policy + audit, "", "the new configuration has no auth and no policy and no audit.file;"},
 		{auth + policy, auth, "the new configuration has no policy;"},
 		{auth + policy, policy, "the new configuration has no auth;"},
 		{auth, "auth: {keys: other}\n", ""},

@@ -44,7 +44,7 @@ type Security struct {
 	Secure    bool          // listeners use TLS; fixed at the start
 	pair      atomic.Pointer[tls.Certificate]
 	node      nodeKeys                       // empty for a gateway that runs alone
-	gateway   atomic.Pointer[actors.Gateway] // receives changes of principals; nil before Attach
+	gateway   atomic.Pointer[actors.Gateway] // receives changes to principals; nil before Attach
 	keys      string                         // the last configured key file
 	digest    string                         // config.Config.Digest of the last configuration; "" = the gateway is not in a cluster
 	publicURL atomic.Pointer[string]         // the configured publicUrl, for the login pages

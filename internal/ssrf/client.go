@@ -20,7 +20,7 @@ const (
 	dialTimeout    = 5 * time.Second
 	maxRedirects   = 3
 	maxHeaderBytes = 64 << 10
-	maxShownBytes  = 200 // bytes of text from outside in an error
+	maxShownBytes  = 200 // maximum bytes of a server's text in an error
 )
 
 var (
@@ -89,7 +89,7 @@ func (d *Client) Check(raw string) error {
 	return d.check(u)
 }
 
-// shorten truncates text from outside for an error.
+// shorten truncates a server's text to maxShownBytes for an error.
 func shorten(s string) string { return status.Cut(s, maxShownBytes) }
 
 func (d *Client) check(u *url.URL) error {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of stored changes of the catalog. The last change is always stored, regardless of its size.
+// Limits of stored changes to the catalog. The last change is always stored, regardless of its size.
 const (
 	maxChanges     = 4096
 	maxChangeBytes = 8 << 20
@@ -99,7 +99,7 @@ func (c *CatalogChange) size() int {
 	return n
 }
 
-// CatalogChanges stores the last changes of the catalog. A slow reader misses the oldest changes, which it notices by
+// CatalogChanges stores the last changes to the catalog. A slow reader misses the oldest changes, which it notices by
 // a gap in their numbers. It is safe for concurrent use and never blocks.
 type CatalogChanges struct {
 	boot string

@@ -16,7 +16,7 @@ type Interval struct {
 	Start   int64    `json:"start"` // Unix seconds
 	Calls   uint32   `json:"calls,omitempty"`
 	Errors  uint32   `json:"errors,omitempty"`  // calls whose outcome is not ok
-	Buckets []Bucket `json:"buckets,omitempty"` // durations of the calls by ascending index, without empty buckets
+	Buckets []Bucket `json:"buckets,omitempty"` // histogram of the calls' durations by ascending index, without empty buckets
 	In      uint64   `json:"in,omitempty"`      // bytes received from the server
 	Out     uint64   `json:"out,omitempty"`     // bytes sent to the server
 	Running int32    `json:"running,omitempty"` // calls that the server worked on at the end of the second; for a minute, the highest of these

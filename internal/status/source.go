@@ -257,7 +257,7 @@ func (l Local) Events(_ context.Context, after uint64) ([]Event, error) {
 	return l.Log.After(after), nil
 }
 
-// CatalogChanges returns the stored changes of the catalog, or nil.
+// CatalogChanges returns the stored changes to the catalog, or nil.
 func (l Local) CatalogChanges() *CatalogChanges { return l.Changes }
 
 // Lines implements Source.

@@ -19,7 +19,7 @@ const (
 	WantFinished Want = "finished" // calls that have ended
 	WantLog      Want = "log"      // the log: see Events.After
 	WantLines    Want = "lines"    // stderr and log lines of servers: see Events.Lines
-	WantCatalog  Want = "catalog"  // changes of the catalog
+	WantCatalog  Want = "catalog"  // changes to the catalog
 	WantSecond   Want = "second"   // calls, errors and durations of each second and minute
 )
 

@@ -1,5 +1,5 @@
 // Package status describes the gateway to its operators: a Snapshot of its state; the recent past, such as log lines, finished calls, denials
-// and changes of the catalog; and metrics. It also defines what operators can do: Action and Use.
+// and changes to the catalog; and metrics. It also defines what operators can do: Action and Use.
 package status
 
 import "time"

@@ -171,7 +171,8 @@ func (r *Reader) inflate() (err error) {
 	return err
 }
 
-// explain returns err in words for users, without the library names and offsets.
+// explain returns a decoder's error in words for users, without library names and offsets. It returns other errors
+// unchanged.
 func (r *Reader) explain(err error) error {
 	switch {
 	case err == nil, err == io.EOF, errors.Is(err, ErrInvalid):

@@ -51,7 +51,7 @@ func TestServerContentLengthAllocatesNothing(t *testing.T) {
 	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
-// eventually polls until ok returns true.
+// eventually polls until ok returns true. It fails the test after two minutes.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)

@@ -11,9 +11,9 @@ type knownHeader struct {
 	host, origin, contentType, contentLength, contentEncoding []byte
 	session, version, project, lastEvent, authorization       []byte
 	method                                                    []byte // Mcp-Method
-	traceparent, tracestate                                   []byte // W3C trace context; of repeated headers the first counts
+	traceparent, tracestate                                   []byte // W3C trace context; of repeated headers, the first is used
 	corsMethod, corsHeaders                                   []byte // Access-Control-Request-*
-	authorizations                                            int    // number of Authorization headers; the first is used
+	authorizations                                            int    // number of Authorization headers; a request with more than one is refused
 	proxied                                                   bool   // has Forwarded, X-Forwarded-*, X-Real-IP or Via
 	chunked                                                   bool
 	privateNetwork                                            bool // Access-Control-Request-Private-Network
@@ -113,7 +113,7 @@ func (h *knownHeader) take(name, value []byte) bool {
 	return true
 }
 
-// single returns the field for a header that must not be repeated, or nil for any other header.
+// single returns the field for a header of which take refuses a second one, or nil for any other header.
 func (h *knownHeader) single(name []byte) *[]byte {
 	switch len(name) {
 	case 4:

@@ -38,7 +38,7 @@ type outboxQueue struct {
 	steps       map[outboxKey]int         // number of progress messages of each key
 	logs        int                       // number of log messages
 	bytes       int                       // size of all waiting frames
-	limit       int                       // number of bytes beyond which the reader is too slow for a message that is no answer; 0 means no limit
+	limit       int                       // number of bytes beyond which the reader is too slow for a message that is not an answer; 0 means no limit
 	budget      *stream.Budget            // counts the bytes while it has room
 }
 

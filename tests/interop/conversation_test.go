@@ -83,7 +83,7 @@ func converse(ctx context.Context, p peer, prefix, name string) (transcript, err
 func cancels(ctx context.Context, p peer, prefix string) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var cancelled atomic.Int64 // time of the cancellation
+	var cancelled atomic.Int64 // Unix nanoseconds of the cancellation; 0 = not canceled
 	_, err := p.call(ctx, prefix+"_trigger-long-running-operation", map[string]any{"duration": 60, "steps": 600},
 		func(float64) {
 			cancelled.CompareAndSwap(0, time.Now().UnixNano())

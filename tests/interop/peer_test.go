@@ -24,7 +24,7 @@ type peer interface {
 	prompt(ctx context.Context, name string, args map[string]string) (string, error)
 	complete(ctx context.Context, of reference, argument, value string) ([]string, error)
 	level(ctx context.Context, level string) error // sets the minimum level of log messages
-	listen(ctx context.Context, uri string) error  // subscribes to changes of lists, and of the resource unless it is ""
+	listen(ctx context.Context, uri string) error  // subscribes to changes to lists and, unless uri is "", to that resource
 	heard() *ears
 	fault(err error) fault
 	close() error

@@ -204,7 +204,7 @@ func (c *client) checkVisible(a *clientRequest, e *frameToClient) {
 	}
 }
 
-// seesChangeOf reports whether the client may be notified of changes of a resource: its project shows the resource, or
+// seesChangeOf reports whether the client may be notified of changes to a resource: its project shows the resource, or
 // the resource belongs to no server.
 func (c *client) seesChangeOf(uri string) bool {
 	for _, s := range c.w.servers {

@@ -242,9 +242,9 @@ func (w *world) checkFirstLists(fates map[*server]int, remembered map[*server][]
 			out := fates[s] == serverIsDown || fates[s] == serverHangs
 			switch {
 			case !slices.Equal(names, known) && (out || !slices.Equal(names, now)):
-				w.violated("%s lists %v of %s, which had %v before and has %v now (%d)", c.name, names, s.name, known, now, fates[s])
+				w.violated("%s lists %v of %s, which had %v before and has %v now (fate %d)", c.name, names, s.name, known, now, fates[s])
 			case out && !slices.Equal(cached, known):
-				w.violated("%s lists %v of %s, but marks only %v as cached (%d)", c.name, names, s.name, cached, fates[s])
+				w.violated("%s lists %v of %s, but marks only %v as cached (fate %d)", c.name, names, s.name, cached, fates[s])
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func newAuditTail() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail [FILE…]",
 		Short: "Print the audit log, newest entries last",
-		Long: `Print calls, denials, logins, changes of the configuration and of keys, and operator actions from the audit log. The command
+		Long: `Print calls, denials, logins, changes to the configuration and to keys, and operator actions from the audit log. The command
 reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
 
 Pass the FILEs of several nodes of a cluster to print their lines in the order of time, with a column for the node. With

@@ -23,7 +23,7 @@ import (
 )
 
 // answerer answers the requests that servers send during a command: from flags, otherwise by asking the user at the
-// terminal. If neither is possible, it declines them; to a request for roots it answers with an empty list.
+// terminal. If neither is possible, it declines them. It never asks the user about roots, see listRoots.
 type answerer struct {
 	given   []string // --answer
 	say     []string

@@ -28,8 +28,8 @@ func newWatchCatalog() *cobra.Command {
 	var past bool
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Print changes of the catalog as they happen",
-		Long: `Print changes of the running gateway's catalog as they happen: for each server the added, removed and changed tools, prompts,
+		Short: "Print changes to the catalog as they happen",
+		Long: `Print changes to the running gateway's catalog as they happen: for each server the added, removed and changed tools, prompts,
 resources and templates, with the changed fields.
 
 The command runs until interrupted or, with --count, until that many changes were printed. If the connection is lost, it

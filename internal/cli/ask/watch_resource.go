@@ -34,7 +34,7 @@ connection to a running gateway is lost, the command reconnects.
 -o json prints one event per line: "contents" with the result, "error" if the resource cannot be read, and "lost" and "back"
 for the connection.
 
-"watch catalog" prints changes of the catalog instead.`,
+"watch catalog" prints changes to the catalog instead.`,
 		Example:           "  goblin-actor watch resource://clock/clock://now --count 3\n  goblin-actor watch resource://notes/note:///welcome -o json",
 		Args:              command.Args(1, 1, "a resource URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item { return i.Resources }),

@@ -190,7 +190,7 @@ var knowledge = []rule{
 		"the server's certificate is not trusted, has expired, or was issued for another name",
 		"use a host name from the certificate in `url`, renew the certificate, or add the CA that issued it to the system's trust store"),
 	on(remote, `malformed http|tls: |connection was reset|connection was closed`, `the connection was reset before the response was complete`,
-		"the peer on this port does not speak the protocol of the URL (HTTP or HTTPS), or broke off the connection",
+		"the peer on this port does not speak the protocol of the URL (HTTP or HTTPS), supports no common TLS version, or closed the connection",
 		"check the port in `url`, and whether it needs http:// or https://"),
 	on(remote, `no such host`, `lookup mcp.example: no such host`,
 		"the host name does not exist or cannot be resolved",
@@ -213,7 +213,9 @@ var knowledge = []rule{
 type installation struct{ programs, how string }
 
 var installations = []installation{
-	{"npx npm node pnpm yarn", "install Node.js (https://nodejs.org, or the packages nodejs and npm)"},
+	{"npx npm node", "install Node.js (https://nodejs.org, or the packages nodejs and npm)"},
+	{"pnpm", "install Node.js (https://nodejs.org), then run npm install -g pnpm"},
+	{"yarn", "install Node.js (https://nodejs.org), then run npm install -g yarn"},
 	{"uvx uv", "install uv (https://docs.astral.sh/uv, or pip install uv)"},
 	{"python", "install Python 3; on many systems the program is called python3"},
 	{"python3 pip pipx", "install Python 3 (https://python.org, or the package python3)"},
