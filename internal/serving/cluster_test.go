@@ -26,8 +26,8 @@ type member struct {
 
 func startMember(t *testing.T, net *actortest.Network, node, keys string) *member {
 	t.Helper()
-	cfg, report := config.Parse(filepath.Join(t.TempDir(), "goblin.yaml"), []byte("cluster: {node: "+node+", seeds: b, secrets: 0123456789abcdef0123456789abcdef}\nauth: {keys: "+keys+"}\n"+
-		"policy: {roles: {r: {rate: 60/min}}}\nmcpServers: {}\n"), func(string) (string, bool) { return "", false })
+	cfg, report := config.Parse(filepath.Join(t.TempDir(), "goblin.yaml"), []byte("cluster: {node: "+node+", seeds: b, secrets: \"${SECRET}\"}\nauth: {keys: "+keys+"}\n"+
+		"policy: {roles: {r: {rate: 60/min}}}\nmcpServers: {}\n"), func(string) (string, bool) { return strings.Repeat("s", cluster.MinSecret), true })
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
