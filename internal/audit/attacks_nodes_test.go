@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -103,7 +104,33 @@ func TestVerifyNodesAcceptsWhatNodesWrite(t *testing.T) {
 	})
 }
 
-// The end of a node's log is removed up to a checkpoint, and its state file with it. What is left is a valid log.
+// A node whose audit.file was changed has two logs. Both are needed.
+func TestVerifyNodesWithTwoLogsOfANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := ""
+		c := writeCluster(t, func(n *nodes) {
+			old = filepath.Join(n.dir, "old.jsonl")
+			if err := os.Rename(n.path("b"), old); err != nil {
+				t.Fatal(err)
+			}
+		})
+		faultOnly(t, c.verify(), 1, "the log was replaced or rewritten")
+		logs := []NodeLog{{Name: "old", Files: []string{old}}}
+		for _, node := range []string{"a", "b", "c"} {
+			logs = append(logs, NodeLog{Name: node, Files: Files(c.path(node))})
+		}
+		r, err := VerifyNodes(logs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faultOnly(t, r, -1, "")
+		if r.Logs[0].Seen == 0 || r.Logs[2].Seen == 0 {
+			t.Errorf("got %+v, want quotes of both logs", r.Logs)
+		}
+	})
+}
+
+// S5.5.2: The end of a node's log is removed up to a checkpoint, and its state file with it. What is left is a valid log.
 func TestAttack86NodeTailCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := writeCluster(t, nil)

@@ -110,8 +110,16 @@ func FuzzVerify(f *testing.F) {
 	f.Add(b[:first])
 	f.Add(b[first:])
 	f.Add([]byte("{}\n"))
+	checkpoint := checkpointOf("b", 7, nodeKeys("b"))
+	f.Add(c.append(b, &Record{Event: EventWitness, Time: now, witness: &checkpoint}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		v := verifier{trust: Trust{Key: testKeys.Public()}, key: testKeys.Public()}
+		defer func() {
+			nodes := verifier{trust: v.trust, key: testKeys.Public(), evidence: &evidence{}}
+			if err := nodes.readFrom("audit.jsonl", bytes.NewReader(raw)); err == nil && v.Fault != nil && v.Fault.Line > 0 {
+				t.Errorf("VerifyNodes does not find %v", v.Fault)
+			}
+		}()
 		if err := v.readFrom("audit.jsonl", bytes.NewReader(raw)); err == nil {
 			v.end()
 		} else if !errors.Is(err, errFault) {

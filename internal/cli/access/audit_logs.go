@@ -86,7 +86,7 @@ func describeFiles(arguments []string) (files []namedFile, err error) {
 		node, path := splitNode(argument)
 		head, err := audit.Head(path)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, noAudit(path, err)
+			return nil, noAudit(argument, err)
 		}
 		f := namedFile{path: path, node: node, must: node != "", first: head.N == 1}
 		if !f.must {
