@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui sim sim-mutants mutants attacks keyring proxy dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +124,10 @@ screenshots: ## redraw docs/images from the console's screens
 SECONDS ?= 3600
 soak-tui: ## use the console of a gateway with 10 000 tools and 1000 sessions under load, for SECONDS (3600) after a warm-up of 500; memory, goroutines and descriptors must not grow
 	go test -count=1 -timeout $$(( $(SECONDS) + 1500 ))s -v ./tui -run TestSoak -soak $(SECONDS)s
+
+FAULTS ?= 10m
+voters: ## stop, kill and empty the nodes that keep a cluster's records, in turn and at random for FAULTS (10m), and measure idle nodes
+	go test -count=1 -timeout 24h -v ./internal/bus -run 'Voter|StoppedLeader|TestIdle|ExternalCluster' -voters $(FAULTS)
 
 golden: ## rewrite the expected screens of the console; read the diff before you commit
 	go test ./tui -update

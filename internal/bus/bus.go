@@ -41,8 +41,9 @@ type Bus interface {
 	Publish(subject string, payload []byte)
 
 	// Subscribe calls handle for each message to the subject, one at a time, on a goroutine of the subscription. If handle
-	// is slow, up to 1024 messages wait; further ones are dropped. No call begins after cancel has returned, but one may
-	// still be in progress. The error says what is wrong with the subject, or is ErrClosed.
+	// is slow, up to 1024 messages wait; further ones are dropped. One call may be in progress or begin after cancel has
+	// returned. Neither waits for handle, but both may wait for up to 2 seconds for an external server that hangs. The
+	// error says what is wrong with the subject, or is ErrClosed.
 	Subscribe(subject string, handle func(Message)) (cancel func(), err error)
 
 	// Ask sends a question to the subscriptions to the subject, and returns the first answer. It blocks until then, until
@@ -92,6 +93,7 @@ type Status struct {
 	Nodes   []string  // embedded: names of the nodes that this node is connected to, sorted
 	Server  string    // external: address of the server; "" while the connection is lost
 	Lost    time.Time // external: since when there is no connection; zero while there is one
+	Records time.Time // since when all calls to Records have failed; zero after a success, or without calls
 	Dropped uint64    // messages that this node has dropped: too large, or too many waited
 }
 

@@ -27,6 +27,8 @@ type client struct {
 	lost     atomic.Pointer[time.Time] // since when the connection is lost; nil = it is not
 	sending  *queue[outgoing]
 	sent     chan struct{} // closed when the goroutine of send has ended
+	done     chan struct{} // closed with closed = true
+	records  *natsRecords  // nil = there are none
 
 	mu            sync.Mutex
 	subscriptions []*nats.Subscription
@@ -42,7 +44,7 @@ type outgoing struct {
 }
 
 func newClient(cluster string, log *slog.Logger) *client {
-	c := &client{prefix: "goblin." + cluster + ".", log: log, sent: make(chan struct{})}
+	c := &client{prefix: "goblin." + cluster + ".", log: log, sent: make(chan struct{}), done: make(chan struct{})}
 	c.sending = newQueue(func(o outgoing) int { return len(o.payload) }, &c.dropped)
 	return c
 }
@@ -52,7 +54,7 @@ func (c *client) options(node string) []nats.Option {
 	return []nats.Option{
 		nats.Name(node),
 		nats.MaxReconnects(-1),
-		nats.ReconnectBufSize(1 << 20),
+		nats.ReconnectBufSize(-1),            // what is published while the connection is lost is lost, too: it would arrive much too late
 		nats.FlusherTimeout(2 * time.Second), // of a write
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.report(err) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.report(err) }),
@@ -182,7 +184,23 @@ func (c *client) Ask(ctx context.Context, subject string, question []byte) ([]by
 	return nil, err
 }
 
-func (c *client) Records() Records { return noRecords{} }
+func (c *client) Records() Records {
+	if c.records == nil {
+		return noRecords{}
+	}
+	return c.records
+}
+
+// status returns what the engines have in common.
+func (c *client) status(engine string) Status {
+	s := Status{Engine: engine, Dropped: c.drops()}
+	if c.records != nil {
+		if since := c.records.failing.Load(); since != nil {
+			s.Records = *since
+		}
+	}
+	return s
+}
 
 // drops returns the number of messages that were dropped.
 func (c *client) drops() uint64 {
@@ -205,6 +223,7 @@ func (c *client) close() bool {
 		return false
 	}
 	c.closed = true
+	close(c.done)
 	for _, sub := range c.subscriptions {
 		_ = sub.Unsubscribe()
 	}

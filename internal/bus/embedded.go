@@ -23,6 +23,8 @@ type Options struct {
 	Routes  string             // host:port to listen on for other nodes
 	Seeds   []string           // host:port of other nodes, and of this one. A host name with several addresses stands for all of them
 	TLS     func() *tls.Config // for connections between nodes, in both directions; see below. Called for each connection
+	Voters  []string           // names of the 1, 3 or 5 nodes that keep the records; nil = there are no records
+	Store   string             // directory of a voter's records; it is created, and only its user may read it
 	Log     *slog.Logger
 
 	// The configuration that TLS returns must have Certificates, RootCAs and ClientCAs. Each side checks that an authority
@@ -38,19 +40,27 @@ const (
 	retryImplicit = 24 * 60 * 60           // attempts, one a second, to reach a node that another node has named
 )
 
+// maxMessage is the size of the largest message of the server, in bytes. The server sends the value of a record as base64.
+const maxMessage = 4*MaxRecord/3 + 64<<10
+
 // embedded is a NATS server in this process and the node's connection to it.
 type embedded struct {
 	*client
-	server *server.Server
-	seeds  *seeds
+	servers []*server.Server // the first one connects the nodes; see startLone
+	seeds   *seeds
 }
 
 // Start starts the node's NATS server and returns the bus. It blocks until the server listens, not until other nodes are
-// connected. The error says which option is wrong, or why the server cannot listen.
+// connected. The error says which option is wrong, or why the server cannot listen or store.
 func Start(o Options) (Bus, error) {
 	options, err := o.server()
 	if err != nil {
 		return nil, err
+	}
+	if o.isVoter() {
+		if err := o.makeStore(); err != nil {
+			return nil, err
+		}
 	}
 	log := &serverLog{log: o.Log.With("engine", "nats"), failed: make(chan string, 1)}
 	s, err := server.NewServer(options)
@@ -59,27 +69,58 @@ func Start(o Options) (Bus, error) {
 	}
 	s.SetLoggerV2(log, false, false, false)
 	s.Start()
-	e := &embedded{client: newClient(o.Cluster, o.Log), server: s}
-	if err := e.connect(o.Node, options, log); err != nil {
-		s.Shutdown()
+	e := &embedded{client: newClient(o.Cluster, o.Log), servers: []*server.Server{s}}
+	if err := e.begin(&o, options, log); err != nil {
+		e.shutdown()
 		return nil, err
 	}
-	e.seeds = newSeeds(o.Seeds, func(routes []*url.URL) error {
-		next, err := o.server()
+	return e, nil
+}
+
+// begin connects the node to its server, and starts what depends on that.
+func (e *embedded) begin(o *Options, options *server.Options, log *serverLog) error {
+	if err := e.connect(o.Node, options, log); err != nil {
+		return err
+	}
+	if o.isVoter() && o.domain() != "" {
+		lone, err := o.startLone(e.servers[0], options, log)
 		if err != nil {
+			return fmt.Errorf("start the NATS server for records: %w", err)
+		}
+		e.servers = append(e.servers, lone)
+	}
+	if len(o.Voters) > 0 {
+		var err error
+		if e.records, err = newNATSRecords(o.Cluster, e.conn, len(o.Voters), o.domain(), e.done); err != nil {
 			return err
 		}
-		next.Username, next.Password, next.Routes = options.Username, options.Password, routes
-		return s.ReloadOptions(next)
-	}, o.Log)
+	}
+	all, err := routesOf(o.Seeds)
+	if err != nil {
+		return err
+	}
+	current := options
+	apply := func(routes []*url.URL) error {
+		next := *current // with everything that the server has added; what differs would make it disconnect its clients
+		next.Routes = routes
+		current = &next
+		return e.servers[0].ReloadOptions(current)
+	}
+	if len(all) > len(options.Routes) {
+		if err := apply(all); err != nil {
+			return fmt.Errorf("set the routes of the NATS server: %w", err)
+		}
+	}
+	e.seeds = newSeeds(o.Seeds, apply, o.Log)
+	e.seeds.start()
 	go e.send()
-	return e, nil
+	return nil
 }
 
 // connect waits until the server listens for routes, and connects to it within the process.
 func (e *embedded) connect(node string, options *server.Options, log *serverLog) error {
 	deadline := time.Now().Add(startTimeout)
-	for e.server.ClusterAddr() == nil {
+	for e.servers[0].ClusterAddr() == nil {
 		select {
 		case reason := <-log.failed:
 			return fmt.Errorf("start the NATS server: %s", reason)
@@ -90,8 +131,8 @@ func (e *embedded) connect(node string, options *server.Options, log *serverLog)
 		}
 	}
 	conn, err := nats.Connect("", append(e.options(node),
-		nats.InProcessServer(e.server),
-		nats.UserInfo(options.Username, options.Password),
+		nats.InProcessServer(e.servers[0]),
+		nats.Token(options.Authorization),
 		nats.ReconnectWait(10*time.Millisecond),
 	)...)
 	if err != nil {
@@ -114,11 +155,14 @@ func (o *Options) server() (*server.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkVoters(); err != nil {
+		return nil, err
+	}
 	options := &server.Options{
 		ServerName: o.Node,
 		// The server needs a port for clients: without one, it starts no routes (nats-io/nats-server issue 5174).
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "node", Password: rand.Text(),
-		MaxPayload: MaxPayload, MaxConn: 64, MaxClosedClients: 16, WriteDeadline: 2 * time.Second,
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: rand.Text(),
+		MaxPayload: maxMessage, MaxConn: 64, MaxClosedClients: 16, WriteDeadline: 2 * time.Second,
 		NoSigs: true, NoLog: true, NoFastProducerStall: true, DisableShortFirstPing: true,
 		Routes: routes,
 		Cluster: server.ClusterOpts{
@@ -132,6 +176,7 @@ func (o *Options) server() (*server.Options, error) {
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
 		options.Cluster.Advertise = o.Routes // else nodes that are told of this one would take the address it connects from
 	}
+	o.keepRecords(options)
 	return options, nil
 }
 
@@ -150,7 +195,7 @@ func splitAddress(address string) (host string, port int, err error) {
 
 // nodes returns the names of the connected nodes, sorted.
 func (e *embedded) nodes() []string {
-	z, err := e.server.Routez(nil)
+	z, err := e.servers[0].Routez(nil)
 	if err != nil {
 		return nil
 	}
@@ -163,12 +208,24 @@ func (e *embedded) nodes() []string {
 }
 
 func (e *embedded) Status() Status {
-	return Status{Engine: "embedded", Nodes: e.nodes(), Dropped: e.drops()}
+	s := e.status("embedded")
+	s.Nodes = e.nodes()
+	return s
 }
 
 func (e *embedded) Close() {
 	e.seeds.close()
 	if e.close() {
-		e.server.Shutdown()
+		e.shutdown()
+	}
+}
+
+// shutdown stops the servers.
+func (e *embedded) shutdown() {
+	if e.conn != nil {
+		e.conn.Close()
+	}
+	for _, s := range slices.Backward(e.servers) {
+		s.Shutdown()
 	}
 }

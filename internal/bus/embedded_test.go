@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"goblin-actor/internal/cluster"
 )
 
@@ -269,7 +271,7 @@ func TestStrangersAtTheRoutesPort(t *testing.T) {
 	for range 10 {
 		attack(20)
 	}
-	within(t, 5*time.Second, "closing", func() bool { return a.server.NumRoutes() == 0 })
+	within(t, 5*time.Second, "closing", func() bool { return a.servers[0].NumRoutes() == 0 })
 	if grown := heap() - before; grown > 2<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
@@ -288,25 +290,49 @@ func heap() int64 {
 
 // Close ends every goroutine of the bus and frees the port.
 func TestCloseLeavesNothing(t *testing.T) {
-	o := newNode(t, "a", 1)
-	o.Seeds = []string{o.Routes, "localhost:1"}
-	startNode(t, o).Close()
-	before := runtime.NumGoroutine()
-	for range 3 {
-		b := startNode(t, o)
-		if _, err := b.Subscribe("x", func(Message) {}); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = b.Ask(t.Context(), "y", nil)
-		b.Close()
+	for name, voters := range map[string][]string{"node": nil, "only voter": {"a"}, "one of three voters": {"a", "b", "c"}} {
+		t.Run(name, func(t *testing.T) {
+			o := newNode(t, "a", 1)
+			o.Seeds, o.Voters, o.Store = []string{o.Routes, "localhost:1"}, voters, t.TempDir()
+			startNode(t, o).Close()
+			before := runtime.NumGoroutine()
+			for range 3 {
+				b := startNode(t, o)
+				if _, err := b.Subscribe("x", func(Message) {}); err != nil {
+					t.Fatal(err)
+				}
+				_, _ = b.Ask(t.Context(), "y", nil)
+				if _, err := b.Records().Watch("x", func(Record) {}); err != nil && voters != nil {
+					t.Fatal(err)
+				}
+				b.Close()
+			}
+			begin := time.Now()
+			for runtime.NumGoroutine() > before {
+				if time.Since(begin) > 5*time.Second {
+					buf := make([]byte, 1<<20)
+					t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
 	}
-	begin := time.Now()
-	for runtime.NumGoroutine() > before {
-		if time.Since(begin) > 5*time.Second {
-			buf := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+}
+
+// Other processes of the machine cannot use the port for clients.
+func TestClientsNeedTheToken(t *testing.T) {
+	for name, voters := range map[string][]string{"node": nil, "only voter": {"a"}} {
+		o := newNode(t, "a", 1)
+		o.Voters, o.Store = voters, t.TempDir()
+		a := startNode(t, o)
+		for _, option := range []nats.Option{nats.Name("anonymous"), nats.Token("x"), nats.UserInfo("node", "x")} {
+			if conn, err := nats.Connect(a.servers[0].ClientURL(), option); !errors.Is(err, nats.ErrAuthorization) {
+				t.Errorf("%s: %v, %v", name, conn, err)
+			}
 		}
-		time.Sleep(time.Millisecond)
+		if len(a.servers) > 1 && a.servers[1].Addr() != nil {
+			t.Errorf("the server for records listens on %v", a.servers[1].Addr())
+		}
 	}
 }
 
@@ -320,7 +346,13 @@ func TestBadOptions(t *testing.T) {
 		"port":         {func(o *Options) { o.Routes = "127.0.0.1:http" }, `port "http" is not a number`},
 		"no port":      {func(o *Options) { o.Routes = "127.0.0.1" }, "missing port"},
 		"seed":         {func(o *Options) { o.Seeds = []string{"nodes"} }, "seed: address nodes: missing port"},
-		"port in use":  {func(o *Options) { o.Routes = busy.server.ClusterAddr().String() }, "address already in use"},
+		"two voters":   {func(o *Options) { o.Voters = []string{"b", "c"} }, "2 voters; 1, 3 or 5 are possible"},
+		"no directory": {func(o *Options) { o.Voters = []string{"b"} }, "voter b needs a directory"},
+		"no such path": {func(o *Options) { o.Voters, o.Store = []string{"b"}, "/dev/null/x" }, "directory of the records"},
+		"voter in use": {func(o *Options) {
+			o.Voters, o.Store, o.Routes = []string{"b"}, t.TempDir(), busy.servers[0].ClusterAddr().String()
+		}, "address already in use"},
+		"port in use":  {func(o *Options) { o.Routes = busy.servers[0].ClusterAddr().String() }, "address already in use"},
 		"foreign host": {func(o *Options) { o.Routes = "192.0.2.1:8732" }, "cannot assign requested address"},
 	} {
 		t.Run(name, func(t *testing.T) {

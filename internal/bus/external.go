@@ -57,6 +57,10 @@ func Connect(e External) (Bus, error) {
 	if conn.IsConnected() {
 		c.connected()
 	}
+	if c.records, err = newNATSRecords(e.Cluster, conn, 0, "", c.done); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	go c.send()
 	return external{c}, nil
 }
@@ -68,7 +72,7 @@ func errClusterName(name string) error {
 type external struct{ *client }
 
 func (x external) Status() Status {
-	s := Status{Engine: "external", Dropped: x.drops()}
+	s := x.status("external")
 	if since := x.lost.Load(); since != nil {
 		s.Lost = *since
 	} else {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os/exec"
@@ -96,5 +97,44 @@ func TestExternalServerRefuses(t *testing.T) {
 	_, err = Connect(External{Cluster: "test", Node: "a", URL: "nats://u:secret@[::1", Log: slog.New(slog.DiscardHandler)})
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("malformed address: %v", err)
+	}
+}
+
+// Three external servers that replicate keep the records when one of them is killed.
+func TestExternalCluster(t *testing.T) {
+	if *voterFaults == 0 {
+		t.Skip("takes a minute; see make voters")
+	}
+	var clients, routes []string
+	for range 3 {
+		clients, routes = append(clients, freeAddress(t, 1)), append(routes, "nats://"+freeAddress(t, 1))
+	}
+	var servers []*exec.Cmd
+	for i, address := range clients {
+		servers = append(servers, startServer(t, address, "-js", "-sd", t.TempDir(), "--server_name", fmt.Sprint("s", i),
+			"--cluster_name", "external", "--cluster", routes[i], "--routes", strings.Join(routes, ",")))
+	}
+	b, err := Connect(External{Cluster: "test", Node: "a", URL: "nats://u:p@" + strings.Join(clients, ",nats://u:p@"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	t.Logf("the records are available after %v", ready(t, b))
+	first, err := b.Records().Put(t.Context(), "key", []byte("1"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := b.(external).records.open(t.Context())
+	if err != nil || stream.CachedInfo().Config.Replicas != 3 {
+		t.Fatalf("%+v, %v", stream.CachedInfo().Config, err)
+	}
+	for i, s := range servers {
+		if fmt.Sprint("s", i) == stream.CachedInfo().Cluster.Leader {
+			_ = s.Process.Kill()
+		}
+	}
+	t.Logf("read %v after the leader was killed", ready(t, b))
+	if got, err := b.Records().Get(t.Context(), "key"); err != nil || got.Revision != first {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -17,6 +17,12 @@ const (
 	LeaseRenewal = 1500 * time.Millisecond // between two renewals
 )
 
+// A renewal is repeated if it was made of an old state of the record.
+const (
+	maxRenewals = 5
+	renewalGap  = 20 * time.Millisecond
+)
+
 // MaxHolder is the maximum length of a holder's name in bytes.
 const MaxHolder = 256
 
@@ -202,28 +208,38 @@ func (s *Leases) heldNow(ctx context.Context, key string) error {
 // Renew returns the lease as renewed. The error is ErrLeaseLost, or one of Records: then the lease may be renewed again as
 // long as it is certain.
 func (s *Leases) Renew(ctx context.Context, l *Lease) (*Lease, error) {
-	next := *l
-	next.sent = s.now()
-	value := s.valueOf(l)
-	var err error
-	next.revision, err = s.records.Put(ctx, l.Key, value, l.revision)
-	if errors.Is(err, ErrChanged) { // perhaps by an earlier renewal whose answer was lost
-		var r Record
-		if r, err = s.own(ctx, l); err == nil {
-			next.sent = s.now()
-			next.revision, err = s.records.Put(ctx, l.Key, value, r.Revision)
+	next, value := *l, s.valueOf(l)
+	for range maxRenewals {
+		next.sent = s.now()
+		revision, err := s.records.Put(ctx, l.Key, value, next.revision)
+		switch {
+		case err == nil:
+			next.revision = revision
+			return &next, nil
+		case !errors.Is(err, ErrChanged):
+			return nil, err
+		}
+		// An earlier renewal whose answer was lost may have changed the record.
+		r, err := s.own(ctx, l)
+		switch {
+		case err == nil:
+			next.revision = r.Revision
+		case !errors.Is(err, ErrNoRecord):
+			return nil, err
+		case r.Revision == 0 || r.Revision > l.revision:
+			return nil, ErrLeaseLost
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(renewalGap): // the read was of an old state
 		}
 	}
-	switch {
-	case errors.Is(err, ErrChanged), errors.Is(err, ErrNoRecord):
-		return nil, ErrLeaseLost
-	case err != nil:
-		return nil, err
-	}
-	return &next, nil
+	return nil, ErrNoQuorum
 }
 
-// own returns the lease's record. The error is ErrNoRecord if it is not that of this taking.
+// own returns the lease's record. The error is ErrNoRecord if there is none (then its revision is 0), or if it is not that of
+// this taking.
 func (s *Leases) own(ctx context.Context, l *Lease) (Record, error) {
 	r, err := s.records.Get(ctx, l.Key)
 	if err == nil && parseLease(r).Taking != l.taking {

@@ -19,8 +19,10 @@ import (
 const nodeVariable = "BUS_TEST_NODE"
 
 type nodeProcess struct {
-	Cluster, Node, Routes string
-	Seeds                 []string
+	Cluster, Node, Routes, Store string
+	Seeds, Voters                []string
+	Beats                        bool // send messages as an idle node of a cluster does
+	Alone                        bool // do nothing: for comparisons
 }
 
 func TestMain(m *testing.M) {
@@ -37,11 +39,17 @@ func runNode(text string) {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		panic(err)
 	}
-	o := Options{Cluster: p.Cluster, Node: p.Node, Routes: p.Routes, Seeds: p.Seeds}
+	o := Options{Cluster: p.Cluster, Node: p.Node, Routes: p.Routes, Seeds: p.Seeds, Voters: p.Voters, Store: p.Store}
 	complete(&o)
-	b, err := Start(o)
-	if err != nil {
-		panic(err)
+	var b Bus = Solo()
+	if !p.Alone {
+		var err error
+		if b, err = Start(o); err != nil {
+			panic(err)
+		}
+	}
+	if p.Beats {
+		go beat(b)
 	}
 	if _, err := b.Subscribe("node."+o.Node, func(m Message) { m.Answer([]byte(o.Node)) }); err != nil {
 		panic(err)
@@ -51,10 +59,25 @@ func runNode(text string) {
 	b.Close()
 }
 
+// beat publishes and receives messages like the beats of nodes.
+func beat(b Bus) {
+	if _, err := b.Subscribe("members.beat", func(Message) {}); err != nil {
+		panic(err)
+	}
+	for range time.Tick(200 * time.Millisecond) {
+		b.Publish("members.beat", make([]byte, 400))
+	}
+}
+
 // startProcess starts a node as a process and waits until it is ready.
 func startProcess(t testing.TB, o Options) *exec.Cmd {
 	t.Helper()
-	text, err := json.Marshal(nodeProcess{o.Cluster, o.Node, o.Routes, o.Seeds})
+	return startNodeProcess(t, nodeProcess{Cluster: o.Cluster, Node: o.Node, Routes: o.Routes, Store: o.Store, Seeds: o.Seeds, Voters: o.Voters})
+}
+
+func startNodeProcess(t testing.TB, p nodeProcess) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +110,9 @@ func startProcess(t testing.TB, o Options) *exec.Cmd {
 // comes back is connected again.
 func TestKilledAndStoppedNodes(t *testing.T) {
 	options := threeNodes(t)
+	for i := range options {
+		options[i].Seeds = options[i].Seeds[:1] // b and c know of each other by a
+	}
 	a, b := startNode(t, options[0]), startNode(t, options[1])
 	c := startProcess(t, options[2])
 	answers := func() bool { return quickAsk(a, "node.c") == nil && quickAsk(b, "node.c") == nil }

@@ -25,12 +25,13 @@ var (
 	ErrNoVoters = errors.New("the cluster has no voters, so it keeps no records")
 )
 
-// Records are small named values that all nodes of a cluster share. A majority of the voters must store a change. Reads see
-// every change that was completed before they began. The methods are safe for concurrent use.
+// Records are small named values that all nodes of a cluster share. A majority of the voters must store a change. A read may
+// miss changes of the last seconds if a voter was stopped or parted from the others, but no write overwrites a change that
+// its caller has missed. The methods are safe for concurrent use.
 //
 // A key consists of words, as the subject of a message. All errors not listed are those of ctx.
 type Records interface {
-	// Get returns a record. The errors are ErrNoRecord, ErrNoQuorum and ErrNoVoters.
+	// Get returns a record. The errors are ErrNoRecord, ErrNoVoters, ErrClosed and, also after ctx's deadline, ErrNoQuorum.
 	Get(ctx context.Context, key string) (Record, error)
 
 	// Put stores a value and returns its revision, if the record still has the given revision; 0 = if it does not exist.

@@ -24,6 +24,7 @@ type seeds struct {
 	names []string   // seeds that are host names, with port
 	apply func([]*url.URL) error
 	log   *slog.Logger
+	look  func(ctx context.Context, host string) (addresses []string, err error)
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -46,21 +47,26 @@ func routesOf(list []string) ([]*url.URL, error) {
 
 func routeTo(address string) *url.URL { return &url.URL{Scheme: "nats-route", Host: address} }
 
-// newSeeds starts to look up the seeds that are host names. apply replaces the routes of the server.
+// newSeeds returns the seeds. apply replaces the routes of the server.
 func newSeeds(list []string, apply func([]*url.URL) error, log *slog.Logger) *seeds {
-	s := &seeds{apply: apply, log: log}
+	s := &seeds{apply: apply, log: log, look: net.DefaultResolver.LookupHost, cancel: func() {}}
 	s.fixed, _ = routesOf(list) // has been checked
 	for _, seed := range list {
 		if host, _, err := splitAddress(seed); err == nil && net.ParseIP(host) == nil {
 			s.names = append(s.names, seed)
 		}
 	}
+	return s
+}
+
+// start starts to look up the seeds that are host names.
+func (s *seeds) start() {
+	if len(s.names) == 0 {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	if len(s.names) > 0 {
-		s.done.Go(func() { s.run(ctx) })
-	}
-	return s
+	s.done.Go(func() { s.run(ctx) })
 }
 
 func (s *seeds) run(ctx context.Context) {
@@ -96,7 +102,7 @@ func (s *seeds) resolve(ctx context.Context, name string, known map[string][]str
 	ctx, cancel := context.WithTimeout(ctx, resolveInterval)
 	defer cancel()
 	host, port, _ := net.SplitHostPort(name)
-	ips, err := net.DefaultResolver.LookupHost(ctx, host)
+	ips, err := s.look(ctx, host)
 	if err != nil {
 		s.log.Debug("cannot resolve a seed", "seed", name, "error", err.Error())
 		return
