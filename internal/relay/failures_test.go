@@ -153,6 +153,34 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A node that cannot be reached, or loses a request, is reported. A node that answers is not.
+func TestUnreachedNodesAreReported(t *testing.T) {
+	reported := make(chan string, 10)
+	w := newRig(t, handlerFunc{}, func(_ *downstream.Options, o *Options) {
+		o.Unreached = func(incarnation string) { reported <- incarnation }
+	})
+	respond := func(response string) string {
+		return w.fakeHome(func(c *tls.Conn) {
+			readRequest(c)
+			_, _ = io.WriteString(c, response)
+		})
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for address, want := range map[string]int{
+		closed.Addr().String(): 1, respond(""): 1, respond("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"): 0,
+	} {
+		w.aim(Target{Node: "home", Address: address})
+		w.summary(post(call("tools/call")))
+		if n := len(reported); n != want || n > 0 && <-reported != homeIncarnation {
+			t.Errorf("%d reports, want %d", n, want)
+		}
+	}
+}
+
 // A stream that breaks is not complete for its client, who can resume it if it has seen ids. Else the call's last event says
 // what has happened.
 func TestBrokenStreams(t *testing.T) {

@@ -65,6 +65,7 @@ func (p *passing) run() {
 		}
 		if attempt == 0 || target != last {
 			end, err = p.try(target)
+			p.reportUnreached(end)
 		}
 		if last = target; end == streaming {
 			return
@@ -75,6 +76,13 @@ func (p *passing) run() {
 		}
 	}
 	p.relay.end(p)
+}
+
+// reportUnreached reports a node that has not answered.
+func (p *passing) reportUnreached(end outcome) {
+	if report := p.relay.o.Unreached; report != nil && (end == unreached || end == lost) && !p.hasLeft() {
+		report(p.incarnation)
+	}
 }
 
 // interrupt makes the goroutine stop waiting.
