@@ -108,6 +108,7 @@ const withFaults = `listen: "http://u:sworDfish@h/?token=sworDfish"
 mcpServers:
   a: {command: x, timeout: sk-live-sworDfish6, args: ["${sk-live-sworDfish7}", {key: sworDfish}], env: [sworDfish], replicas: sk-live-sworDfish8}
   b: {url: "ftp://u:sworDfish@h", type: "token=sworDfish", "//": sworDfish}
+cluster: {node: a, listen: "u:sworDfish@h:1", seeds: ["nats://u:sworDfish@h"], secrets: ["${PLANTED}", sworDfish], nats: {url: "http://u:sworDfish@h"}}
 `
 
 // desktopFile is a desktop client's file. config install replaces its entry goblin.

@@ -33,10 +33,10 @@ func NodeTLS(cfg *config.Config) (*tls.Config, error) {
 
 // nodeKeys holds the secrets of the cluster and the certificate of this node. One goroutine changes them; others read them.
 type nodeKeys struct {
-	name    string   // of the node, fixed at the start; "" = the gateway runs alone
-	written []string // the values that secrets was made from
-	files   bool     // tls was read from files
-	secrets atomic.Pointer[cluster.Secrets]
+	name    string           // of the node, fixed at the start; "" = the gateway runs alone
+	secrets *cluster.Secrets // fixed at the start, with values that a reload replaces; nil = the gateway runs alone
+	values  []string         // those of secrets
+	files   bool             // tls was read from files
 	tls     atomic.Pointer[tls.Config]
 }
 
@@ -46,7 +46,7 @@ func (n *nodeKeys) load(cfg *config.Config) error {
 	if n.name == "" {
 		return nil
 	}
-	same := slices.Equal(n.written, cfg.Cluster.Secrets)
+	same := slices.Equal(n.values, cfg.Cluster.Secrets)
 	files := cfg.Cluster.TLS.On()
 	if same && !files && !n.files {
 		return nil
@@ -57,21 +57,29 @@ func (n *nodeKeys) load(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if !same {
-		secrets, err := cluster.NewSecrets(cfg.Cluster.Secrets)
-		if err != nil {
-			return err
-		}
-		n.secrets.Store(secrets)
-		n.written = cfg.Cluster.Secrets
+	if err := n.replace(cfg.Cluster.Secrets); err != nil {
+		return err
 	}
 	n.files = files
 	n.tls.Store(o)
 	return nil
 }
 
-// ClusterSecrets returns the newest secrets of the cluster, or nil for a gateway that runs alone. It is safe for concurrent use.
-func (e *Security) ClusterSecrets() *cluster.Secrets { return e.node.secrets.Load() }
+func (n *nodeKeys) replace(values []string) (err error) {
+	if n.secrets == nil {
+		n.secrets, err = cluster.NewSecrets(values)
+	} else {
+		err = n.secrets.Replace(values)
+	}
+	if err == nil {
+		n.values = values
+	}
+	return err
+}
+
+// ClusterSecrets returns the secrets of the cluster, or nil for a gateway that runs alone. A reload replaces their values. It is safe for
+// concurrent use.
+func (e *Security) ClusterSecrets() *cluster.Secrets { return e.node.secrets }
 
 // NodeTLS returns the newest configuration for connections between the nodes, as the function NodeTLS describes it, or nil for a gateway that
 // runs alone. It is safe for concurrent use.

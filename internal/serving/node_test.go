@@ -67,11 +67,17 @@ func TestReloadReplacesTheSecrets(t *testing.T) {
 		}
 		previous = current
 	}
-	before := e.ClusterSecrets()
+	id, err = e.ClusterSecrets().SealSession("abcdefg2", &cluster.SessionFacts{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	faulty := load("a", next)
 	faulty.Cluster.Secrets = []string{"short"}
-	if err := e.apply(faulty); err == nil || e.ClusterSecrets() != before || e.NodeTLS() != previous {
+	if err := e.apply(faulty); err == nil || e.NodeTLS() != previous {
 		t.Errorf("secrets that cannot be used: %v", err)
+	}
+	if _, _, err := e.ClusterSecrets().OpenSession(id); err != nil {
+		t.Errorf("after secrets that cannot be used: %v", err)
 	}
 }
 
