@@ -33,12 +33,12 @@ type ClusterReport struct {
 // comparison compares what the logs of a cluster say about each other.
 type comparison struct {
 	reports []NodeReport
-	logs    []evidence // of the same index
+	logs    []evidence // with the indexes of reports
 }
 
 // VerifyNodes checks the logs of a cluster's nodes: first each log, as Verify does, then whether each has the lines that
-// other nodes have quoted. A removed end, or a file that was replaced by an older copy, shows in the other logs. It checks
-// no quotes of the nodes in without, which no longer exist. It returns an error if a file cannot be read.
+// other nodes have quoted. A removed end, or a file that was replaced by an older copy, shows in the other logs. Logs of
+// the nodes in without, which no longer exist, may be missing. It returns an error if a file cannot be read.
 //
 // It needs about 100 bytes of memory for each checkpoint and each quoted line.
 func VerifyNodes(logs []NodeLog, without []string) (ClusterReport, error) {
@@ -176,8 +176,8 @@ func (c *comparison) suspect(of []int, quotes []quote) int {
 	return best
 }
 
-// accuse sets the fault of a log that does not have the quoted lines in lacking. The line unchanged is the newest one that
-// is as it was when a node quoted it, before that node quoted a lacking one.
+// accuse sets the fault of a log that does not have the quoted lines in lacking. unchanged is the newest line up to which
+// the log agrees with a node that also quotes a lacking line; zero = there is none.
 func (c *comparison) accuse(log int, lacking []quote, unchanged signedAt) {
 	r := &c.reports[log]
 	first, last := slices.MinFunc(lacking, byNumber), slices.MaxFunc(lacking, byNumber)

@@ -76,7 +76,7 @@ func (c *Cluster) Addresses(ctx context.Context) (listen, routes string, err err
 	return net.JoinHostPort(own.String(), c.Listen[1:]), routes, nil
 }
 
-// checkPublicPort reports an address of the node that clients connect to.
+// checkPublicPort reports an address of the node whose port the gateway also uses for clients.
 func (d *decoder) checkPublicPort(c *Config, own nodeAddress) {
 	for _, public := range c.Listen {
 		host, port, err := net.SplitHostPort(public)
@@ -124,7 +124,7 @@ func (d *decoder) checkSeeds(k *Cluster) {
 	}
 	if len(k.Seeds) == 0 {
 		if len(k.Voters) == 0 {
-			d.missing("seeds", "no seeds given, so the node would find no other", "list some nodes, or a name with the addresses of all: seeds: [HOST]")
+			d.missing("seeds", "no seeds given, so the node cannot find the others", "list some nodes, or a name with the addresses of all: seeds: [HOST]")
 		}
 		for _, voter := range k.Voters {
 			k.Seeds = append(k.Seeds, net.JoinHostPort(voter, usual))

@@ -19,7 +19,7 @@ func (d *decoder) checkRunName(s *Server, path string) {
 	s.Run = d.slug(path, s.Run)
 }
 
-// checkRun sets the default of run, and reports servers for which the cluster does not say where they run, or that need records. Without a
+// checkRun sets the default of run. It reports commands without run, and servers that need records in a cluster that has none. Without a
 // cluster, run has no effect: the same file may be used for a gateway that runs alone.
 func (d *decoder) checkRun(c *Config) {
 	if !c.Cluster.Present {

@@ -64,7 +64,7 @@ func codeOf(pieces [][]byte) int {
 	return code
 }
 
-// answerGone answers a request for a node that is gone: for now, its sessions have ended, and so has what it asked clients
+// answerGone answers a request for a node that is gone. Its sessions have ended with it, and so have its requests to clients
 // and the calls whose streams it kept.
 func (p *passing) answerGone() {
 	call, is := cluster.NodeOfEvent(p.origin.LastEvent)
@@ -100,7 +100,7 @@ func (p *passing) answerFailure(end outcome, target Target, err error) {
 		p.refuse(p.lostFault())
 	case end == misdirected:
 		p.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Retryable: true, RetryAfter: retryAfter,
-			Message: "the nodes of the cluster do not agree which of them has this session; the request was not executed"})
+			Message: "the nodes of the cluster do not agree on which of them has this session; the request was not executed"})
 	default:
 		p.relay.warn(target, err)
 		p.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Retryable: true, RetryAfter: retryAfter,

@@ -83,7 +83,7 @@ func newPool(target Target, of func() *tls.Config) *pool {
 	return &pool{target: target, config: &derived{of: of, change: func(c *tls.Config) { c.ServerName = target.Node }}}
 }
 
-// get returns an idle connection, or a new one. It ends with ctx.
+// get returns an idle connection, or a new one. It fails when ctx ends.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	for {
 		c := p.pop()

@@ -36,7 +36,7 @@ func (p *passing) copyStream(target Target, r *response) {
 	}
 }
 
-// seen is what was passed on.
+// seen describes what was passed on.
 type seen struct {
 	ids bool // events with ids
 }

@@ -7,12 +7,12 @@
 //	go server.Serve(listener)
 //
 // A relayed request has the method, path, body and protocol headers of the client's request, but not its credential. The
-// first node has admitted it, so its headers name the holder of the client's key, and the client's address. They count
-// only on connections with a certificate of the cluster. The response reaches the client byte for byte.
+// first node has admitted it, so its headers name the holder of the client's key, and the client's address. They are
+// accepted only on connections with a certificate of the cluster. The response reaches the client byte for byte.
 //
 // Invariants:
 //   - A request is sent to at most one node, unless nothing of it can have been executed.
-//   - The client's leaving closes the relayed request, and the end of the other node ends the client's.
+//   - When the client disconnects, the relayed request is closed. When the other node ends, so does the client's request.
 //   - The API key of a client never leaves the node that has received it.
 //   - The number of relayed requests, their sizes and those of the responses are bounded.
 package relay

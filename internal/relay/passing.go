@@ -51,8 +51,8 @@ const (
 	lost                       // it is unknown whether the request was executed
 )
 
-// run passes the request on and answers the client. If the request cannot have been executed, it is decided once more where
-// it goes.
+// run passes the request on and answers the client. If the request cannot have been executed, run resolves the target
+// once more, and tries again if it has changed.
 func (p *passing) run() {
 	var end outcome
 	var err error
@@ -108,7 +108,7 @@ func (p *passing) hasLeft() bool {
 	return p.left
 }
 
-// setStop sets what interrupts the goroutine. It must not block. setStop returns false if the client has left.
+// setStop sets the function that interrupts the goroutine, which must not block. setStop returns false if the client has left.
 func (p *passing) setStop(stop func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +189,7 @@ func (p *passing) receive(target Target, c *conn, sendErr error) (outcome, error
 	}
 	r.keep = r.keep && sendErr == nil
 	if r.isStream() && p.mayStream() {
-		go p.copyStream(target, r) // on a new stack: a handshake makes this one large
+		go p.copyStream(target, r) // in a new goroutine, because a handshake has made the stack of this one large
 		return streaming, nil
 	}
 	pieces, err := p.readWhole(r)
@@ -224,7 +224,8 @@ func (p *passing) mayStream() bool {
 	return p.stream != nil || p.verb == http.MethodPost && !p.origin.JSONOnly
 }
 
-// readWhole reads a body that is no stream. Its bytes count only while they are read: the exchange counts its answer itself.
+// readWhole reads a body that is not a stream. The budget counts its bytes only until readWhole returns, because the exchange
+// counts its answer itself.
 func (p *passing) readWhole(r *response) (pieces [][]byte, err error) {
 	counted := 0
 	defer func() { p.relay.o.Budget.Give(counted) }()

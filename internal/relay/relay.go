@@ -47,14 +47,14 @@ type Relay struct {
 	mu       sync.Mutex
 	pools    map[Target]*pool
 	running  map[*passing]struct{}
-	requests int // those in running that are no streams
+	requests int // number of those in running that are not streams
 	closed   bool
 	logged   time.Time // when an unreachable node was last logged
 }
 
 // Stats describes a Relay.
 type Stats struct {
-	Requests, Streams int    // that are open
+	Requests, Streams int    // now in progress
 	Total             uint64 // requests and streams passed on since the start
 }
 
@@ -148,7 +148,8 @@ func (r *Relay) Stats() Stats {
 	return Stats{Requests: r.requests, Streams: len(r.running) - r.requests, Total: r.total.Load()}
 }
 
-// Lost says that the node of an incarnation is gone. What was passed on to it ends as if it had closed its connections.
+// Lost reports that the node of an incarnation is gone. Requests and streams that were passed on to it end as if it had
+// closed its connections.
 func (r *Relay) Lost(incarnation string) {
 	r.stop(func(p *passing) bool { return p.incarnation == incarnation })
 }

@@ -22,7 +22,8 @@ const oneWrite = 16 << 10
 // request is the text of a request to another node: first, then rest.
 type request struct{ first, rest []byte }
 
-// reserved are the headers that a relayed request has for itself. Others of the same name are not forwarded to servers.
+// reserved are the headers that newRequest sets itself or must not pass on. The client's headers of these names are not
+// copied.
 var reserved = map[string]bool{
 	"Host": true, "Connection": true, "Content-Length": true, "Content-Type": true, "Content-Encoding": true, "Transfer-Encoding": true, "Expect": true, "Te": true,
 	"Trailer": true, "Upgrade": true, "Accept": true, "Origin": true, "Mcp-Session-Id": true, "Mcp-Protocol-Version": true, "Last-Event-Id": true, "Goblin-Project": true,
@@ -116,7 +117,7 @@ func (h *header) optional(name, value string) {
 	}
 }
 
-// all adds headers of the client, but those that are reserved or for which skip returns true.
+// all adds headers of the client, except those that are reserved or for which skip returns true.
 func (h *header) all(of http.Header, skip func(name string) bool) {
 	for name, values := range of {
 		if reserved[name] || skip != nil && skip(name) {

@@ -142,7 +142,7 @@ func (r *response) endChunks() {
 	r.keep = r.keep && err == nil && string(line) == "\r\n"
 }
 
-// readWhole reads a body that is no stream, in pieces. The function take takes bytes from a budget, or returns false.
+// readWhole reads a body that is not a stream, in pieces. The function take takes bytes from a budget, or returns false.
 func (r *response) readWhole(limit int64, take func(n int) bool) (pieces [][]byte, err error) {
 	switch {
 	case r.length < 0:

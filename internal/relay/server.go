@@ -57,7 +57,7 @@ type admission struct{ keys Keys }
 // ChecksAll returns true: each request names its principal.
 func (admission) ChecksAll() bool { return true }
 
-// Anonymous returns a principal, so that requests are not refused for want of an Authorization header. No request is served
+// Anonymous returns a principal, so that requests are not refused because they have no Authorization header. No request is served
 // on its behalf, because the listener has no open paths.
 func (admission) Anonymous() *identity.Principal { return identity.Local }
 

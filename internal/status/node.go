@@ -22,7 +22,7 @@ const (
 	NodeMember   NodeState = "member"
 	NodeJoining  NodeState = "joining"  // a member that is not ready yet
 	NodeDraining NodeState = "draining" // a member that stops soon
-	NodeOutside  NodeState = "outside"  // no member; the warnings say why
+	NodeOutside  NodeState = "outside"  // not a member; the warnings say why
 	NodeGone     NodeState = "gone"     // given up, and not back yet
 )
 

@@ -147,7 +147,7 @@ func (c *nodeChecks) checkPort(ctx context.Context, key, address string) {
 
 func portOf(address string) string { return address[strings.LastIndexByte(address, ':'):] }
 
-// checkVoters reports which voters the seeds led to.
+// checkVoters reports which voters were found at the seeds' addresses.
 func (c *nodeChecks) checkVoters() {
 	voters := c.cfg.Cluster.Voters
 	if len(voters) == 0 {

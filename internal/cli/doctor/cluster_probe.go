@@ -19,7 +19,7 @@ import (
 // Limits of one connection to another node.
 const (
 	probeTime   = 2 * time.Second
-	refusalTime = 500 * time.Millisecond // to be told that the own certificate is refused
+	refusalTime = 500 * time.Millisecond // how long to wait for the other side to refuse this node's certificate
 )
 
 // probe is what one connection to a node's port showed.
@@ -75,7 +75,8 @@ func (c *nodeChecks) probeHTTPS(ctx context.Context, address string) (p probe) {
 	return p
 }
 
-// skew returns how far a clock is ahead that showed date, cut to a second, at some moment between began and ended.
+// skew returns how far a clock is ahead. At some moment between began and ended it showed date, truncated to a second. A
+// negative result means that it is behind.
 func skew(date, began, ended time.Time) time.Duration {
 	switch {
 	case date.After(ended):
@@ -95,7 +96,7 @@ func (c *nodeChecks) handshake(ctx context.Context, address string) (conn *tls.C
 		return nil, probe{err: err}
 	}
 	o := c.tls.Clone()
-	o.InsecureSkipVerify = true // the name is not known before; VerifyConnection checks the rest
+	o.InsecureSkipVerify = true // the name is not known in advance; VerifyConnection checks the rest
 	o.VerifyConnection = func(state tls.ConnectionState) error { return signedBy(c.tls.RootCAs, state.PeerCertificates) }
 	conn = tls.Client(raw, o)
 	if err := conn.HandshakeContext(ctx); err != nil {
@@ -128,18 +129,18 @@ func signedBy(authorities *x509.CertPool, chain []*x509.Certificate) error {
 
 // explain returns the likely cause of a failed connection to a node, and what to do. serious is false if the node may just not be running.
 func (c *nodeChecks) explain(p probe) (cause, todo string, serious bool) {
-	identity, fix := "one has a secret that the other does not have", "give all nodes the same cluster.secrets; while a secret is replaced, all nodes must have both"
+	identity, fix := "the first secret of one node is not among the secrets of the other", "give all nodes the same cluster.secrets; while a secret is replaced, all nodes must have both"
 	if c.cfg.Cluster.TLS.On() {
-		identity, fix = "its certificate and this node's are not of the same authority", "give all nodes certificates of the same authority, and its certificate as cluster.tls.ca"
+		identity, fix = "its certificate and this node's were not signed by the same authority", "give all nodes certificates of the same authority, and its certificate as cluster.tls.ca"
 	}
 	var dns *net.DNSError
 	switch {
 	case errors.As(p.err, &dns):
-		return "the name cannot be resolved", "correct cluster.seeds, or check the network's names", true
+		return "the name cannot be resolved", "correct cluster.seeds, or check the name service (DNS)", true
 	case errors.Is(p.err, syscall.ECONNREFUSED):
 		return "no node runs there", "start the node, or correct the address; before the first start of the cluster, this is expected", false
 	case errors.Is(p.err, context.DeadlineExceeded) || errors.Is(p.err, os.ErrDeadlineExceeded) || errors.Is(p.err, syscall.EHOSTUNREACH) || errors.Is(p.err, syscall.ENETUNREACH):
-		return "the machine does not run, or a firewall drops the connection", "allow connections between the nodes to the ports of cluster.listen and cluster.routes", true
+		return "the machine is not running, or a firewall drops the connection", "allow connections between the nodes to the ports of cluster.listen and cluster.routes", true
 	case errors.Is(p.err, errStranger), p.refused:
 		return identity, fix, true
 	}

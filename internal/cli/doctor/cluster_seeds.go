@@ -60,8 +60,8 @@ func (c *nodeChecks) checkSeeds(ctx context.Context) {
 	}
 }
 
-// isOwn reports whether a seed is this node. The host name of a machine may stand for another address of the machine than the one that the
-// node uses, for example in /etc/hosts.
+// isOwn reports whether a seed is this node. A machine's host name may resolve to another of its addresses than the one that the node uses, for
+// example because of /etc/hosts.
 func (c *nodeChecks) isOwn(s seed) bool {
 	host, _, _ := net.SplitHostPort(s.written)
 	own, _, _ := net.SplitHostPort(c.doc.Routes)
@@ -117,7 +117,7 @@ func (c *nodeChecks) reportSeed(s seed) {
 	c.nodes = append(c.nodes, s.routes.node)
 	switch {
 	case s.routes.node == c.cfg.Cluster.Node:
-		c.failed(name, "its name is "+s.routes.node+", as this node's", "two nodes of a cluster must not have the same name, or this machine has the address too", "give each machine another host name, or set cluster.node to a reference that differs")
+		c.failed(name, "its name is "+s.routes.node+", like this node's", "two nodes have the same name, or the address is another one of this machine", "give each machine another host name, or set cluster.node to a reference that differs")
 	case s.https.err != nil:
 		cause, todo, _ := c.explain(s.https)
 		c.failed(name, "node "+s.routes.node+"; its port for HTTPS: "+s.https.err.Error(), cause, todo)
@@ -148,7 +148,7 @@ func (c *nodeChecks) checkNATS(ctx context.Context) {
 		info, err := readInfo(ctx, address)
 		switch {
 		case err != nil:
-			c.failed(name, err.Error(), "the server does not run, or it is not a NATS server", "start it, or correct cluster.nats.url")
+			c.failed(name, err.Error(), "the server is not running, or it is not a NATS server", "start it, or correct cluster.nats.url")
 		case u.Scheme == "tls" && !info.TLSRequired && !info.TLSAvailable:
 			c.failed(name, "version "+info.Version+", without TLS", "the server does not accept TLS, which the URL requires", "configure TLS on the server, or write nats:// in a network that you trust")
 		case !info.JetStream:

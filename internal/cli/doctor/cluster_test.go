@@ -121,7 +121,7 @@ func examined(t *testing.T, lines string, mode os.FileMode) (string, int) {
 	return out.String(), d.clusterFailed
 }
 
-// doctor tells a node that accepts this one from every other thing that may be at a seed's address.
+// doctor distinguishes a node that accepts this one from everything else that may be at a seed's address.
 func TestClusterSeeds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: only Linux has more loopback addresses than one")
@@ -148,9 +148,9 @@ func TestClusterSeeds(t *testing.T) {
 			"✓ seed " + friend.routes + ": node b\n", "– voters: none"}},
 		"voters":       {of(friend) + ", voters: [a, b, c]", 0, []string{"– voters: a, b, c; not seen among the seeds: c"}},
 		"all voters":   {of(friend) + ", voters: [a]", 0, []string{"✓ voters: a"}},
-		"stranger":     {of(stranger), 1, []string{"✗ seed", "its certificate is not one of this cluster", "cause: one has a secret that the other does not have"}},
+		"stranger":     {of(stranger), 1, []string{"✗ seed", "its certificate is not one of this cluster", "cause: the first secret of one node is not among the secrets of the other"}},
 		"rotation":     {of(friend) + ", secrets: ['${file:new.secret}', '${file:cluster.secret}']", 1, []string{"✓ secrets: 2 secrets, from new.secret, cluster.secret", "✗ seed", "remote error: tls:", "while a secret is replaced"}},
-		"twin":         {of(twin), 1, []string{"its name is a, as this node's", "two nodes of a cluster must not have the same name"}},
+		"twin":         {of(twin), 1, []string{"its name is a, like this node's", "two nodes have the same name"}},
 		"clock":        {of(late), 0, []string{"! seed", "node b; its clock differs by -", "h", "synchronize the clocks"}},
 		"no HTTPS":     {fmt.Sprintf("seeds: ['%s'], listen: '127.0.0.2:%d'", friend.routes, gonePort), 1, []string{"node b; its port for HTTPS: ", "connection refused", "no node runs there"}},
 		"plain":        {other(plainPort), 1, []string{"the program that listens there is not a node of a cluster"}},
@@ -188,7 +188,7 @@ func TestClusterSecretModes(t *testing.T) {
 	}
 }
 
-// doctor tells a NATS server that the nodes can use from others.
+// doctor distinguishes a NATS server that the nodes can use from others.
 func TestClusterNATS(t *testing.T) {
 	const jetStream = `INFO {"version":"2.9.10","jetstream":true}` + "\r\n"
 	for name, c := range map[string]struct {
@@ -200,7 +200,7 @@ func TestClusterNATS(t *testing.T) {
 		"no TLS":       {"tls", jetStream, 1, "the server does not accept TLS"},
 		"no JetStream": {"nats", `INFO {"version":"2.9.10"}` + "\r\n", 1, "turn on JetStream"},
 		"SSH":          {"nats", "SSH-2.0\r\n", 1, "it does not answer like a NATS server"},
-		"silent":       {"nats", "", 1, "the server does not run, or it is not a NATS server"},
+		"silent":       {"nats", "", 1, "the server is not running, or it is not a NATS server"},
 	} {
 		l, port := listen(t, "127.0.0.1:0", nil)
 		go answerAll(l, false, func() string { return c.info })
