@@ -30,7 +30,7 @@ func (s *state) report(now time.Time) []status.Node {
 		}
 		list = append(list, status.Node{
 			Name: p.beat.Node, Incarnation: incarnation, Address: p.beat.Address, Version: p.beat.Version, LastBeat: p.heard.Truncate(time.Second),
-			State: s.stateOf(incarnation, p.beat.Joining, p.beat.Draining), Warnings: s.warningsOf(p),
+			State: s.stateOf(incarnation, p.beat.Joining, p.beat.Draining), Warnings: warningsOf(p),
 		})
 	}
 	for incarnation, of := range s.outsiders {
@@ -100,7 +100,7 @@ func (s *state) stateOf(incarnation string, joining, draining bool) status.NodeS
 }
 
 // warningsOf returns what an operator should know about a peer.
-func (s *state) warningsOf(p *peer) (list []string) {
+func warningsOf(p *peer) (list []string) {
 	w := p.warned
 	for _, c := range []struct {
 		is   bool

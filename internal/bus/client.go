@@ -54,7 +54,7 @@ func (c *client) options(node string) []nats.Option {
 	return []nats.Option{
 		nats.Name(node),
 		nats.MaxReconnects(-1),
-		nats.ReconnectBufSize(-1),            // what is published while the connection is lost is lost, too: it would arrive much too late
+		nats.ReconnectBufSize(-1),            // messages published while the connection is lost are dropped, because they would arrive much too late
 		nats.FlusherTimeout(2 * time.Second), // of a write
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.report(err) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.report(err) }),
@@ -215,7 +215,7 @@ func (c *client) drops() uint64 {
 	return n
 }
 
-// close ends the subscriptions, sends what is queued and closes the connection. It returns false if that has been done.
+// close ends the subscriptions, sends what is queued and closes the connection. It returns false if it was closed already.
 func (c *client) close() bool {
 	c.mu.Lock()
 	if c.closed {

@@ -17,7 +17,7 @@ const (
 	LeaseRenewal = 1500 * time.Millisecond // between two renewals
 )
 
-// A renewal is repeated if it was made of an old state of the record.
+// Renew tries again if it has read an outdated state of the record.
 const (
 	maxRenewals = 5
 	renewalGap  = 20 * time.Millisecond
@@ -232,7 +232,7 @@ func (s *Leases) Renew(ctx context.Context, l *Lease) (*Lease, error) {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(renewalGap): // the read was of an old state
+		case <-time.After(renewalGap): // the state that was read may be outdated
 		}
 	}
 	return nil, ErrNoQuorum

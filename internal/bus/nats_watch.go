@@ -13,10 +13,10 @@ import (
 const (
 	watchCheck = 2 * time.Second  // between two comparisons of a watch with the stream
 	watchRetry = time.Second      // between two attempts to begin
-	watchIdle  = 10 * time.Second // without its node, the server forgets a watch after this time
+	watchIdle  = 10 * time.Second // the server forgets a watch whose node has been gone for this time
 )
 
-// natsWatch is a watch of a natsRecords. The server sends the records and their changes. As it may stop to do so, for
+// natsWatch is a watch of a natsRecords. The server sends the records and their changes. As it may stop doing so, for
 // example because another voter leads the stream, the watch also looks at the newest change itself. If it has not been
 // sent within watchCheck, the watch begins again.
 type natsWatch struct {
@@ -197,7 +197,7 @@ func (w *natsWatch) tell(ctx context.Context, r Record) {
 	}
 }
 
-// dropMissing tells the handler of records that were deleted so long ago that the server has forgotten it.
+// dropMissing tells the handler of records that were deleted so long ago that the server has forgotten the deletion.
 func (w *natsWatch) dropMissing(ctx context.Context) {
 	for key, t := range w.told {
 		if t.pass == w.pass {

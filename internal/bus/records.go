@@ -26,10 +26,10 @@ var (
 )
 
 // Records are small named values that all nodes of a cluster share. A majority of the voters must store a change. A read may
-// miss changes of the last seconds if a voter was stopped or parted from the others, but no write overwrites a change that
+// miss changes of the last seconds if a voter was stopped or cut off from the others, but no write overwrites a change that
 // its caller has missed. The methods are safe for concurrent use.
 //
-// A key consists of words, as the subject of a message. All errors not listed are those of ctx.
+// A key consists of words, like the subject of a message. All errors not listed are those of ctx.
 type Records interface {
 	// Get returns a record. The errors are ErrNoRecord, ErrNoVoters, ErrClosed and, also after ctx's deadline, ErrNoQuorum.
 	Get(ctx context.Context, key string) (Record, error)
@@ -38,7 +38,7 @@ type Records interface {
 	// Otherwise, the error is ErrChanged. If another error is returned, the value may be stored nevertheless.
 	//
 	// If the record already has exactly this value, in a later revision, Put returns that revision: the answer to an
-	// earlier attempt was lost. So writers that must not mistake each other's values for their own write different ones.
+	// earlier attempt was lost. Writers that must not mistake each other's values for their own must write different ones.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 
 	// Delete removes a record that still has the given revision. The errors are those of Put. Deleting a record that does

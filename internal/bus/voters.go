@@ -31,7 +31,7 @@ func (o *Options) domain() string {
 	return ""
 }
 
-// checkVoters returns an error if the number of voters or the store is not possible.
+// checkVoters returns an error if the number of voters is not allowed, or if a voter has no directory for its records.
 func (o *Options) checkVoters() error {
 	switch len(o.Voters) {
 	case 0, 1, 3, 5:
@@ -39,7 +39,7 @@ func (o *Options) checkVoters() error {
 		return fmt.Errorf("%d voters; 1, 3 or 5 are possible", len(o.Voters))
 	}
 	if o.isVoter() && o.Store == "" {
-		return fmt.Errorf("voter %s needs a directory", o.Node)
+		return fmt.Errorf("voter %s needs a directory for its records", o.Node)
 	}
 	return nil
 }
@@ -61,8 +61,8 @@ func (o *Options) makeStore() error {
 	return nil
 }
 
-// keepRecords makes the server keep records. With several voters, the servers replicate them. As JetStream needs two servers
-// for that at least, the only voter keeps them in a second server, to which its first one is connected as to a leaf node.
+// keepRecords makes the server keep records. With several voters, the servers replicate them. JetStream needs at least two
+// servers for that, so a single voter keeps them in a second server, to which its first one is connected as to a leaf node.
 func (o *Options) keepRecords(options *server.Options) {
 	switch {
 	case !o.isVoter():
@@ -83,8 +83,8 @@ func setStore(options *server.Options, directory string) {
 }
 
 // sized returns n routes: the first ones of the list, and in place of missing ones a route that leads nowhere. A server that
-// starts for the first time takes the number of its routes as that of the voters; this must be exact, because two halves of
-// the cluster could keep different records otherwise. The server gets its other routes later.
+// starts for the first time takes the number of its routes as that of the voters; it must be exact, because otherwise two halves
+// of the cluster could keep different records. The server gets its other routes later.
 func sized(list []*url.URL, n int, nowhere *url.URL) []*url.URL {
 	list = slices.Clone(list[:min(len(list), n)])
 	for len(list) < n {
