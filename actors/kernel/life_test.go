@@ -309,3 +309,41 @@ func TestStoppingPanics(t *testing.T) {
 		}
 	})
 }
+
+// The name of a child that has stopped stays taken until its parent has received ChildStopped, which names that child.
+func TestNameOfAStoppedChild(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		type spawn struct{ before gate }
+		var children, gone []Reference
+		parent := Spawn(s, SpawnOptions{Name: "a"}, on(func(self Self, msg any) {
+			switch m := msg.(type) {
+			case spawn:
+				<-m.before
+				children = append(children, SpawnChild(self, SpawnOptions{Name: "x"}, on(func(self Self, msg any) {
+					if msg == any("stop") {
+						self.Stop()
+					}
+				})))
+			case ChildStopped:
+				gone = append(gone, m.Child)
+			}
+		}))
+		now, later := make(gate), make(gate)
+		close(now)
+		parent.Tell(spawn{now})
+		synctest.Wait()
+		parent.Tell(spawn{later})
+		children[0].Tell("stop")
+		synctest.Wait() // the child has stopped, and its parent is busy
+		close(later)
+		synctest.Wait()
+		parent.Tell(spawn{now})
+		synctest.Wait()
+		if len(children) != 3 || !children[1].IsZero() || children[2].IsZero() || len(gone) != 1 || gone[0] != children[0] {
+			t.Errorf("children %v, of which %v have stopped; the second must not exist, and the first must have stopped", children, gone)
+		}
+		if found, ok := s.Lookup("a/x"); !ok || found != children[2] {
+			t.Errorf("Lookup() = %v, %v", found, ok)
+		}
+	})
+}

@@ -39,7 +39,9 @@ func (h *shell) Receive(c actor.Context) {
 	case *actor.Stopped:
 		h.cell.box.close(gone)
 		h.cell.timers.to.Store(nil)
-		h.cell.system.unregister(h.cell)
+		if h.cell.parent == nil { // otherwise the parent does it, see childGone
+			h.cell.system.unregister(h.cell)
+		}
 	case *actor.Terminated:
 		h.childGone(m.Who.Id)
 	default:
@@ -99,12 +101,15 @@ func (h *shell) end(why string) {
 	h.step(Stopping{why})
 }
 
+// childGone reports that a child has stopped. Until then its name stays taken: the end of a child is known by its name, so
+// a new child of that name would be taken for the one that has stopped.
 func (h *shell) childGone(name string) {
 	child, ok := h.cell.children[name]
 	if !ok {
 		return
 	}
 	delete(h.cell.children, name)
+	h.cell.system.unregister(child)
 	if h.ended || h.cell.box.isBroken() {
 		return
 	}
