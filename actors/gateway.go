@@ -93,6 +93,7 @@ type Gateway struct {
 	cluster        *Cluster                    // nil = the gateway runs alone
 	membership     kernel.Reference            // zero = the members of the cluster are fixed; not modified after Start
 	leaveCluster   func()                      // ends what membership hears; not modified after Start
+	guestNumbers   atomic.Uint64               // see session.Options.Used
 }
 
 // Start spawns the actors. It does not wait for servers to start. The error wraps config.ErrNested if too many gateways are nested.

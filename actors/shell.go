@@ -209,7 +209,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		return
 	}
 	o := session.Options{
-		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Guest: a.first.Guest, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
+		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Guest: a.first.Guest, Used: &g.guestNumbers, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Payloads: g.payloads.gate, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {

@@ -119,6 +119,9 @@ func (c *Calls[H, K, R]) Next() uint64 {
 	return c.last
 }
 
+// BeginAfter makes the first number that Next returns the one after used.
+func (c *Calls[H, K, R]) BeginAfter(used uint64) { c.last = used }
+
 // Last returns the number that Next returned most recently.
 func (c *Calls[H, K, R]) Last() uint64 { return c.last }
 

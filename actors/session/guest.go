@@ -29,9 +29,13 @@ type guest struct {
 	waiting []message.Inbound // arrived before the first catalog, in order of arrival
 }
 
-// beGuest makes the session what its facts say, as if its client had initialized it here.
-func (s *state) beGuest(f *cluster.SessionFacts) {
+// beGuest makes the session what its facts say, as if its client had initialized it here. The numbers of its calls and
+// questions begin after used, because an earlier guest of the same session may have used the lower ones: a late answer to an
+// earlier question must not be taken for an answer to a later one.
+func (s *state) beGuest(f *cluster.SessionFacts, used uint64) {
 	s.guest = &guest{}
+	s.calls.BeginAfter(used)
+	s.questions.last = used
 	s.client.initialized, s.client.ready = true, true
 	s.client.path, s.client.version = f.Path, f.Version
 	s.client.declare(f.Capabilities, f.Info)
@@ -80,6 +84,12 @@ func (s *state) refuseEnqueued(fault *protocol.Fault, out []kernel.Effect) []ker
 	}
 	s.guest.waiting = nil
 	return out
+}
+
+// keepNumber makes the numbers of later guests on this node begin after last.
+func (s *session) keepNumber(last uint64) {
+	for used := s.Used.Load(); used < last && !s.Used.CompareAndSwap(used, last); used = s.Used.Load() {
+	}
 }
 
 // idleLimit is how long the session may be idle.

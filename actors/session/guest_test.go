@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +18,36 @@ func newGuest(t *testing.T) *conversation {
 	t.Helper()
 	facts := &cluster.SessionFacts{Path: "/mcp", Version: protocol.Version20251125, Capabilities: []byte(`{"elicitation":{}}`), Info: []byte(`{"name":"c","version":"1"}`)}
 	k := newConversation(t, "http")
-	k.s = newState(Options{ID: "session", Transport: "http", Cluster: "abcdefg2", Guest: facts, Limits: config.Default().Limits}, kernel.Reference{})
+	k.s = newState(guestOptions(facts, new(atomic.Uint64)), kernel.Reference{})
 	return k
+}
+
+func guestOptions(facts *cluster.SessionFacts, used *atomic.Uint64) Options {
+	return Options{ID: "session", Transport: "http", Cluster: "abcdefg2", Guest: facts, Used: used, Limits: config.Default().Limits}
+}
+
+// The calls and questions of a guest have other numbers than those of an earlier guest of its session.
+func TestGuestNumbers(t *testing.T) {
+	var used atomic.Uint64
+	seen := map[string]bool{}
+	for range 3 {
+		s := &session{Options: guestOptions(&cluster.SessionFacts{}, &used)}
+		s.state = newState(s.Options, kernel.Reference{})
+		for range 3 {
+			s.state.calls.Next()
+			id := string(s.state.questionID(s.state.questions.add(question{})))
+			name := s.state.CallName(s.state.calls.Next())
+			if seen[id] || seen[name] {
+				t.Fatalf("question %s or call %s twice", id, name)
+			}
+			seen[id], seen[name] = true, true
+		}
+		for _, a := range acts(s.state, kernel.Stopping{}) {
+			if ended, is := a.(guestEnded); is {
+				s.Act(kernel.Self{}, ended)
+			}
+		}
+	}
 }
 
 // A guest knows its client from the facts, and serves requests that arrive before its first catalog once it has one, in order.

@@ -111,6 +111,9 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}
 	out = append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
+	if s.guest != nil {
+		out = append(out, kernel.Act(guestEnded{max(s.calls.Last(), s.questions.last)}))
+	}
 	if s.life.deleted == nil {
 		return out
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/actors/admission"
@@ -26,6 +27,7 @@ type Options struct {
 	Node      string                // names this gateway to other gateways
 	Cluster   string                // incarnation of this node; "" = the gateway is not a node of a cluster
 	Guest     *cluster.SessionFacts // the session's home is another node; nil = this one
+	Used      *atomic.Uint64        // guests: the highest number of a call or question of the guests that have ended on this node
 	Transport string                // http | sse | stdio
 	Opened    message.Admitted      // the client's principal and view
 	Limits    config.Limits
@@ -97,6 +99,7 @@ type (
 	}
 	closeStream struct{ stream *downstream.EventStream }
 	endReplay   struct{}
+	guestEnded  struct{ last uint64 } // the highest number of a call or question
 	// push writes to the newest of the client's streams that takes the message. If none does and undelivered is set,
 	// the session gets it back.
 	push struct {
@@ -156,6 +159,8 @@ func (s *session) Act(self kernel.Self, act any) {
 		a.stream.Close()
 	case endReplay:
 		s.endReplay()
+	case guestEnded:
+		s.keepNumber(a.last)
 	}
 }
 

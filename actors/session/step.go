@@ -58,7 +58,7 @@ func newState(o Options, self kernel.Reference) *state {
 	s.calls = clientcalls.New[*heldCall, string](s, self)
 	s.calls.KeepPayloads(o.Payloads)
 	if o.Guest != nil {
-		s.beGuest(o.Guest)
+		s.beGuest(o.Guest, o.Used.Load())
 	}
 	return s
 }
