@@ -98,9 +98,9 @@ func (a *clientRequest) isOpen() bool {
 	return a.abandoned || a.answers == 0 || a.inputRequired || a.code == "OVERLOADED"
 }
 
-// calls returns what clients know of the calls that began after since. The requests of one nonce may belong to one call, so
-// they count once in callBook.least, if all of them were sent after since.
-func (b *history) calls(w *world, since time.Time) callBook {
+// calls returns what clients know of a node's calls that began after since. A nil node stands for all nodes. The requests of one
+// nonce may belong to one call, so they count once in callBook.least, if all of them were sent after since.
+func (b *history) calls(w *world, n *node, since time.Time) callBook {
 	book := callBook{map[callKey]int{}, map[callKey]int{}, map[callKey]int{}}
 	first := map[int]time.Time{} // by nonce
 	type end struct {
@@ -109,7 +109,7 @@ func (b *history) calls(w *world, since time.Time) callBook {
 	}
 	counted := map[end]bool{}
 	for _, a := range b.requests {
-		if !a.isCall() {
+		if !a.isCall() || n != nil && a.servedBy() != n {
 			continue
 		}
 		if _, again := first[a.nonce]; !again && a.nonce > 0 {

@@ -1,77 +1,68 @@
 package sim
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"sort"
 	"strings"
-	"testing/synctest"
 	"time"
 
 	"goblin-actor/actors/meta"
 	"goblin-actor/internal/status"
 )
 
-// status returns the gateway's status.
-func (w *world) status() *status.Snapshot {
-	var s *status.Snapshot
-	done := false
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		s, _ = w.gateway.Status(ctx)
-		done = true
-		w.scheduler.wake()
-	}()
-	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return done })
-	synctest.Wait()
-	if s == nil {
-		w.violated("the gateway returned no status")
-		return &status.Snapshot{}
-	}
-	return s
-}
-
-// checkQuiet checks the state of the gateway when no client has a request in progress: every server is ready, or idle if
+// checkQuiet checks the state of the gateways when no client has a request in progress: every server is ready, or idle if
 // it is lazy, and no call is left.
 func (w *world) checkQuiet(when string) {
-	if w.failed() {
-		return
-	}
-	s := w.status()
-	for i, server := range s.Servers {
-		if server.State != "ready" && !(server.State == "idle" && w.servers[i].isLazy()) {
-			w.violated("%s: %s is %s (%s)", when, server.Name, server.State, server.Reason)
+	w.checkRest(when)
+	for _, n := range w.nodes {
+		if w.failed() {
+			return
 		}
-		if server.InFlight != 0 || server.Queued != 0 || server.Parked != 0 {
-			w.violated("%s: %s has %d calls in flight, %d queued, %d parked, although no client waits", when, server.Name, server.InFlight, server.Queued, server.Parked)
-		}
+		n.checkQuiet(when)
+		n.checkRevoked(when)
 	}
-	for _, call := range s.Calls {
-		w.violated("%s: a call remains: %+v", when, call)
-	}
-	w.checkRevoked(when)
 }
 
-// checkEmpty checks that the gateway has no sessions, calls or subscriptions after all clients left.
-func (w *world) checkEmpty() {
-	if w.failed() {
-		return
-	}
-	s := w.status()
-	for _, session := range s.Sessions {
-		w.violated("a session remains: %+v", session)
+func (n *node) checkQuiet(when string) {
+	s := n.status()
+	for i, server := range s.Servers {
+		if server.State != "ready" && !(server.State == "idle" && n.w.servers[i].isLazy()) {
+			n.violated("%s: %s is %s (%s)", when, server.Name, server.State, server.Reason)
+		}
+		if server.InFlight != 0 || server.Queued != 0 || server.Parked != 0 {
+			n.violated("%s: %s has %d calls in flight, %d queued, %d parked, although no client waits", when, server.Name, server.InFlight, server.Queued, server.Parked)
+		}
 	}
 	for _, call := range s.Calls {
-		w.violated("a call remains: %+v", call)
+		n.violated("%s: a call remains: %+v", when, call)
+	}
+}
+
+// checkEmpty checks that the gateways have no sessions, calls or subscriptions after all clients left.
+func (w *world) checkEmpty() {
+	for _, n := range w.nodes {
+		if w.failed() {
+			return
+		}
+		n.checkEmpty()
+	}
+}
+
+func (n *node) checkEmpty() {
+	s := n.status()
+	for _, session := range s.Sessions {
+		n.violated("a session remains: %+v", session)
+	}
+	for _, call := range s.Calls {
+		n.violated("a call remains: %+v", call)
 	}
 	for _, sub := range s.Subscriptions {
-		w.violated("a subscription remains: %+v", sub)
+		n.violated("a subscription remains: %+v", sub)
 	}
 	for _, server := range s.Servers {
 		if server.Subscribed != 0 || server.Subscribers != 0 {
-			w.violated("%s has %d subscriptions of %d subscribers, although all clients left", server.Name, server.Subscribed, server.Subscribers)
+			n.violated("%s has %d subscriptions of %d subscribers, although all clients left", server.Name, server.Subscribed, server.Subscribers)
 		}
 	}
 }
@@ -127,20 +118,19 @@ func (w *world) metaToolNames() (names []string) {
 	return names
 }
 
-// checkLists checks that every client's list has the servers' tools, as filtered by the configuration, and the
-// gateway's own.
-func (w *world) checkLists() {
+// checkLists checks the lists that the clients have from a node.
+func (w *world) checkLists(n *node) {
 	if w.failed() {
 		return
 	}
 	for _, c := range w.clients {
 		want := w.expectedList(c)
 		if c.ready() && c.lastList == nil {
-			w.violated("%s has no list", c.name)
+			n.violated("%s has no list", c.name)
 		} else if c.ready() && c.lastList.failed {
-			w.violated("%s got an error for tools/list: %s", c.name, c.lastList.code)
+			n.violated("%s got an error for tools/list: %s", c.name, c.lastList.code)
 		} else if c.ready() && !slices.Equal(c.list, want) {
-			w.violated("%s lists %v, want %v", c.name, c.list, want)
+			n.violated("%s lists %v, want %v", c.name, c.list, want)
 		}
 	}
 }
@@ -159,27 +149,25 @@ func (w *world) expectedList(c *client) (want []string) {
 	return want
 }
 
-// checkStatus compares the gateway's status with what clients and servers know.
+// checkStatus compares the gateways' status with what clients and servers know.
 func (w *world) checkStatus() {
 	if w.failed() {
 		return
 	}
-	s := w.status()
-	all := 0
-	for i, server := range s.Servers {
-		want := len(w.toolsOffered(i, nil))
-		all += want
-		if server.Tools != want || server.Resources != len(w.servers[i].uris)+1 || server.ReadyCount != server.Replicas && !w.servers[i].isLazy() {
-			w.violated("status of %s: %d tools, %d resources, %d of %d replicas ready; want %d tools, all resources and replicas", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)
-		}
+	var all []*status.Snapshot
+	for _, n := range w.nodes {
+		s := n.status()
+		n.checkCatalog(s)
+		all = append(all, s)
 	}
-	if s.Catalog.Tools != all {
-		w.violated("status: %d tools in the catalog, want %d", s.Catalog.Tools, all)
-	}
-	sessions, streams := w.missingFromStatus(s.Sessions)
+	sessions, streams := w.missingFromStatus(all)
 	if sessions > 0 || streams != 0 { // an actor that gets no turn in time is missing from one status, but not from the next
 		w.advance(10 * time.Second)
-		sessions, streams = w.missingFromStatus(w.status().Sessions)
+		all = nil
+		for _, n := range w.nodes {
+			all = append(all, n.status())
+		}
+		sessions, streams = w.missingFromStatus(all)
 	}
 	wanted := map[string]bool{}
 	for _, c := range w.clients {
@@ -193,11 +181,28 @@ func (w *world) checkStatus() {
 		w.violated("status: %d sessions and %d listen streams of clients are missing", sessions, streams)
 	}
 	upstream := 0
-	for _, server := range s.Servers {
-		upstream += server.Subscribed
+	for _, s := range all {
+		for _, server := range s.Servers {
+			upstream += server.Subscribed
+		}
 	}
 	if upstream < len(wanted) {
 		w.violated("status: %d subscriptions at servers; clients subscribe to %d resources", upstream, len(wanted))
+	}
+}
+
+// checkCatalog compares the servers in a node's status with what they offer.
+func (n *node) checkCatalog(s *status.Snapshot) {
+	all := 0
+	for i, server := range s.Servers {
+		want := len(n.w.toolsOffered(i, nil))
+		all += want
+		if server.Tools != want || server.Resources != len(n.w.servers[i].uris)+1 || server.ReadyCount != server.Replicas && !n.w.servers[i].isLazy() {
+			n.violated("status of %s: %d tools, %d resources, %d of %d replicas ready; want %d tools, all resources and replicas", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)
+		}
+	}
+	if s.Catalog.Tools != all {
+		n.violated("status: %d tools in the catalog, want %d", s.Catalog.Tools, all)
 	}
 }
 
@@ -209,9 +214,11 @@ func (w *world) checkStep() {
 	w.checkBuffered()
 	w.checkOverdue()
 	w.checkGuarantees()
-	for _, a := range w.gateway.Mailboxes() {
-		if a.Depth > a.Limit {
-			w.violated("the mailbox of %s holds %d messages; the limit is %d", a.Name, a.Depth, a.Limit)
+	for _, n := range w.nodes {
+		for _, a := range n.gateway.Mailboxes() {
+			if a.Depth > a.Limit {
+				n.violated("the mailbox of %s holds %d messages; the limit is %d", a.Name, a.Depth, a.Limit)
+			}
 		}
 	}
 }
@@ -239,7 +246,7 @@ func (w *world) checkOverdue() {
 
 // missingFromStatus counts sessions and listen streams of clients that the status does not show. A count is negative if
 // the status shows more than the clients know, such as sessions that they have forgotten.
-func (w *world) missingFromStatus(shown []status.Session) (sessions, streams int) {
+func (w *world) missingFromStatus(all []*status.Snapshot) (sessions, streams int) {
 	for _, c := range w.clients {
 		switch {
 		case c.modern && c.listening != nil:
@@ -248,11 +255,13 @@ func (w *world) missingFromStatus(shown []status.Session) (sessions, streams int
 			sessions++
 		}
 	}
-	for _, session := range shown {
-		if session.Protocol >= "2026" {
-			streams--
-		} else {
-			sessions--
+	for _, s := range all {
+		for _, session := range s.Sessions {
+			if session.Protocol >= "2026" {
+				streams--
+			} else {
+				sessions--
+			}
 		}
 	}
 	return sessions, streams

@@ -250,8 +250,8 @@ func (r *serverCall) connBroke() bool {
 // slightly earlier. The shorter time makes sure that checkStarts counts no process that the gateway no longer counts.
 const startCounted = 500 * time.Millisecond
 
-// checkStarts checks that at most limits.startsAtOnce processes are starting.
-func (s *server) checkStarts() {
+// checkStarts checks that at most limits.startsAtOnce processes of a node are starting.
+func (s *server) checkStarts(on *node) {
 	w := s.w
 	if !w.p.Wide || w.p.DelayedTurns > 0 || s.http {
 		return
@@ -259,7 +259,7 @@ func (s *server) checkStarts() {
 	n := 0
 	for _, other := range w.servers {
 		for _, c := range other.conns {
-			if !c.link.http && !c.dead && !c.ready && !c.initializing && !c.link.gone() && time.Since(c.opened) < startCounted {
+			if c.node == on && !c.link.http && !c.dead && !c.ready && !c.initializing && !c.link.gone() && time.Since(c.opened) < startCounted {
 				n++
 			}
 		}

@@ -22,13 +22,17 @@ type client struct {
 	old              bool            // speaks 2025-03-26
 	noElicitation    bool            // does not declare elicitation
 	ignoresQuestions bool            // temporarily answers no server requests
+	prompt           bool            // temporarily answers server requests at once
 	project          *config.Project // nil = none
 	projectVia       string          // path, header or meta; see ClientParams
 	headerValue      string          // of the forwarded header
 	principal        *identity.Principal
-	sealed           *sealedState // modern: the latest one received
-	wantsLogs        bool         // modern: requests log messages for each call
-	pipe             *pipeclient.Client
+	sealed           *sealedState         // modern: the latest one received
+	wantsLogs        bool                 // modern: requests log messages for each call
+	pipes            []*pipeclient.Client // one for each node, in their order
+	keptAt           []*node              // where the balancer keeps the client; nil = it deals to all nodes
+	dealt            int                  // requests dealt to keptAt
+	declares         int                  // bytes of a further capability
 
 	session      string
 	owner        string // id of the principal that opened the session
@@ -74,6 +78,8 @@ const capabilities = `{"elicitation":{},"sampling":{},"roots":{}}`
 
 func (c *client) capabilities() string {
 	switch {
+	case c.declares > 0:
+		return `{"elicitation":{},"sampling":{},"roots":{},"experimental":{"x":{"y":"` + strings.Repeat("z", c.declares) + `"}}}`
 	case !c.answers:
 		return "{}"
 	case c.noElicitation:
@@ -126,14 +132,18 @@ func (c *client) send(method, name, members string) *clientRequest {
 
 // post sends a message to the gateway. a is nil if the message has no response.
 func (c *client) post(a *clientRequest, raw string, origin downstream.Origin) {
-	c.w.trace("%s → %s", c.name, raw)
-	x, refused := c.pipe.Post([]byte(raw), origin)
+	n := c.w.deal(c)
+	c.w.trace("%s →%s %s", c.name, n, raw)
+	x, refused := c.pipes[n.number].Post([]byte(raw), origin)
+	if a != nil {
+		a.node = n
+	}
 	if refused != nil {
 		c.handle(a, *refused)
 		return
 	}
 	if a != nil {
-		a.reader = x
+		a.reader, a.route = x, routeOf(x.Response)
 	}
 	c.startReading(x, a)
 }

@@ -136,7 +136,7 @@ func (c *client) listen() {
 	if o.LastEvent != "" {
 		c.w.count("a resumed stream")
 	}
-	c.stream = c.pipe.Open(o)
+	c.stream = c.open(o)
 	c.startReading(c.stream, nil)
 }
 
@@ -182,7 +182,7 @@ func (c *client) recover() {
 	if c.state != "ready" {
 		c.initialize()
 	} else {
-		c.send("ping", "", "")
+		c.w.at(c.keptAlive(), func() { c.send("ping", "", "") })
 	}
 	c.w.scheduler.After(20*time.Second, func() {
 		c.listen()
@@ -272,8 +272,13 @@ func (c *client) dropConnection() {
 		c.dropReader(x)
 		return
 	}
+	c.reconnect(a)
+}
+
+// reconnect breaks the response of a request, and resumes it.
+func (c *client) reconnect(a *clientRequest) {
 	c.w.count("a broken response that was resumed")
-	c.dropReader(x)
+	c.dropReader(a.reader)
 	c.w.scheduler.After(c.latency(), func() {
 		if c.state != "ready" {
 			a.abandoned = true
@@ -281,7 +286,7 @@ func (c *client) dropConnection() {
 		}
 		o := c.origin("", "")
 		o.LastEvent = a.lastEventID
-		st := c.pipe.Open(o)
+		st := c.open(o)
 		a.reader, a.abandoned = st, true // it may be too late to resume
 		c.startReading(st, a)
 	})
@@ -311,7 +316,7 @@ func (c *client) stall() {
 func (c *client) leave() {
 	c.w.count("a client that left")
 	if c.w.clientRand.IntN(2) == 0 {
-		c.startReading(c.pipe.Delete(c.origin("", "")), nil)
+		c.end()
 	}
 	for _, a := range c.pending {
 		a.abandoned = true

@@ -197,7 +197,11 @@ func (c *client) handleQuestion(a *clientRequest, e *frameToClient) {
 		how = 0
 	}
 	reply := func(format string, args ...any) {
-		c.w.scheduler.After(c.w.userDelay(), func() {
+		after := c.w.userDelay()
+		if c.prompt {
+			after = c.latency()
+		}
+		c.w.scheduler.After(after, func() {
 			if c.state == "ready" {
 				c.post(nil, fmt.Sprintf(format, args...), c.origin("", ""))
 			}

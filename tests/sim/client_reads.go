@@ -148,7 +148,7 @@ func (c *client) dropReader(x responseReader) {
 func (c *client) resumeReads() {
 	c.wakeups++
 	for _, look := range c.blockedReads {
-		c.w.scheduler.Schedule("", look)
+		c.w.scheduler.Schedule(look)
 	}
 	c.blockedReads = nil
 }

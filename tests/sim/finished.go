@@ -29,31 +29,37 @@ func outcomeOfCode(code string) string {
 	return "failed"
 }
 
-// checkFinished compares the stored calls of each server with what clients know. No call may be in progress.
+// checkFinished compares the calls of each server that the nodes store with what clients know. No call may be in progress.
 func (w *world) checkFinished(when string) {
-	if w.failed() {
-		return
+	for _, n := range w.nodes {
+		if w.failed() {
+			return
+		}
+		n.checkFinished(when)
 	}
+}
+
+func (n *node) checkFinished(when string) {
 	stored := map[string][]status.FinishedCall{}
 	ids, last := map[string]bool{}, uint64(0)
-	for _, f := range w.gateway.Metrics().Finished("", 0) {
+	for _, f := range n.gateway.Metrics().Finished("", 0) {
 		if f.Number <= last || f.ID != "" && ids[f.ID] {
-			w.violated("%s: the finished call %d after %d is stored twice, or out of order: %+v", when, f.Number, last, f)
+			n.violated("%s: the finished call %d after %d is stored twice, or out of order: %+v", when, f.Number, last, f)
 		}
 		last, ids[f.ID] = f.Number, true
-		w.checkFacts(when, &f)
+		n.checkFacts(when, &f)
 		if f.Server != "" {
 			stored[f.Server] = append(stored[f.Server], f)
 		}
 	}
-	for _, s := range w.gateway.Metrics().Sample(nil) {
-		w.checkStored(when, &s, stored[s.Server])
+	for _, s := range n.gateway.Metrics().Sample(nil) {
+		n.checkStored(when, &s, stored[s.Server])
 	}
-	w.count("finished calls compared")
+	n.w.count("finished calls compared")
 }
 
 // checkFacts checks that the facts of a stored call agree with each other.
-func (w *world) checkFacts(when string, f *status.FinishedCall) {
+func (n *node) checkFacts(when string, f *status.FinishedCall) {
 	want := ""
 	switch {
 	case f.Outcome == outcomeOK || f.Outcome == outcomeCanceled:
@@ -65,7 +71,7 @@ func (w *world) checkFacts(when string, f *status.FinishedCall) {
 		want = outcomeOfCode(f.Code)
 	}
 	if (want == "") != (f.Code+f.Error == "") || want != "" && want != f.Outcome {
-		w.violated("%s: the finished call %d has outcome %s and error %s %q", when, f.Number, f.Outcome, f.Code, f.Error)
+		n.violated("%s: the finished call %d has outcome %s and error %s %q", when, f.Number, f.Outcome, f.Code, f.Error)
 	}
 	at := f.Began
 	for _, next := range []time.Time{f.Taken, f.Written, f.Answered, endOf(f).Add(time.Microsecond)} {
@@ -73,7 +79,7 @@ func (w *world) checkFacts(when string, f *status.FinishedCall) {
 			continue
 		}
 		if next.Before(at) {
-			w.violated("%s: the times of the finished call %d are out of order: %+v", when, f.Number, f)
+			n.violated("%s: the times of the finished call %d are out of order: %+v", when, f.Number, f)
 		}
 		at = next
 	}
@@ -85,7 +91,7 @@ func endOf(f *status.FinishedCall) time.Time {
 
 // checkStored checks the stored calls of a server, in the order of their ends: the last storedCalls calls and the last
 // storedFailures failed ones must be there, and no others.
-func (w *world) checkStored(when string, s *status.Sample, all []status.FinishedCall) {
+func (n *node) checkStored(when string, s *status.Sample, all []status.FinishedCall) {
 	newest := all[len(all)-min(len(all), storedCalls):]
 	var failed []status.FinishedCall
 	for _, f := range all {
@@ -96,14 +102,14 @@ func (w *world) checkStored(when string, s *status.Sample, all []status.Finished
 	older := len(all) - len(newest)
 	olderFailed := len(failed) - countFailed(newest)
 	if len(newest) != int(min(s.Calls, storedCalls)) || len(failed) < int(min(s.Errors, storedFailures)) || older != olderFailed || older > storedFailures {
-		w.violated("%s: of %d calls of %s, %d of which failed, %d are stored, %d of which failed; %d of them are not among the newest, %d of which failed",
+		n.violated("%s: of %d calls of %s, %d of which failed, %d are stored, %d of which failed; %d of them are not among the newest, %d of which failed",
 			when, s.Calls, s.Server, s.Errors, len(all), len(failed), older, olderFailed)
 		return
 	}
-	w.compareCalls(when, s.Server, newest, s.Calls > storedCalls, false)
-	w.compareCalls(when, s.Server, failed[len(failed)-min(len(failed), storedFailures):], s.Errors > storedFailures, true)
+	n.compareCalls(when, s.Server, newest, s.Calls > storedCalls, false)
+	n.compareCalls(when, s.Server, failed[len(failed)-min(len(failed), storedFailures):], s.Errors > storedFailures, true)
 	if s.Calls > 2*storedCalls && older > 0 {
-		w.count("a failed call that outlasted successful ones")
+		n.w.count("a failed call that outlasted successful ones")
 	}
 }
 
@@ -118,7 +124,7 @@ func countFailed(all []status.FinishedCall) (n int) {
 
 // compareCalls compares the last calls of a server, or its last failed calls, with what clients know. If they are not all, it ignores calls
 // that began before the first of them ended: those may have been displaced.
-func (w *world) compareCalls(when, server string, calls []status.FinishedCall, displaced, onlyFailed bool) {
+func (n *node) compareCalls(when, server string, calls []status.FinishedCall, displaced, onlyFailed bool) {
 	var since time.Time
 	if displaced {
 		since = endOf(&calls[0]).Add(time.Microsecond)
@@ -129,7 +135,7 @@ func (w *world) compareCalls(when, server string, calls []status.FinishedCall, d
 			got[keyOf(f)]++
 		}
 	}
-	book := w.history.calls(w, since)
+	book := n.w.history.calls(n.w, n, since)
 	var wrong []string
 	for k, n := range book.least {
 		if k.server == server && got[k] < n && !(onlyFailed && k.outcome == outcomeOK) {
@@ -143,7 +149,7 @@ func (w *world) compareCalls(when, server string, calls []status.FinishedCall, d
 	}
 	if len(wrong) > 0 {
 		slices.Sort(wrong) // maps have a random order
-		w.violated("%s: of the finished calls of %s since %v, %s", when, server, since, strings.Join(wrong, "; "))
+		n.violated("%s: of the finished calls of %s since %v, %s", when, server, since, strings.Join(wrong, "; "))
 	}
 }
 

@@ -72,6 +72,8 @@ func (b *history) recordCancel(r *serverCall) { b.cancels[r.nonce] = true }
 // clientRequest is a request of a client.
 type clientRequest struct {
 	client        *client
+	node          *node  // that received it
+	route         *route // nil = the story has one node
 	id            int
 	method        string
 	nonce         int            // 0 = not a call
@@ -99,6 +101,14 @@ type clientRequest struct {
 	ended         int
 	sent          time.Time
 	guarantee     *guarantee // nil = nothing is guaranteed
+}
+
+// servedBy returns the node that serves the request: the one that received it, or the one to which it was passed on.
+func (a *clientRequest) servedBy() *node {
+	if a.route != nil && a.route.to != nil {
+		return a.route.to
+	}
+	return a.node
 }
 
 func (a *clientRequest) String() string {

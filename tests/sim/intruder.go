@@ -40,7 +40,7 @@ func (w *world) newPrincipal(name string) *identity.Principal {
 	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Usage: w.usageOf(name)}
 }
 
-// publishPrincipals gives the gateway the principals, if clients are authenticated.
+// publishPrincipals gives the gateways the principals, if clients are authenticated.
 func (w *world) publishPrincipals() {
 	all := map[string]*identity.Principal{}
 	for _, c := range w.clients {
@@ -51,7 +51,9 @@ func (w *world) publishPrincipals() {
 	if len(all) > 0 {
 		intruder := w.newPrincipal(intruderName)
 		all[intruder.ID] = intruder
-		w.gateway.LoadPrincipals(all)
+		for _, n := range w.nodes {
+			n.gateway.LoadPrincipals(all)
+		}
 	}
 }
 
@@ -83,9 +85,11 @@ func (w *world) maybeRevoke() {
 	old := c.principal
 	w.trace("%s is revoked", old.ID)
 	w.revoked[old.Name] = true
-	w.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
 	next := w.newPrincipal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
-	w.gateway.AddPrincipals(map[string]*identity.Principal{next.ID: next})
+	for _, n := range w.nodes {
+		n.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
+		n.gateway.AddPrincipals(map[string]*identity.Principal{next.ID: next})
+	}
 	for _, other := range w.clients {
 		if other.principalID() == old.ID {
 			other.principal = next
@@ -94,19 +98,20 @@ func (w *world) maybeRevoke() {
 }
 
 // checkRevoked checks that revoked principals have no sessions and no calls.
-func (w *world) checkRevoked(when string) {
+func (n *node) checkRevoked(when string) {
+	w := n.w
 	if len(w.revoked) == 0 || w.failed() {
 		return
 	}
-	s := w.status()
+	s := n.status()
 	for _, session := range s.Sessions {
 		if w.revoked[session.Who] {
-			w.violated("%s: the revoked principal %s still has a session: %+v", when, session.Who, session)
+			n.violated("%s: the revoked principal %s still has a session: %+v", when, session.Who, session)
 		}
 	}
 	for _, call := range s.Calls {
 		if w.revoked[call.Who] {
-			w.violated("%s: the revoked principal %s still has a call: %+v", when, call.Who, call)
+			n.violated("%s: the revoked principal %s still has a call: %+v", when, call.Who, call)
 		}
 	}
 }
@@ -125,6 +130,7 @@ type intrusion struct {
 type theft struct {
 	client  *client
 	session string
+	node    *node     // that refused it
 	over    time.Time // when the session answered it; zero = it has not
 }
 
@@ -139,9 +145,6 @@ func (s *intrusion) drop() {
 
 // maybeIntrude occasionally uses a stolen value.
 func (w *world) maybeIntrude() {
-	if w.intruder == nil {
-		w.intruder = &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10}
-	}
 	c := w.clients[w.clientRand.IntN(len(w.clients))]
 	switch {
 	case w.clientRand.IntN(4) > 0:
@@ -158,42 +161,52 @@ const unknownID = "1azzzzzzzzzzzzzzzzzzzzzzzzzz"
 
 // stealSession sends a message, opens a stream or ends the session with a client's session id.
 func (w *world) stealSession(c *client) {
-	origin := func(id string) downstream.Origin {
-		o := c.origin("", "")
-		o.Remote, o.Principal, o.SessionID = "127.0.0.1:39999", w.newPrincipal(intruderName), id
-		return o
-	}
-	w.thefts = append(w.thefts, theft{client: c, session: c.session}) // also if a limit of the gateway ends it below
-	s := &intrusion{action: "a session", theft: len(w.thefts)}
+	n := w.attacked()
 	switch how := w.clientRand.IntN(10); {
 	case how < 6:
-		raw := pick(w.clientRand, []string{
-			`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + w.randomTool() + `","arguments":{}}}`,
+		w.sendStolen(c, n, pick(w.clientRand, []string{
+			listTools, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + w.randomTool() + `","arguments":{}}}`,
 			fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 1+w.clientRand.IntN(max(1, c.lastID))),
-			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{}}}`, 1+w.clientRand.IntN(4)),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{}}}`, n.questionID(1+w.clientRand.IntN(4))),
 			`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"i","version":"1"}}}`,
-		})
-		for i, id := range []string{c.session, unknownID} {
-			x, refused := w.intruder.Post([]byte(raw), origin(id))
-			if refused != nil { // a limit of the gateway is reached
-				s.drop()
-				return
-			}
-			s.readers[i] = x
-		}
-		s.action += ", and sent " + raw
+		}))
 	case how < 8:
-		for i, id := range []string{c.session, unknownID} {
-			o := origin(id)
-			o.LastEvent = c.lastEventID
-			s.readers[i] = w.intruder.Open(o)
-		}
-		s.action += ", and opened its stream"
+		event := w.stolenEvent(c)
+		w.useStolen(c, n, "opened its stream", func(p *pipeclient.Client, o downstream.Origin) responseReader {
+			o.LastEvent = event
+			return p.Open(o)
+		})
 	default:
-		for i, id := range []string{c.session, unknownID} {
-			s.readers[i] = w.intruder.Delete(origin(id))
+		w.useStolen(c, n, "ended it", func(p *pipeclient.Client, o downstream.Origin) responseReader { return p.Delete(o) })
+	}
+}
+
+// listTools is a request of the intruder.
+const listTools = `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`
+
+// sendStolen sends a message with a client's session id to a node.
+func (w *world) sendStolen(c *client, n *node, raw string) {
+	w.useStolen(c, n, "sent "+raw, func(p *pipeclient.Client, o downstream.Origin) responseReader {
+		x, refused := p.Post([]byte(raw), o)
+		if refused != nil { // a limit of the gateway is reached
+			return nil
 		}
-		s.action += ", and ended it"
+		return x
+	})
+}
+
+// useStolen calls send for a request with a client's session id, and for one with the id of a session that does not exist.
+func (w *world) useStolen(c *client, n *node, action string, send func(*pipeclient.Client, downstream.Origin) responseReader) {
+	intruder := n.pipe(func() {})
+	w.thefts = append(w.thefts, theft{client: c, session: c.session, node: n}) // also if a limit of the gateway ends it below
+	s := &intrusion{action: "a session, and " + action, theft: len(w.thefts)}
+	for i, id := range []string{c.session, w.unknownSession(c)} {
+		o := c.origin("", "")
+		o.Remote, o.Principal, o.SessionID = "127.0.0.1:39999", w.newPrincipal(intruderName), id
+		if s.readers[i] = send(intruder, o); s.readers[i] == nil {
+			s.drop()
+			return
+		}
 	}
 	w.count("a stolen session")
 	w.awaitIntrusion(c, s)
@@ -202,6 +215,7 @@ func (w *world) stealSession(c *client) {
 // stealState uses a sealed state of a client in a request that otherwise fits the state: with the tool, arguments and
 // answers of its call.
 func (w *world) stealState(c *client) {
+	intruder := w.attacked().pipe(func() {})
 	s := &intrusion{action: "a state", want: "REQUEST_STATE_INVALID"}
 	for i, state := range []string{c.sealed.state, unknownID} {
 		tool := w.toolOf[c.sealed.nonce]
@@ -210,7 +224,7 @@ func (w *world) stealState(c *client) {
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 			`"io.modelcontextprotocol/clientCapabilities":%s},"name":%q,"arguments":{"nonce":%d},"inputResponses":{"q1":{"action":"accept","content":{}}},"requestState":%q}}`,
 			capabilities, tool, c.sealed.nonce, state)
-		x, refused := w.intruder.Post([]byte(raw), o)
+		x, refused := intruder.Post([]byte(raw), o)
 		if refused != nil {
 			s.drop()
 			return

@@ -43,12 +43,12 @@ const (
 	closeLane = ^uint64(0) - 1 // Closed
 )
 
-func (s *server) open(sink upstream.Sink, token string) upstream.Link {
+func (s *server) open(n *node, sink upstream.Sink, token string) upstream.Link {
 	l := &link{w: s.w, http: s.http, sink: sink, lanes: map[uint64]*lane{}, open: map[uint64]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.conn = s.connect(l)
+	l.conn = s.connect(n, l)
 	l.conn.headerValue = token
-	s.checkStarts()
+	s.checkStarts(n)
 	if s.down && !s.http {
 		l.end(errors.New("the process does not start"))
 		return l
@@ -83,7 +83,7 @@ func (l *link) pump(number uint64, n *lane) {
 	if len(n.events) > 50 { // the event has already waited long enough
 		lag = func() time.Duration { return 0 }
 	}
-	l.w.scheduler.Schedule("", func() { l.w.scheduler.After(lag(), func() { l.deliver(number, n) }) })
+	l.w.scheduler.Schedule(func() { l.w.scheduler.After(lag(), func() { l.deliver(number, n) }) })
 }
 
 // deliver delivers one event, on a goroutine that blocks while the gateway does not accept the event.
@@ -290,7 +290,7 @@ func (l *link) end(cause error) {
 	if cause != nil {
 		l.conn.lostCalls = true
 	}
-	l.w.scheduler.Schedule("", func() {
+	l.w.scheduler.Schedule(func() {
 		l.conn.dead = true
 		l.mu.Lock()
 		queue, tickets := l.queue, sortedKeys(l.open)

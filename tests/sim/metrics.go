@@ -11,14 +11,14 @@ import (
 // samples are the integer samples of the goblin_ families of /metrics, by name and labels as written.
 type samples map[string]int
 
-// scrape parses /metrics. The parameter shown is the gateway's status.
-func (w *world) scrape(shown *status.Snapshot) samples {
+// scrape parses /metrics of a node. The parameter shown is the node's status.
+func (n *node) scrape(shown *status.Snapshot) samples {
 	var b strings.Builder
-	if err := w.gateway.Metrics().Write(&b); err != nil {
-		w.violated("/metrics: %v", err)
+	if err := n.gateway.Metrics().Write(&b); err != nil {
+		n.violated("/metrics: %v", err)
 	}
 	if err := status.WriteSnapshot(&b, shown); err != nil {
-		w.violated("/metrics: %v", err)
+		n.violated("/metrics: %v", err)
 	}
 	all := samples{}
 	for line := range strings.Lines(b.String()) {
@@ -26,13 +26,20 @@ func (w *world) scrape(shown *status.Snapshot) samples {
 		if !found || !strings.HasPrefix(name, "goblin_") || strings.Contains(name, "_seconds") {
 			continue
 		}
-		n, err := strconv.Atoi(value)
+		number, err := strconv.Atoi(value)
 		if _, twice := all[name]; twice || err != nil {
-			w.violated("/metrics has %q twice or with an invalid value", line)
+			n.violated("/metrics has %q twice or with an invalid value", line)
 		}
-		all[name] = n
+		all[name] = number
 	}
 	return all
+}
+
+// add adds the samples of another node.
+func (m samples) add(other samples) {
+	for name, n := range other {
+		m[name] += n
+	}
 }
 
 // sum returns the sum of a family's samples whose labels contain the given parts.
@@ -54,33 +61,48 @@ func (w *world) checkMetrics() {
 	if w.failed() {
 		return
 	}
-	shown := w.status()
-	m := w.scrape(shown)
-	for _, gauge := range []string{"goblin_in_flight", "goblin_queue_depth"} {
-		if n := m.sum(gauge); n != 0 {
-			w.violated("/metrics: %s is %d, but no client waits", gauge, n)
-		}
-	}
-	if n := m["goblin_parked_calls"]; n != 0 {
-		w.violated("/metrics: goblin_parked_calls is %d, but no client waits", n)
+	m := samples{}
+	var users []status.User
+	for i, n := range w.nodes {
+		shown := n.status()
+		of := n.scrape(shown)
+		n.checkMetrics(of)
+		m.add(of)
+		users = append(users, n.users(shown, i == 0)...)
 	}
 	for _, s := range w.servers {
-		label := fmt.Sprintf("server=%q", s.name)
-		if up, living := m.sum("goblin_backend_up", label), m.sum("goblin_backend_connections", label, `state="ready"`); up == 0 && !s.isLazy() || living != len(s.liveConns()) {
-			w.violated("/metrics: %s has %d replicas up and %d connections; the server has %d", s.name, up, living, len(s.liveConns()))
-		}
 		w.checkToolCounters(m, s)
 	}
-	w.checkUsage(m)
-	w.checkUsers(shown)
+	w.checkUsers(users)
 	w.checkFinished("after the scenes")
-	w.checkSeconds()
+	for _, n := range w.nodes {
+		n.checkSeconds()
+	}
 	w.checkRequestCounter(m, "completion/complete")
 	w.checkRequestCounter(m, "resources/read")
 	legacy := len(w.readyClients(func(c *client) bool { return !c.modern }))
 	if n := m.sum("goblin_sessions", `era="legacy"`); n < legacy {
 		w.violated("/metrics: %d legacy sessions, but %d clients have one", n, legacy)
 	}
+}
+
+// checkMetrics compares a node's gauges with its connections and its counters with each other.
+func (n *node) checkMetrics(m samples) {
+	for _, gauge := range []string{"goblin_in_flight", "goblin_queue_depth"} {
+		if now := m.sum(gauge); now != 0 {
+			n.violated("/metrics: %s is %d, but no client waits", gauge, now)
+		}
+	}
+	if now := m["goblin_parked_calls"]; now != 0 {
+		n.violated("/metrics: goblin_parked_calls is %d, but no client waits", now)
+	}
+	for _, s := range n.w.servers {
+		label := fmt.Sprintf("server=%q", s.name)
+		if up, living := m.sum("goblin_backend_up", label), m.sum("goblin_backend_connections", label, `state="ready"`); up == 0 && !s.isLazy() || living != len(s.connsOf(n)) {
+			n.violated("/metrics: %s has %d replicas up and %d connections; the server has %d", s.name, up, living, len(s.connsOf(n)))
+		}
+	}
+	n.checkUsage(m)
 }
 
 // checkToolCounters compares the counters of a server's tools with the history. Every executed call, and every result

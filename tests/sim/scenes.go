@@ -102,18 +102,35 @@ func (w *world) readyClients(which func(*client) bool) (some []*client) {
 
 // scene is a conversation with a known result. Stored stories refer to its name.
 type scene struct {
-	name string
-	play func()
-	wide bool // for wide stories only
+	name    string
+	play    func()
+	wide    bool // for wide stories only
+	cluster bool // for clusters only
 }
 
 func (w *world) allScenes() []scene {
 	return []scene{
-		{"roots", w.sceneRoots, false}, {"abandoned questions", w.sceneAbandonedQuestion, false}, {"log lines", w.sceneLogLines, false}, {"completions", w.sceneCompletions, false}, {"links", w.sceneLinks, false},
-		{"slow reader", w.sceneSlowReader, false}, {"fairness", w.sceneFairness, false}, {"floods", w.sceneFloods, false}, {"one machine", w.sceneOneMachine, false}, {"abandoned calls", w.sceneAbandonedCalls, false},
-		{"early unsubscribe", w.sceneUnsubscribeEarly, false}, {"disabled server", w.sceneDisabledServer, false}, {"replica dies", w.sceneReplicaDies, false}, {"crowd", w.sceneCrowd, false},
-		{"answered calls", w.sceneAnsweredCalls, false}, {"new rules", w.sceneNewRules, false},
-		{"idle stop", w.sceneIdleStop, true}, {"other projects", w.sceneOtherProjects, true}, {"queue turns", w.sceneQueueTurns, true},
+		{name: "roots", play: w.sceneRoots},
+		{name: "abandoned questions", play: w.sceneAbandonedQuestion},
+		{name: "log lines", play: w.sceneLogLines},
+		{name: "completions", play: w.sceneCompletions},
+		{name: "links", play: w.sceneLinks},
+		{name: "slow reader", play: w.sceneSlowReader},
+		{name: "fairness", play: w.sceneFairness},
+		{name: "floods", play: w.sceneFloods},
+		{name: "one machine", play: w.sceneOneMachine},
+		{name: "abandoned calls", play: w.sceneAbandonedCalls},
+		{name: "early unsubscribe", play: w.sceneUnsubscribeEarly},
+		{name: "disabled server", play: w.sceneDisabledServer},
+		{name: "replica dies", play: w.sceneReplicaDies},
+		{name: "crowd", play: w.sceneCrowd},
+		{name: "answered calls", play: w.sceneAnsweredCalls},
+		{name: "new rules", play: w.sceneNewRules},
+		{name: "idle stop", play: w.sceneIdleStop, wide: true},
+		{name: "other projects", play: w.sceneOtherProjects, wide: true},
+		{name: "queue turns", play: w.sceneQueueTurns, wide: true},
+		{name: "guests", play: w.sceneGuests, cluster: true},
+		{name: "thefts", play: w.sceneThefts, cluster: true},
 	}
 }
 
@@ -123,13 +140,13 @@ func (w *world) playScenes() {
 		if w.failed() {
 			return
 		}
-		if slices.Contains(w.p.SkippedScenes, scene.name) || scene.wide && !w.p.Wide {
+		if slices.Contains(w.p.SkippedScenes, scene.name) || scene.wide && !w.p.Wide || scene.cluster && !w.isCluster() {
 			continue
 		}
 		w.trace("— %s —", scene.name)
 		for _, c := range w.clients {
 			if !c.modern && c.ready() {
-				c.send("ping", "", "")
+				w.at(c.keptAlive(), func() { c.send("ping", "", "") })
 			}
 			c.ignoresQuestions = false
 		}
@@ -180,7 +197,8 @@ func (w *world) sceneAbandonedQuestion() {
 		c.ignoresQuestions = true
 		for _, s := range w.servers {
 			w.count("a scene: a call canceled during its question")
-			a := c.callWith(s, "ask")
+			var a *clientRequest
+			w.at(c.cancelable(), func() { a = c.callWith(s, "ask") })
 			w.advance(2 * time.Second)
 			if a.answers > 0 {
 				continue
@@ -228,7 +246,8 @@ func (w *world) sceneLinks() {
 				continue
 			}
 			w.count("a scene: a linked resource")
-			b := c.send("resources/read", a.link, fmt.Sprintf(`,"uri":%q`, a.link))
+			var b *clientRequest
+			w.at(a.knowsLink(), func() { b = c.send("resources/read", a.link, fmt.Sprintf(`,"uri":%q`, a.link)) })
 			w.advance(2 * time.Second)
 			if b.code == "RESOURCE_NOT_FOUND" {
 				w.violated("%s was refused with %s %s, but %s has the link from a result", b, b.code, b.message, c.name)
@@ -308,11 +327,11 @@ func (w *world) sceneOneMachine() {
 		return
 	}
 	w.count("a scene: two clients at one address")
-	for range 2 * statelessActors * w.p.Limits.MaxInFlightPerClient {
+	for range 2 * two[0].statelessActors() * w.p.Limits.MaxInFlightPerClient {
 		two[0].callWith(w.servers[0], "slow")
 	}
 	var calls []*clientRequest
-	for range statelessActors {
+	for range two[1].statelessActors() {
 		calls = append(calls, two[1].callWith(w.servers[0], "slow"))
 	}
 	w.advance(20 * time.Second)
@@ -336,7 +355,7 @@ func (w *world) sceneAbandonedCalls() {
 			continue
 		}
 		w.count("a scene: calls abandoned without a cancellation")
-		for range statelessActors*w.p.Limits.ParkedPerClient + 2 {
+		for range c.statelessActors()*w.p.Limits.ParkedPerClient + 2 {
 			a := c.callWith(s, "ask")
 			w.advance(time.Second)
 			if a.code == "OVERLOADED" && strings.Contains(a.message, "too many calls of this client wait") {

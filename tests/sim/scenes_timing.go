@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -11,15 +10,6 @@ import (
 
 // Scenes about rare orders of events: a log line between a server request and its answer, a change between two others,
 // an actor that gets no turns while it receives many messages.
-
-// occupy keeps the actors whose full names match the pattern from getting turns for a while.
-func (w *world) occupy(pattern string, d time.Duration) {
-	for _, m := range w.gateway.Mailboxes() {
-		if matched, _ := path.Match(pattern, m.Name); matched {
-			w.scheduler.occupy(m.Name, d)
-		}
-	}
-}
 
 // reconfigure reloads the gateway with a changed copy of its configuration.
 func (w *world) reconfigure(change func(*config.Config)) {
@@ -78,9 +68,10 @@ func (w *world) checkLogLine(s *server, a, b *client) {
 		c.send("logging/setLevel", "", `,"level":"info"`)
 	}
 	a.ignoresQuestions, b.wantsLogs = true, true
-	x := a.callWith(s, "ask")
+	var x, y *clientRequest
+	w.at(a.cancelable(), func() { x = a.callWith(s, "ask") })
 	w.advance(2 * time.Second)
-	y := b.callWith(s, "log")
+	w.at(b.logsAt(a), func() { y = b.callWith(s, "log") })
 	w.advance(3 * time.Second)
 	if line := fmt.Sprintf(`"of %d"`, y.nonce); x.answers == 0 && y.answers == 1 && !y.failed {
 		for _, c := range w.readyClients(func(*client) bool { return true }) {
@@ -102,7 +93,10 @@ func (w *world) sceneUnsubscribeEarly() {
 	}
 	for _, s := range w.servers {
 		w.count("a scene: unsubscribed before the confirmation")
-		yes, no := c.sendSubscription("subscribe", s.quietURI), c.sendSubscription("unsubscribe", s.quietURI)
+		var yes, no *clientRequest
+		w.at(c.home(), func() { // other nodes may pass the second request on before the first
+			yes, no = c.sendSubscription("subscribe", s.quietURI), c.sendSubscription("unsubscribe", s.quietURI)
+		})
 		w.advance(10 * time.Second)
 		if yes.answers == 0 || no.answers == 0 {
 			w.violated("%s got %d responses, and the following %s got %d", yes, yes.answers, no, no.answers)
@@ -160,7 +154,7 @@ func (w *world) checkNotified(c *client, s *server, happened string) {
 func (w *world) sceneReplicaDies() {
 	for _, s := range w.servers {
 		for _, c := range w.readyClients(func(c *client) bool { return !c.modern && c.stream != nil }) {
-			living := s.liveConns()
+			living := s.connsOf(c.home())
 			if s.http || len(living) < 2 || !s.onlySpeaks(false) || s.isolates() {
 				continue
 			}

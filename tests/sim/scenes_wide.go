@@ -29,7 +29,8 @@ func (w *world) sceneIdleStop() {
 		w.dropSubscriptions(s)
 		for range 8 {
 			w.count("a scene: a call while its server is stopped as idle")
-			a := some[w.clientRand.IntN(len(some))].call(s.name+"_a", 0, "")
+			var a *clientRequest
+			w.at(w.nodes[int(w.p.Seed)%len(w.nodes)], func() { a = some[w.clientRand.IntN(len(some))].call(s.name+"_a", 0, "") })
 			if w.awaitAnswer(a, time.Minute); a.answers == 0 || a.failed {
 				w.violated("%s got %d responses, %s %s, although the lazy server %s works", a, a.answers, a.code, a.message, s.name)
 				return
@@ -119,7 +120,7 @@ func (w *world) sceneQueueTurns() {
 		before := 0
 		if r := w.history.lastCall[a.nonce]; r != nil {
 			for _, b := range much {
-				if other := w.history.lastCall[b.nonce]; other != nil && other.began > began && other.began < r.began {
+				if other := w.history.lastCall[b.nonce]; other != nil && other.c.node == r.c.node && other.began > began && other.began < r.began {
 					before++
 				}
 			}
@@ -158,7 +159,9 @@ func (w *world) sceneRestart() {
 		remembered[s] = w.toolsOffered(i, nil)
 	}
 	w.stopWatchers()
-	w.stop()
+	for _, n := range w.nodes {
+		n.stop()
+	}
 	if w.failed() {
 		return
 	}
@@ -173,11 +176,10 @@ func (w *world) sceneRestart() {
 		}
 		w.trace("%s: %d", s.name, fates[s])
 	}
-	w.keeping = nil // nothing is kept over a restart
-	w.startGateway()
+	w.startNodes()
 	w.startWatchers()
 	for _, c := range w.clients {
-		c.pipe.Handler, c.pipe.Budget = w.gateway.Front(), w.gateway.Budget()
+		c.connect()
 		c.sealed = nil
 		if !c.modern {
 			c.initialize()
@@ -193,8 +195,7 @@ func (w *world) sceneRestart() {
 		c.recover()
 	}
 	w.advance(time.Minute)
-	w.listTwice()
-	w.checkLists()
+	w.compareLists()
 	for _, c := range w.clients {
 		if c.ready() && len(c.cached) > 0 {
 			w.violated("%s receives %v marked as cached, although their servers are connected", c.name, c.cached)

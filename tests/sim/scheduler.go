@@ -15,19 +15,17 @@ const (
 	turnsAtOnce = 8
 )
 
-// scheduler decides what happens next. It runs one turn of one actor at a time, chosen by the seed. Except for the time
-// that turns take, it advances the clock only when nothing is ready to run. It implements kernel.Scheduler. Turns and
-// timers run on the goroutine that called run.
+// scheduler decides what happens next in a story. It runs one turn of one actor at a time, chosen by the seed. Except for the
+// time that turns take, it advances the clock only when nothing is ready to run. Turns and timers run on the goroutine that
+// called run.
 type scheduler struct {
 	rng     *rand.Rand
 	delayed int // turns per thousand that are delayed, so that mailboxes fill
 
-	mu        sync.Mutex // other goroutines call Schedule and Timer, too
+	mu        sync.Mutex // other goroutines schedule, too
+	nodes     []*nodeScheduler
 	ready     []func()
-	observing []func()             // turns and due timers of observers
-	starting  []func()             // goroutines to start after the step
-	occupied  map[string]time.Time // actors that get no turns, and until when
-	turns     int                  // actors' turns since the last charge
+	starting  []func() // goroutines to start after the step
 	timers    timers
 	order     uint64
 	steps     int
@@ -35,8 +33,23 @@ type scheduler struct {
 	woken     chan struct{} // receives when there is work while the clock advances
 }
 
+// nodeScheduler schedules the actors of one node. It implements kernel.Scheduler.
+type nodeScheduler struct {
+	*scheduler
+	observing []func()             // turns and due timers of observers
+	occupied  map[string]time.Time // actors that get no turns, and until when
+	turns     int                  // actors' turns since the last charge
+}
+
 func newScheduler(rng *rand.Rand) *scheduler {
-	return &scheduler{rng: rng, afterStep: func() {}, occupied: map[string]time.Time{}, woken: make(chan struct{}, 1)}
+	return &scheduler{rng: rng, afterStep: func() {}, woken: make(chan struct{}, 1)}
+}
+
+// addNode returns the scheduler of another node.
+func (f *scheduler) addNode() *nodeScheduler {
+	n := &nodeScheduler{scheduler: f, occupied: map[string]time.Time{}}
+	f.nodes = append(f.nodes, n)
+	return n
 }
 
 // wake ends a sleep of run.
@@ -66,34 +79,46 @@ func isObserver(actor string) bool {
 }
 
 // Schedule implements kernel.Scheduler. actor is empty for work that is not an actor's.
-func (f *scheduler) Schedule(actor string, run func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (n *nodeScheduler) Schedule(actor string, run func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if isObserver(actor) {
-		f.observing = append(f.observing, run)
-		f.wake()
+		n.observing = append(n.observing, run)
+		n.wake()
 		return
 	}
-	if until, ok := f.occupied[actor]; ok {
+	if until, ok := n.occupied[actor]; ok {
 		if time.Now().Before(until) {
-			f.setTimer(until, run)
+			n.setTimer(until, run)
 			return
 		}
-		delete(f.occupied, actor)
+		delete(n.occupied, actor)
 	}
 	if actor != "" {
 		turn := run
-		run = func() { f.turns++; turn() }
+		run = func() { n.turns++; turn() }
 	}
+	n.addReady(run)
+}
+
+// Schedule arranges a call of run.
+func (f *scheduler) Schedule(run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.addReady(run)
+}
+
+// addReady adds a call to those that may be next. The caller must hold mu.
+func (f *scheduler) addReady(run func()) {
 	f.ready = append(f.ready, run)
 	f.wake()
 }
 
 // occupy keeps an actor from getting turns for the duration d, as if its goroutine were blocked, so that its mailbox fills.
-func (f *scheduler) occupy(actor string, d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.occupied[actor] = time.Now().Add(d)
+func (n *nodeScheduler) occupy(actor string, d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.occupied[actor] = time.Now().Add(d)
 }
 
 // setTimer calls do at the given time. The caller must hold mu.
@@ -106,14 +131,21 @@ func (f *scheduler) setTimer(at time.Time, do func()) *timer {
 }
 
 // Timer implements kernel.Scheduler.
-func (f *scheduler) Timer(actor string, d time.Duration, ring func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.setTimer(time.Now().Add(max(d, 0)), ring).observes = isObserver(actor)
+func (n *nodeScheduler) Timer(actor string, d time.Duration, ring func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t := n.setTimer(time.Now().Add(max(d, 0)), ring)
+	if isObserver(actor) {
+		t.observer = n
+	}
 }
 
 // After calls ring after d.
-func (f *scheduler) After(d time.Duration, ring func()) { f.Timer("", d, ring) }
+func (f *scheduler) After(d time.Duration, ring func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.setTimer(time.Now().Add(max(d, 0)), ring)
+}
 
 // Go implements kernel.Scheduler. The goroutine starts after the current step. If both ran at the same time, the
 // machine would decide which of them schedules an actor first.
@@ -154,10 +186,7 @@ func (f *scheduler) run(end time.Time, stop func() bool) {
 			f.steps++
 			do()
 			f.afterStep()
-			if f.turns >= turnsAtOnce {
-				f.turns = 0
-				time.Sleep(turnsAtOnce * turnTime)
-			}
+			f.charge()
 			continue
 		}
 		at, ok := f.nextDue()
@@ -168,6 +197,19 @@ func (f *scheduler) run(end time.Time, stop func() bool) {
 			at = end
 		}
 		f.sleep(at)
+	}
+}
+
+// charge lets the time pass that the turns of the busiest node have taken. The other nodes work in the meantime.
+func (f *scheduler) charge() {
+	for _, n := range f.nodes {
+		if n.turns < turnsAtOnce {
+			continue
+		}
+		for _, n := range f.nodes {
+			n.turns = 0
+		}
+		time.Sleep(turnsAtOnce * turnTime)
 	}
 }
 
@@ -200,27 +242,30 @@ func (f *scheduler) collectDue() {
 		t.run = nil
 		switch {
 		case ring == nil:
-		case t.observes:
-			f.observing = append(f.observing, ring)
+		case t.observer != nil:
+			t.observer.observing = append(t.observer.observing, ring)
 		default:
 			f.ready = append(f.ready, ring)
 		}
 	}
 }
 
-// observe runs a turn or timer of an observer. It returns false if there is none.
+// observe runs a turn or timer of an observer. It returns false if there is none. Observers of several nodes may become
+// ready at the same moment in an order that is not the seed's, so the nodes have an order.
 func (f *scheduler) observe() bool {
 	f.mu.Lock()
 	f.collectDue()
-	if len(f.observing) == 0 {
-		f.mu.Unlock()
-		return false
+	for _, n := range f.nodes {
+		if len(n.observing) > 0 {
+			do := n.observing[0]
+			n.observing = n.observing[1:]
+			f.mu.Unlock()
+			do()
+			return true
+		}
 	}
-	do := f.observing[0]
-	f.observing = f.observing[1:]
 	f.mu.Unlock()
-	do()
-	return true
+	return false
 }
 
 // nextDue returns the time of the earliest timer.
@@ -241,7 +286,7 @@ type timer struct {
 	at       time.Time
 	order    uint64
 	run      func()
-	observes bool // a timer of an observer
+	observer *nodeScheduler // of the observer whose timer it is; nil = it is not an observer's
 }
 
 // timers is a heap ordered by time. Timers for the same time keep their order.

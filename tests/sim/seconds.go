@@ -3,57 +3,47 @@ package sim
 import (
 	"context"
 	"fmt"
-	"testing/synctest"
 	"time"
 
 	"goblin-actor/internal/status"
 )
 
 // checkUsage compares the calls of each server's items with the server's counters by method. No call may be in progress.
-func (w *world) checkUsage(m samples) {
+func (n *node) checkUsage(m samples) {
 	calls := map[string]int{}
-	for _, u := range w.gateway.Metrics().Usage() {
+	for _, u := range n.gateway.Metrics().Usage() {
 		kind := u.Kind
 		if kind == "template" {
 			kind = "resource"
 		}
 		calls[u.Server+" "+kind] += int(u.Calls)
 	}
-	for _, s := range w.servers {
+	for _, s := range n.w.servers {
 		for kind, method := range map[string]string{"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"} {
 			want := m.sum("goblin_calls_total", fmt.Sprintf("server=%q", s.name), fmt.Sprintf("method=%q", method))
 			if got := calls[s.name+" "+kind]; got != want {
-				w.violated("/itemz has %d calls of %ss of %s, /metrics has %d", got, kind, s.name, want)
+				n.violated("/itemz has %d calls of %ss of %s, /metrics has %d", got, kind, s.name, want)
 			}
 		}
 	}
 }
 
 // series returns the series that the gateway has recorded.
-func (w *world) series() (all []status.Series) {
-	done := false
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		all, _ = w.gateway.Series(ctx, 0)
-		done = true
-		w.scheduler.wake()
-	}()
-	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return done })
-	synctest.Wait()
+func (n *node) series() (all []status.Series) {
+	n.w.outside(func(ctx context.Context) { all, _ = n.gateway.Series(ctx, 0) })
 	return all
 }
 
 // checkSeconds compares the seconds and minutes of the gateway with its counters. It checks nothing if a
 // call ended in the current second, which is not recorded yet, or if the first minutes are no longer stored.
-func (w *world) checkSeconds() {
-	all := w.series()
+func (n *node) checkSeconds() {
+	all := n.series()
 	if len(all) == 0 {
-		w.violated("/secondz is empty")
+		n.violated("/secondz is empty")
 		return
 	}
 	gateway := all[0]
-	for _, f := range w.gateway.Metrics().Finished("", 0) {
+	for _, f := range n.gateway.Metrics().Finished("", 0) {
 		if f.Server != "" && f.Began.Add(time.Duration(f.Seconds*1e9)).Unix() >= gateway.Until {
 			return
 		}
@@ -74,14 +64,14 @@ func (w *world) checkSeconds() {
 		}
 	}
 	var want status.Totals
-	for _, s := range w.gateway.Metrics().Sample(nil) {
+	for _, s := range n.gateway.Metrics().Sample(nil) {
 		want.Calls, want.Errors = want.Calls+s.Calls, want.Errors+s.Errors
 		for i, n := range s.Buckets {
 			want.Buckets[i] += n
 		}
 	}
 	if got.Calls != want.Calls || got.Errors != want.Errors || got.Buckets != want.Buckets {
-		w.violated("/secondz has %d calls and %d errors, /metrics has %d and %d", got.Calls, got.Errors, want.Calls, want.Errors)
+		n.violated("/secondz has %d calls and %d errors, /metrics has %d and %d", got.Calls, got.Errors, want.Calls, want.Errors)
 	}
-	w.count("comparison of seconds with counters")
+	n.w.count("comparison of seconds with counters")
 }

@@ -35,6 +35,7 @@ type server struct {
 // conn is a connection, seen from the server.
 type conn struct {
 	s               *server
+	node            *node // to which it belongs
 	link            *link
 	number          int
 	modern          bool // its era
@@ -97,9 +98,9 @@ type frameToServer struct {
 
 func (c *conn) String() string { return fmt.Sprintf("%s#%d", c.s.name, c.number) }
 
-func (s *server) connect(l *link) *conn {
+func (s *server) connect(n *node, l *link) *conn {
 	s.connCount++
-	c := &conn{opened: time.Now(), s: s, link: l, number: s.connCount, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, calls: map[string]*serverCall{}, questions: map[string]*serverCall{}, brokenResponses: map[uint64]bool{}}
+	c := &conn{opened: time.Now(), s: s, node: n, link: l, number: s.connCount, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, calls: map[string]*serverCall{}, questions: map[string]*serverCall{}, brokenResponses: map[uint64]bool{}}
 	s.conns = append(s.conns, c)
 	s.w.connByName[c.String()] = c
 	return c
@@ -109,6 +110,16 @@ func (s *server) connect(l *link) *conn {
 func (s *server) liveConns() []*conn {
 	s.conns = slices.DeleteFunc(s.conns, func(c *conn) bool { return c.dead })
 	return s.conns
+}
+
+// connsOf returns the connections of a node that have not ended.
+func (s *server) connsOf(n *node) (some []*conn) {
+	for _, c := range s.liveConns() {
+		if c.node == n {
+			some = append(some, c)
+		}
+	}
+	return some
 }
 
 // receive handles a message from the gateway.

@@ -2,14 +2,9 @@ package sim
 
 import (
 	"fmt"
-	"log/slog"
-	"path/filepath"
 	"time"
 
-	"goblin-actor/actors"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/upstream"
-	"goblin-actor/tests/sim/pipeclient"
 )
 
 // start creates the servers, the gateway and the clients of the story.
@@ -26,10 +21,8 @@ func (w *world) start() {
 	if w.p.Wide {
 		w.count("a wide story")
 	}
-	if w.p.StateFile {
-		w.stateFile = filepath.Join(w.t.TempDir(), "state.db")
-	}
-	w.startGateway()
+	w.addNodes()
+	w.startNodes()
 	for i, cp := range w.p.Clients {
 		w.addClient(i, cp)
 	}
@@ -96,7 +89,7 @@ func (w *world) addServer(i int, sp ServerParams) {
 func (w *world) addClient(i int, cp ClientParams) {
 	c := &client{
 		w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, noElicitation: cp.NoElicitation,
-		honest: cp.Honest, headerValue: cp.HeaderValue, projectVia: cp.ProjectVia,
+		honest: cp.Honest, headerValue: cp.HeaderValue, projectVia: cp.ProjectVia, declares: cp.Declares,
 		pending: map[int]*clientRequest{}, questions: map[string]*clientRequest{}, withdrawn: map[string]bool{}, logLines: map[string]bool{},
 		reading: map[responseReader]bool{}, subs: map[string]*subscription{}, dropped: map[responseReader]bool{},
 	}
@@ -108,35 +101,20 @@ func (w *world) addClient(i int, cp ClientParams) {
 	if cp.Principal != "" {
 		c.principal = w.newPrincipal(cp.Principal)
 	}
-	c.pipe = &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.resumeReads}
+	for _, i := range cp.KeptAt {
+		c.keptAt = append(c.keptAt, w.nodes[i])
+	}
+	c.connect()
 	w.clients = append(w.clients, c)
 }
 
 // serverName returns the name of server i.
 func serverName(i int) string { return fmt.Sprintf("s%d", i) }
 
-// startGateway starts a gateway with the current configuration.
-func (w *world) startGateway() {
-	cfg := w.config
-	g, err := actors.Start(&cfg, actors.Options{
-		Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Scheduler: w.scheduler, StatelessSessions: statelessActors,
-		State: w.stateFile,
-		Open: func(c config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
-			for _, s := range w.servers {
-				if s.name == c.Name || s.name == c.Group {
-					kind := "stdio"
-					if s.http {
-						kind = "http"
-					}
-					return func(sink upstream.Sink) upstream.Link { return s.open(sink, c.Headers[forwardedHeader]) }, kind
-				}
-			}
-			panic("no server " + c.Name)
-		},
-	})
-	if err != nil {
-		w.t.Fatal(err)
+// startNodes starts the gateways with the current configuration.
+func (w *world) startNodes() {
+	for _, n := range w.nodes {
+		n.start()
 	}
-	w.gateway = g
 	w.publishPrincipals()
 }

@@ -59,6 +59,12 @@ var expectedInWide = []string{
 	"a scene: a restart of the gateway", "a scene: fairness in a queue",
 }
 
+// expectedInClusters must all occur if there are ten clusters.
+var expectedInClusters = []string{
+	"a broken response that was resumed", "a misdirected request between nodes", "a request passed on to another node", "a scene: a question of another node",
+	"a stolen session", "a stolen state",
+}
+
 // TestSeeds runs stories with fixed seeds, and stories with seeds derived from the commit.
 func TestSeeds(t *testing.T) {
 	counts := map[string]int{}
@@ -106,6 +112,7 @@ func TestSeeds(t *testing.T) {
 	}
 	missed(expectedSituations, simulated > 20*time.Hour)
 	missed(expectedInWide, counts["a wide story"] >= 10)
+	missed(expectedInClusters, counts["a cluster"] >= 10)
 }
 
 // commitSeed returns a seed derived from the tree of the commit, so that every change is tested with new stories.
@@ -186,7 +193,7 @@ func TestRegressions(t *testing.T) {
 
 // TestStoriesAreDeterministic checks that equal seeds give equal stories.
 func TestStoriesAreDeterministic(t *testing.T) {
-	for _, seed := range []uint64{5, 3, 26, 27} { // the last two are wide stories; the second and the fourth are watched
+	for _, seed := range []uint64{5, 3, 26, 30, 27, 31} { // the last four are wide stories, the last two clusters; the second, the fourth and the fifth are watched
 		var first, second Outcome
 		t.Run("", func(t *testing.T) { first = runStory(t, NewParams(seed), false) })
 		t.Run("", func(t *testing.T) { second = runStory(t, NewParams(seed), false) })

@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
-	"testing/synctest"
 	"time"
 
 	"goblin-actor/internal/config"
@@ -146,7 +144,9 @@ func (w *world) reload(cfg config.Config) {
 	w.lastReload = w.history.moment()
 	w.config = cfg
 	given := cfg
-	w.gateway.Reload(&given)
+	for _, n := range w.nodes {
+		n.gateway.Reload(&given)
+	}
 }
 
 // settle ends all faults, lets every client read, waits, and checks the invariants. Then it plays the scenes.
@@ -196,8 +196,7 @@ func (w *world) settle() {
 	for _, c := range w.clients {
 		w.checkUpdates(c)
 	}
-	w.listTwice()
-	w.checkLists()
+	w.compareLists()
 	w.checkStatus()
 	w.playScenes()
 	if !w.failed() {
@@ -213,7 +212,7 @@ func (w *world) advance(d time.Duration) {
 func (w *world) finish() {
 	for _, c := range w.clients {
 		if !c.modern && c.session != "" && c.state == "ready" {
-			c.startReading(c.pipe.Delete(c.origin("", "")), nil)
+			c.end()
 		}
 		c.state = "gone"
 		if c.stream != nil {
@@ -230,35 +229,18 @@ func (w *world) finish() {
 	w.checkPayloads("at the end")
 	w.stopWatchers()
 	w.checkLogLevels()
-	if used := w.gateway.Budget().Used(); used != 0 && !w.failed() {
-		w.violated("%d bytes are still counted as buffered, although all clients left", used)
+	for _, n := range w.nodes {
+		if used := n.gateway.Budget().Used(); used != 0 && !w.failed() {
+			n.violated("%d bytes are still counted as buffered, although all clients left", used)
+		}
 	}
 	last := w.callBeforeStop()
-	took := w.stop()
-	if took > 9*time.Second && !w.failed() {
-		w.violated("stopping took %v", took)
+	for _, n := range w.nodes {
+		if took := n.stop(); took > 9*time.Second && !w.failed() {
+			n.violated("stopping took %v", took)
+		}
 	}
 	if last != nil && !w.failed() && (last.answers != 1 || last.code == "SHUTTING_DOWN") {
 		w.violated("the gateway stopped without completing %s, although there was enough time: %d responses, error %q", last, last.answers, last.code)
 	}
-}
-
-// stop stops the gateway and returns how long that took.
-func (w *world) stop() time.Duration {
-	stopped := false
-	began := time.Now()
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := w.gateway.Stop(ctx, 10*time.Second); err != nil {
-			w.violated("stop: %v; left: %v", err, w.gateway.Mailboxes())
-		}
-		stopped = true
-		w.scheduler.wake()
-	}()
-	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return stopped })
-	synctest.Wait()
-	took := time.Since(began)
-	w.advance(time.Second)
-	return took
 }

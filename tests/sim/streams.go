@@ -50,24 +50,32 @@ func (w *world) startWatchers() {
 	if !w.p.Watched {
 		return
 	}
-	local := status.Local{Gateway: steady{w.gateway}, Counters: w.gateway.Metrics(), Changes: w.gateway.Changes(), Streams: status.NewStreams("simulated")}
-	w.watchers = nil
+	for _, n := range w.nodes {
+		n.startWatchers()
+	}
+}
+
+func (n *node) startWatchers() {
+	local := status.Local{Gateway: steady{n.gateway}, Counters: n.gateway.Metrics(), Changes: n.gateway.Changes(), Streams: status.NewStreams("simulated")}
+	n.watchers = nil
 	for _, faulty := range []bool{false, true} {
 		v := &watcher{local: local, faulty: faulty, calls: map[uint64]status.FinishedCall{}, finished: make(chan struct{})}
 		var ctx context.Context
 		ctx, v.cancel = context.WithCancel(context.Background())
 		go v.follow(ctx)
-		w.watchers = append(w.watchers, v)
+		n.watchers = append(n.watchers, v)
 	}
 }
 
 // stopWatchers ends all watchers.
 func (w *world) stopWatchers() {
-	for _, v := range w.watchers {
-		v.cancel()
-		<-v.finished
+	for _, n := range w.nodes {
+		for _, v := range n.watchers {
+			v.cancel()
+			<-v.finished
+		}
+		n.watchers = nil
 	}
-	w.watchers = nil
 }
 
 // follow opens streams until ctx ends.
@@ -124,14 +132,20 @@ func overWire[T any](value *T) *T {
 // checkStreams checks that the snapshot and deltas of each watcher add up to the status, and that every finished call
 // was reported. No call may be in progress.
 func (w *world) checkStreams(when string) {
-	for i, v := range w.watchers {
+	for _, n := range w.nodes {
+		n.checkStreams(when)
+	}
+}
+
+func (n *node) checkStreams(when string) {
+	for i, v := range n.watchers {
 		var shown, told string
 		for range 3 { // an actor that gets no turn in time is missing from one survey, but not from the next
-			if w.failed() {
+			if n.w.failed() {
 				return
 			}
-			w.advance(2 * watchPause)
-			shown = comparable(w.status())
+			n.w.advance(2 * watchPause)
+			shown = comparable(n.status())
 			synctest.Wait()
 			v.mu.Lock()
 			told = comparable(v.snapshot)
@@ -141,22 +155,22 @@ func (w *world) checkStreams(when string) {
 			}
 		}
 		if shown != told {
-			w.violated("%s: the stream of watcher %d differs from the status:\n%s\n%s", when, i, told, shown)
+			n.violated("%s: the stream of watcher %d differs from the status:\n%s\n%s", when, i, told, shown)
 		}
-		w.checkReported(when, v)
+		n.checkReported(when, v)
 	}
 }
 
 // checkReported checks that a watcher was told of the gateway's finished calls, with all their facts.
-func (w *world) checkReported(when string, v *watcher) {
+func (n *node) checkReported(when string, v *watcher) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, f := range w.gateway.Metrics().Finished("", 0) {
+	for _, f := range n.gateway.Metrics().Finished("", 0) {
 		if told, ok := v.calls[f.Number]; told != f && (ok || v.missed == 0) {
-			w.violated("%s: the stream did not report the finished call %+v, but %+v", when, f, told)
+			n.violated("%s: the stream did not report the finished call %+v, but %+v", when, f, told)
 		}
 	}
-	w.count("a stream that equals the status")
+	n.w.count("a stream that equals the status")
 }
 
 // comparable returns the text of a status without what differs between two surveys of a quiet gateway.

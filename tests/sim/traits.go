@@ -154,8 +154,10 @@ func (s *server) isLazy() bool { return s.Lazy }
 func (w *world) startLazyServers() {
 	some := w.readyClients(func(*client) bool { return true })
 	for _, s := range w.servers {
-		if s.isLazy() && len(some) > 0 {
-			some[0].send("resources/read", s.uris[0], `,"uri":"`+s.uris[0]+`"`)
+		for _, n := range w.nodes {
+			if s.isLazy() && len(some) > 0 {
+				w.at(n, func() { some[0].send("resources/read", s.uris[0], `,"uri":"`+s.uris[0]+`"`) })
+			}
 		}
 	}
 	if slices.ContainsFunc(w.servers, (*server).isLazy) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,20 +27,24 @@ type surveyed struct {
 
 func (g surveyed) Status(context.Context) (*status.Snapshot, error) { return g.shown, nil }
 
-// users returns what /userz shows. The parameter shown is the gateway's status.
-func (w *world) users(shown *status.Snapshot) []status.User {
+// users returns what /userz of a node shows. The parameter shown is the node's status. All nodes count in the same counts of
+// principals, so only one may show them.
+func (n *node) users(shown *status.Snapshot, withKeys bool) []status.User {
 	keys := func() (all []status.User) {
-		for _, name := range sortedKeys(w.usage) {
+		for _, name := range sortedKeys(n.w.usage) {
 			u := status.User{Name: name}
-			u.Count(w.usage[name].At(time.Now()))
+			u.Count(n.w.usage[name].At(time.Now()))
 			all = append(all, u)
 		}
 		return all
 	}
-	local := status.Local{Gateway: surveyed{w.gateway, shown}, Counters: w.gateway.Metrics(), Keys: keys}
+	if !withKeys {
+		keys = func() []status.User { return nil }
+	}
+	local := status.Local{Gateway: surveyed{n.gateway, shown}, Counters: n.gateway.Metrics(), Keys: keys}
 	users, err := local.Users(context.Background(), "")
 	if err != nil {
-		w.violated("/userz: %v", err)
+		n.violated("/userz: %v", err)
 	}
 	return users.Users
 }
@@ -52,11 +57,18 @@ type userBook struct {
 }
 
 // checkUsers compares the counts of all users with the servers' counters, and those of each user with what its clients know. No call may
-// be in progress.
-func (w *world) checkUsers(shown *status.Snapshot) {
+// be in progress. The parameter all has what each node shows.
+func (w *world) checkUsers(all []status.User) {
 	book := w.userBooks()
 	var calls, failed uint64
-	for _, u := range w.users(shown) {
+	local := status.User{Name: identity.LocalID, Local: true}
+	shown := slices.DeleteFunc(all, func(u status.User) bool {
+		if u.Local {
+			local.Calls, local.Failed, local.Refused = local.Calls+u.Calls, local.Failed+u.Failed, local.Refused+u.Refused
+		}
+		return u.Local
+	})
+	for _, u := range append(shown, local) {
 		calls, failed = calls+u.Calls, failed+u.Failed
 		name := u.Name
 		if u.Local {
@@ -77,8 +89,10 @@ func (w *world) checkUsers(shown *status.Snapshot) {
 		}
 	}
 	var want status.Totals
-	for _, s := range w.gateway.Metrics().Sample(nil) {
-		want.Calls, want.Errors = want.Calls+s.Calls, want.Errors+s.Errors
+	for _, n := range w.nodes {
+		for _, s := range n.gateway.Metrics().Sample(nil) {
+			want.Calls, want.Errors = want.Calls+s.Calls, want.Errors+s.Errors
+		}
 	}
 	if calls != want.Calls || failed != want.Errors {
 		w.violated("/userz has %d calls, %d of which failed; /metrics has %d and %d", calls, failed, want.Calls, want.Errors)
@@ -94,7 +108,7 @@ func (w *world) userBooks() map[string]*userBook {
 		}
 		return books[who]
 	}
-	all := w.history.calls(w, time.Time{})
+	all := w.history.calls(w, nil, time.Time{})
 	for k, n := range all.least {
 		if k.outcome == outcomeOK {
 			of(k.who).ok += n
@@ -127,6 +141,11 @@ func (w *world) addRefused(of func(who string) *userBook) {
 	for principal, n := range w.strange {
 		of(userOf(principal)).mostRefused += n
 	}
+	if w.transport != nil {
+		for principal, n := range w.transport.late {
+			of(userOf(principal)).mostRefused += n
+		}
+	}
 	b := of(intruderName)
 	b.mostRefused += w.forgeries
 	for _, s := range w.thefts {
@@ -139,11 +158,11 @@ func (w *world) addRefused(of func(who string) *userBook) {
 // userOf returns the name of the user with the given id; "" = clients that are not authenticated.
 func userOf(principal string) string { return strings.TrimPrefix(principal, "key:") }
 
-// usedAfter reports whether the client has used the session that the intruder used after the intruder's request was answered. Then
-// the session still existed, so it has refused that request.
+// usedAfter reports whether the client has used the session that the intruder used, at the same node, after the intruder's request
+// was answered. Then the session still existed there, so it has refused that request.
 func (c *client) usedAfter(s theft) bool {
 	for _, a := range c.w.history.requests {
-		if a.client == c && a.session == s.session && !s.over.IsZero() && a.sent.After(s.over) && a.answers > 0 && !a.failed {
+		if a.client == c && a.session == s.session && a.servedBy() == s.node && !s.over.IsZero() && a.sent.After(s.over) && a.answers > 0 && !a.failed {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -15,16 +16,19 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
-	"goblin-actor/tests/sim/pipeclient"
 )
 
 // statelessActors is the gateway's number of actors for stateless sessions. It is fixed, because the default depends on
 // the machine.
 const statelessActors = 2
+
+// statelessActors returns the number of actors for stateless sessions that serve the client. Its requests go to each in turn.
+func (c *client) statelessActors() int {
+	return statelessActors * cmp.Or(len(c.keptAt), len(c.w.nodes))
+}
 
 // Params are the parameters of a story. NewParams derives them from the seed. SkippedActs, MaxActs and SkippedScenes
 // are set only when a failing story is shortened.
@@ -49,6 +53,7 @@ type Params struct {
 	OnlyMeta      bool             `json:",omitempty"` // metaTools: only
 	StateFile     bool             `json:",omitempty"` // the gateway has a state file
 	Authenticated bool             `json:",omitempty"` // clients are authenticated; see intruder.go
+	Nodes         int              `json:",omitempty"` // of a cluster; 0 = one gateway that runs alone. See cluster.go
 }
 
 // ServerParams are the properties of a server.
@@ -72,6 +77,9 @@ type ClientParams struct {
 	Project, ProjectVia string `json:",omitempty"` // its project, and where it names it: path, header or meta
 	HeaderValue         string `json:",omitempty"` // its value of the forwarded header
 	Principal           string `json:",omitempty"` // "" = not authenticated
+
+	KeptAt   []int `json:",omitempty"` // nodes to which the balancer deals its requests; nil = all
+	Declares int   `json:",omitempty"` // bytes of a further capability that it declares
 }
 
 // NewParams draws the parameters of a story.
@@ -109,6 +117,7 @@ func NewParams(seed uint64) Params {
 	p.addHonest()
 	p.widen()
 	p.drawPrincipals()
+	p.drawCluster()
 	return p
 }
 
@@ -121,7 +130,7 @@ type world struct {
 	acts                   int        // acts drawn so far
 	activities             uint64     // started activities; see repeat
 	skipped                map[int]bool
-	gateway                *actors.Gateway
+	nodes                  []*node
 	config                 config.Config
 	servers                []*server
 	clients                []*client
@@ -143,12 +152,8 @@ type world struct {
 	strange                map[string]int             // by the id of a principal: its messages with a session of an earlier one
 	thefts                 []theft
 	forgeries              int // requests of the intruder with a sealed state
-	intruder               *pipeclient.Client
-	stateFile              string // path; "" = none
-	watchers               []*watcher
-	recorded               map[string]time.Time // by the name of a recorded actor: when its recording must end
-	recordedPool           string               // name of the pool whose server is recorded; "" = none
-	keeping                map[string]time.Time // by server: when its payloads must be discarded
+	balancer               balancer
+	transport              *transport // between the nodes; nil = the gateway runs alone
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string

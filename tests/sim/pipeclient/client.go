@@ -17,6 +17,26 @@ type Client struct {
 	Budget  *stream.Budget // of the gateway; request bodies and waiting messages count against it
 	Limit   int            // bytes that may wait for a slow reader; 0 means the default of downstream
 	More    func()         // called when there may be something to read; it must not block. May be nil
+
+	// Carry returns what the client reads instead of a response, such as the same response after a delay. x is the
+	// *downstream.Exchange or *downstream.EventStream that the Handler is about to get. nil = the client reads the response itself.
+	Carry func(x any, r Response) Response
+}
+
+// Response is what a client reads. It is implemented by downstream.Response and downstream.StreamResponse.
+type Response interface {
+	Head() (downstream.Head, bool)
+	Read(dst []byte) (_ []byte, last bool)
+	Leave()
+	Over() bool
+	Waiting() int
+}
+
+func (c *Client) carry(x any, r Response) Response {
+	if c.Carry == nil {
+		return r
+	}
+	return c.Carry(x, r)
 }
 
 // connection is the downstream.Connection of a client's responses. It only calls More. The client notices everything
@@ -53,23 +73,26 @@ func (c *Client) Post(raw []byte, origin downstream.Origin) (x *Exchange, refuse
 		s := seenHead(*h)
 		return nil, &s
 	}
+	carried := c.carry(&r.Exchange, r)
 	c.Handler.Post(&r.Exchange)
-	return &Exchange{reader{response: r}}, nil
+	return &Exchange{reader{Response: carried}}, nil
 }
 
 // Delete ends the session that origin names.
 func (c *Client) Delete(origin downstream.Origin) *Exchange {
 	r := downstream.NewResponse(origin, connection{c}, c.Budget, c.Limit)
 	r.Delete()
+	carried := c.carry(&r.Exchange, r)
 	c.Handler.Delete(&r.Exchange)
-	return &Exchange{reader{response: r}}
+	return &Exchange{reader{Response: carried}}
 }
 
 // Open requests a stream.
 func (c *Client) Open(origin downstream.Origin) *Stream {
 	r := downstream.NewStreamResponse(origin, connection{c}, c.Budget, c.Limit)
+	carried := c.carry(&r.EventStream, r)
 	c.Handler.Open(&r.EventStream)
-	return &Stream{reader{response: r}}
+	return &Stream{reader{Response: carried}}
 }
 
 // Exchange is a POST or DELETE of a Client.
@@ -78,18 +101,9 @@ type Exchange struct{ reader }
 // Stream is a GET of a Client.
 type Stream struct{ reader }
 
-// response is a downstream.Response or a downstream.StreamResponse.
-type response interface {
-	Head() (downstream.Head, bool)
-	Read(dst []byte) (_ []byte, last bool)
-	Leave()
-	Over() bool
-	Waiting() int
-}
-
 // reader reads a response.
 type reader struct {
-	response
+	Response
 	begun bool   // the header was read
 	bytes []byte // of the stream, read from the response and not returned yet
 	last  bool   // the response ends after bytes

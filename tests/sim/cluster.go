@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/cluster"
+)
+
+// In one of three stories, the gateway is a cluster: several nodes behind a balancer. The clients know nothing of it, so all
+// invariants of one gateway hold. In addition:
+//
+//   - A node passes no request on that another node has passed on to it.
+//   - On every node, a stolen session id, event id or state looks like one that does not exist.
+//   - While no client has a request in progress, no guest is left, and nothing that a node has passed on.
+//   - While nothing changes, a client gets equal lists from all nodes.
+
+// clusterNodes is the number of nodes of a cluster.
+const clusterNodes = 3
+
+// lastSingleSeed is the largest seed up to which no story is a cluster. These stories stay the same when clusters get more
+// properties.
+const lastSingleSeed = 8
+
+// drawCluster decides whether the story is a cluster, and draws where the balancer keeps clients.
+func (p *Params) drawCluster() {
+	r := rand.New(rand.NewPCG(p.Seed, 12))
+	if p.Seed <= lastSingleSeed || r.IntN(3) > 0 {
+		return
+	}
+	p.Nodes = clusterNodes
+	p.StormTime = p.StormTime * 2 / 3 // the story of a cluster takes the machine longer
+	for i := range p.Clients {
+		c := &p.Clients[i]
+		c.KeptAt = r.Perm(clusterNodes)[:[]int{0, 0, 1, 2}[r.IntN(4)]]
+		if !c.Modern && c.Answers && !c.Honest && !c.NoElicitation && r.IntN(4) == 0 {
+			c.Declares = cluster.MaxDeclared
+		}
+	}
+}
+
+// isCluster reports whether the gateway is a cluster.
+func (w *world) isCluster() bool { return w.p.Nodes > 0 }
+
+// addNodes adds the gateways of the story.
+func (w *world) addNodes() {
+	if !w.isCluster() {
+		w.addNode("")
+		return
+	}
+	w.count("a cluster")
+	w.transport = newTransport(w)
+	for i := range w.p.Nodes {
+		w.addNode(nodeName(i))
+	}
+}
+
+// cluster returns what makes the node part of a cluster, or nil if it runs alone. The node gets a new incarnation.
+func (n *node) cluster() *actors.Cluster {
+	if n.w.transport == nil {
+		return nil
+	}
+	n.incarnation = cluster.NewIncarnation()
+	return &actors.Cluster{Node: n.name, Secrets: n.w.transport.secrets, Members: cluster.NewMembers(n.incarnation), Relay: relay{n}}
+}
+
+// nodeOf returns the node with that incarnation, or nil if there is none.
+func (w *world) nodeOf(incarnation string) *node {
+	for _, n := range w.nodes {
+		if n.incarnation == incarnation {
+			return n
+		}
+	}
+	return nil
+}
+
+// home returns the node that has opened the client's session, or nil if the client has no session. The only node of a story
+// is the home of all.
+func (c *client) home() *node {
+	if !c.w.isCluster() {
+		return c.w.nodes[0]
+	}
+	incarnation, ok := cluster.HomeOf(c.session)
+	if !ok {
+		return nil
+	}
+	return c.w.nodeOf(incarnation)
+}
+
+// attacked returns the node to which the intruder sends its next request.
+func (w *world) attacked() *node {
+	if !w.isCluster() {
+		return w.nodes[0]
+	}
+	return w.nodes[w.clientRand.IntN(len(w.nodes))]
+}
+
+// unknownSession returns the id of a session that does not exist. In a cluster it may be sealed with another secret, or be the
+// id of the client's session with another character.
+func (w *world) unknownSession(c *client) string {
+	if !w.isCluster() {
+		return unknownID
+	}
+	switch w.clientRand.IntN(3) {
+	case 0:
+		return unknownID
+	case 1:
+		home, _ := cluster.HomeOf(c.session)
+		id, err := w.transport.foreign.SealSession(home, &cluster.SessionFacts{Version: c.version(), Path: "/mcp", Holder: c.owner})
+		if err != nil {
+			w.violated("%v", err)
+		}
+		return id
+	}
+	changed := []byte(c.session)
+	at := 1 + w.clientRand.IntN(len(changed)-1)
+	if changed[at] = 'A'; c.session[at] == 'A' {
+		changed[at] = 'B'
+	}
+	return string(changed)
+}
+
+// stolenEvent returns the id of an event of the client's stream or, in a cluster, also of one of its calls.
+func (w *world) stolenEvent(c *client) string {
+	if w.isCluster() && w.clientRand.IntN(2) == 0 {
+		for _, a := range slices.Backward(w.history.requests[max(0, len(w.history.requests)-200):]) {
+			if a.client == c && a.lastEventID != "" {
+				return a.lastEventID
+			}
+		}
+	}
+	return c.lastEventID
+}
+
+// questionID returns the id under which a session of the node sends a server's request with that number to its client.
+func (n *node) questionID(number int) string {
+	if n.incarnation == "" {
+		return strconv.Itoa(number)
+	}
+	return fmt.Sprintf(`"%s.%d"`, n.incarnation, number)
+}
+
+// checkRest checks that no guest is left, and nothing that a node has passed on. No client may have a request in progress.
+func (w *world) checkRest(when string) {
+	if !w.isCluster() || w.failed() {
+		return
+	}
+	w.advance(2 * time.Minute) // guests stay for a minute after the last call
+	for _, n := range w.nodes {
+		for _, m := range n.gateway.Mailboxes() {
+			id, _ := strings.CutPrefix(m.Name, "gateway/session/")
+			if home, ok := cluster.HomeOf(id); ok && home != n.incarnation {
+				n.violated("%s: the guest %s is left", when, id[:8])
+			}
+		}
+	}
+	w.transport.checkRest(when)
+}
+
+// sceneGuests lets servers send requests to the client of a call that runs at a node other than the session's home. The client's
+// answers, and its reconnection to the response, reach any node. The call must succeed.
+func (w *world) sceneGuests() {
+	for _, c := range w.readyClients(func(c *client) bool { return !c.modern && c.answers && !c.noElicitation }) {
+		for _, s := range w.servers {
+			for _, n := range w.nodes {
+				if !s.onlySpeaks(false) || n == c.home() {
+					continue
+				}
+				w.askAt(n, c, s)
+				if w.failed() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sceneThefts sends each client's session id to nodes where no guest of the session runs.
+func (w *world) sceneThefts() {
+	if !w.p.Authenticated {
+		return
+	}
+	w.advance(2 * time.Minute) // guests stay for a minute
+	for _, c := range w.readyClients(func(c *client) bool { return !c.modern }) {
+		w.at(c.keptAlive(), func() { c.send("ping", "", "") })
+		w.advance(time.Second)
+		if !c.ready() {
+			continue
+		}
+		for _, n := range w.nodes {
+			w.sendStolen(c, n, listTools)
+			w.advance(3 * time.Second)
+		}
+	}
+}
+
+// askAt lets a client call a tool at a node. The server sends the client a request.
+func (w *world) askAt(n *node, c *client, s *server) {
+	w.count("a scene: a question of another node")
+	c.prompt = w.clientRand.IntN(2) == 0
+	c.ignoresQuestions = !c.prompt
+	var a *clientRequest
+	w.at(n, func() { a = c.callWith(s, "ask") })
+	w.advance(time.Second)
+	if !c.prompt && a.lastEventID != "" {
+		c.reconnect(a)
+		w.advance(time.Second)
+		for _, id := range sortedKeys(c.questions) {
+			if c.questions[id] == a {
+				c.post(nil, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{}}}`, id), c.origin("", ""))
+			}
+		}
+	}
+	if w.awaitAnswer(a, 10*time.Second); a.answers != 1 || a.failed {
+		w.violated("%s at %s got %d responses, %s %s, although its client answered", a, n, a.answers, a.code, a.message)
+	}
+	c.prompt, c.ignoresQuestions = false, false
+}
