@@ -122,7 +122,7 @@ func (w *natsWatch) follow(ctx context.Context) error {
 }
 
 // remove tells the server to forget a watch. If that fails, it does so after watchIdle.
-func (w *natsWatch) remove(stream jetstream.Stream, consumer jetstream.PushConsumer) {
+func (*natsWatch) remove(stream jetstream.Stream, consumer jetstream.PushConsumer) {
 	ctx, cancel := context.WithTimeout(context.Background(), attemptGap)
 	defer cancel()
 	_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name)
