@@ -15,8 +15,8 @@ import (
 const streamStray = 64 << 10
 
 // httpStream is a StreamResponse to a GET. It owns its connection. One poller for all streams detects lost connections.
-// A goroutine that reads does so for a stream over TLS, and on systems without a poller. A goroutine writes only while
-// messages wait. A timer writes comments on an idle stream.
+// On systems without a poller, a goroutine that reads does so; over TLS, it starts when the client sends something. A
+// goroutine writes only while messages wait. A timer writes comments on an idle stream.
 type httpStream struct {
 	StreamResponse
 	server  *Server
@@ -29,6 +29,7 @@ type httpStream struct {
 	first    []byte    // header of the response, until it is written
 	writing  bool      // a writer runs
 	beat     bool      // a comment is due
+	reading  bool      // read runs; only the poller uses it
 	wrote    time.Time // when the last write began
 	timer    *time.Timer
 	stray    int   // bytes received from the client; only the poller uses it

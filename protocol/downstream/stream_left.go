@@ -1,13 +1,14 @@
 package downstream
 
-import "syscall"
+import (
+	"crypto/tls"
+	"syscall"
+)
 
 // watchEnd makes the stream end when its client leaves. The caller must hold mu.
 func (st *httpStream) watchEnd() {
-	if socket, ok := st.raw.(syscall.Conn); ok {
-		if raw, err := socket.SyscallConn(); err == nil && st.server.watchStream(raw, st.number) {
-			return
-		}
+	if socket, ok := socketOf(st.raw); ok && st.server.watchStream(socket, st.number) {
+		return
 	}
 	go st.read()
 }
@@ -41,7 +42,7 @@ func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 }
 
 // readStream reads once from a stream that the poller has found readable. Like read, it discards the bytes, and ends the
-// stream if the client has left or has sent too many.
+// stream if the client has left or has sent too many. With TLS, it leaves that to read.
 func (s *Server) readStream(number uint64, sink []byte) {
 	s.mu.Lock()
 	st := s.streams[number]
@@ -49,14 +50,19 @@ func (s *Server) readStream(number uint64, sink []byte) {
 	if st == nil {
 		return
 	}
-	left := true
-	if socket, ok := st.raw.(syscall.Conn); ok {
-		if raw, err := socket.SyscallConn(); err == nil {
-			var n int
-			n, left = readStray(raw, sink)
-			st.stray += n
-			s.counters.bytesIn.Add(uint64(n))
+	if _, secure := st.raw.(*tls.Conn); secure {
+		if !st.reading { // once a client has sent something, it is about to leave
+			st.reading = true
+			go st.read()
 		}
+		return
+	}
+	left := true
+	if socket, ok := socketOf(st.raw); ok {
+		var n int
+		n, left = readStray(socket, sink)
+		st.stray += n
+		s.counters.bytesIn.Add(uint64(n))
 	}
 	if left || st.stray >= streamStray {
 		go st.end() // the callbacks of OnGone must not delay other streams

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"crypto/tls"
 	"runtime"
 	"testing"
 	"time"
@@ -48,5 +49,37 @@ func TestStreamsShareAPoller(t *testing.T) {
 				t.Fatal("the poller was not closed")
 			}
 		}
+	}
+}
+
+// Over TLS, no goroutine waits for an idle stream. The stream ends if its client announces the end, or just leaves.
+func TestTLSStreamsHaveNoGoroutine(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no poller here")
+	}
+	handler, streams := keepStreams()
+	_, _, connect := serveTLS(t, handler, Options{}, testLimits)
+	const n = 50
+	var clients []*rawClient
+	gone := make(chan int, n)
+	before := runtime.NumGoroutine()
+	for i := range n {
+		c := connect()
+		openStream(t, c)
+		clients = append(clients, c)
+		(<-streams).OnGone(func() { gone <- i })
+	}
+	eventually(t, "the goroutines to end", func() bool { return runtime.NumGoroutine() < before+n/2 })
+	if err := clients[0].Conn.(*tls.Conn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if i := <-gone; i != 0 {
+		t.Errorf("stream %d has ended", i)
+	}
+	for _, c := range clients[1:] {
+		_ = c.Conn.(*tls.Conn).NetConn().Close()
+	}
+	for range n - 1 {
+		<-gone
 	}
 }
