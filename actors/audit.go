@@ -21,9 +21,7 @@ func (g *Gateway) Audit() *audit.Log { return g.audit }
 // startAudit creates the audit log, opens its file if one is configured, and records the start.
 func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Redact: o.Secrets.Cut, Node: o.Cluster.nodeName()})
-	if o.Cluster != nil {
-		g.audit.ShareArguments(o.Cluster.Secrets.ArgumentsKeys()[0])
-	}
+	g.shareArguments()
 	if err := g.audit.Apply(auditSettingsOf(cfg)); err != nil {
 		return err
 	}
@@ -136,6 +134,8 @@ func (g *gateway) auditAct(self kernel.Self, act any) {
 			log.CheckMark(a.mark)
 			return nil
 		})
+	case tellCheckpoint:
+		g.tellCheckpoint()
 	case auditReloaded:
 		log.Record(audit.Record{Event: audit.EventReload, Outcome: "ok", Detail: a.detail})
 	}

@@ -45,10 +45,15 @@ func (b *memberBus) hear(subject string, to kernel.Reference) error {
 	if err != nil {
 		return err
 	}
+	b.keep(cancel)
+	return nil
+}
+
+// keep ends a subscription at close.
+func (b *memberBus) keep(cancel func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cancels = append(b.cancels, cancel)
-	return nil
 }
 
 // close ends all subscriptions.
@@ -102,7 +107,7 @@ func (g *Gateway) startMembership(o *Options) error {
 			return fmt.Errorf("join the cluster: %w", err)
 		}
 	}
-	return nil
+	return g.startWitnessing(bus)
 }
 
 // tellMembership sends a message to the membership actor, if there is one.

@@ -152,7 +152,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:
 		a.do()
-	case applyAudit, auditMarkLoaded, auditReloaded:
+	case applyAudit, auditMarkLoaded, auditReloaded, tellCheckpoint:
 		g.auditAct(self, a)
 	case permitPayloads:
 		g.payloads.keeper.Tell(a.change)

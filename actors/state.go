@@ -74,6 +74,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(s.store, m))
 	case auditApplied:
 		return s.auditApplied(m, out)
+	case witnessDue:
+		return s.witnessDue(out)
 	case message.DrainAll, message.Drained:
 		return s.stepDrain(m, out)
 	case kernel.ChildStopped:

@@ -220,7 +220,11 @@ func (l *Log) Apply(s Settings) error {
 // ShareArguments makes the HMACs of arguments with key, which all nodes of a cluster share, so that equal calls have equal
 // HMACs on every node. It affects the records that are written after it returns. Their HMACs begin with the id of the key,
 // eight hexadecimal digits.
-func (l *Log) ShareArguments(key [32]byte) { l.shared.Store(newSharedKey(key)) }
+func (l *Log) ShareArguments(key [32]byte) {
+	if was := l.shared.Load(); was == nil || was.key != key {
+		l.shared.Store(newSharedKey(key))
+	}
+}
 
 // CheckMark compares the log with a line that it is known to have had. If the log ends before that line, it records
 // that lines are missing.

@@ -65,6 +65,7 @@ func TestSharedArguments(t *testing.T) {
 		eventually(t, "the first record is written", func() bool { return l.State().Sequence == 2 })
 		for _, key := range [][32]byte{before, after, after} {
 			l.ShareArguments(key)
+			l.ShareArguments(key)
 			written := l.State().Sequence
 			l.Record(callRecord(1))
 			eventually(t, "the record is written", func() bool { return l.State().Sequence == written+1 })

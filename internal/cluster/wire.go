@@ -13,7 +13,7 @@ import (
 )
 
 // The nodes of a cluster send each other these messages: a Beat several times a second, a Verdict about a node that is
-// gone, Hints about sessions, Revocations of keys, and Queries with their Answers.
+// gone, Hints about sessions, Revocations of keys, Queries with their Answers, and AuditMarks.
 //
 // They are JSON, because a decoder then ignores members that it does not know, and a person can read them. Decoding a
 // usual beat takes about 10 µs, and a node of three receives ten a second. A decoder accepts at most MaxMessage bytes, and
@@ -39,6 +39,7 @@ const (
 	SubjectVerdict = "members.verdict"
 	SubjectRevoked = "members.revoked"
 	SubjectHint    = "members.hint"
+	SubjectAudit   = "audit.mark"
 )
 
 // SubjectOf returns the subject of queries to an incarnation.

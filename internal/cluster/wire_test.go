@@ -80,6 +80,10 @@ func TestMessages(t *testing.T) {
 	if got, err := ParseAnswer(a.Encode()); err != nil || !reflect.DeepEqual(got, a) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	m := &AuditMark{Cluster: "prod", From: home, Key: strings.Repeat("k", 44), Line: `{"n":1,"sig":"<&>"}`}
+	if got, err := ParseAuditMark(m.Encode()); err != nil || *got != *m {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 // Lists beyond their limits are cut by the encoder and refused by the decoder, and invalid fields are refused.
@@ -122,6 +126,7 @@ var parsers = map[string]func([]byte) error{
 	"revocations": func(b []byte) error { _, err := ParseRevocations(b); return err },
 	"query":       func(b []byte) error { _, err := ParseQuery(b); return err },
 	"answer":      func(b []byte) error { _, err := ParseAnswer(b); return err },
+	"audit mark":  func(b []byte) error { _, err := ParseAuditMark(b); return err },
 }
 
 // Members of a message that a newer version adds are ignored. Of a version too far away, only the head is read, whatever
@@ -178,6 +183,11 @@ func FuzzMessages(f *testing.F) {
 		if a, err := ParseAnswer(message); err == nil {
 			if _, err := ParseAnswer(a.Encode()); err != nil {
 				t.Errorf("answer: %v", err)
+			}
+		}
+		if m, err := ParseAuditMark(message); err == nil {
+			if again, err := ParseAuditMark(m.Encode()); err != nil || *again != *m {
+				t.Errorf("audit mark: %+v, %v", again, err)
 			}
 		}
 		if q, err := ParseQuery(message); err == nil {
