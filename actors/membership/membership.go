@@ -12,8 +12,12 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// queryTime is how long another node has to answer a query.
-const queryTime = 500 * time.Millisecond
+// How long another node has to answer a query. A query whether it exists may get lost while its connections break, and is
+// then repeated.
+const (
+	queryTime = 500 * time.Millisecond
+	probeTime = 100 * time.Millisecond
+)
 
 // ErrNoNode is returned by Bus.Ask if no node listens to the subject.
 var ErrNoNode = errors.New("no node listens to this subject")
@@ -125,12 +129,12 @@ func (m *membership) Act(self kernel.Self, act any) {
 		self.Next(renewed{m.NewIncarnation()})
 	case probe:
 		self.Go(func(ctx context.Context) any {
-			_, err := m.ask(ctx, a.incarnation, a.question)
+			_, err := m.ask(ctx, a.incarnation, a.question, probeTime)
 			return probed{a.incarnation, errors.Is(err, ErrNoNode)}
 		})
 	case fetch:
 		self.Go(func(ctx context.Context) any {
-			payload, err := m.ask(ctx, a.incarnation, a.question)
+			payload, err := m.ask(ctx, a.incarnation, a.question, queryTime)
 			return fetched{a.incarnation, payload, err}
 		})
 	case answer:
@@ -155,9 +159,9 @@ func (m *membership) takeSpent(most int) []policy.Spent {
 	return m.Rates.TakeSpent(most)
 }
 
-// ask sends a question to an incarnation.
-func (m *membership) ask(ctx context.Context, incarnation string, question []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+// ask sends a question to an incarnation, and waits for the answer at most for the duration limit.
+func (m *membership) ask(ctx context.Context, incarnation string, question []byte, limit time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return m.Bus.Ask(ctx, cluster.SubjectOf(incarnation), question)
 }
