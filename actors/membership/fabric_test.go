@@ -24,6 +24,8 @@ type fabric struct {
 	order  int
 	minted int // incarnations
 
+	applyTime time.Duration // until revoked keys are applied
+
 	// Faults of the network.
 	lost, doubled, old int                       // messages per thousand; old ones arrive once more, seconds later
 	slow               time.Duration             // longest delay of a message
@@ -70,6 +72,7 @@ func (e *events) Pop() any {
 
 func newFabric(t *testing.T, seed uint64) *fabric {
 	f := &fabric{t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	f.applyTime = time.Millisecond
 	f.calm()
 	return f
 }
@@ -182,7 +185,7 @@ func (f *fabric) perform(n *node, act any) any {
 		n.view = a.view
 	case revoke:
 		n.holders = a.holders
-		f.after(time.Millisecond, n, applied{})
+		f.after(f.applyTime, n, applied{})
 	}
 	return nil
 }

@@ -437,3 +437,53 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d timers are set", beats)
 	}
 }
+
+// A node that was stopped takes a new incarnation with the first message that it handles, whichever that is. However long
+// it was stopped, it gives its peers the time to send a beat.
+func TestFirstMessageAfterAStop(t *testing.T) {
+	for _, stopped := range []time.Duration{500, 700, 850, 1000, 5000, 100000} {
+		for name, msg := range map[string]func(*node) any{
+			"timer":          func(n *node) any { return tick{n.state.own.generation} },
+			"another's beat": func(*node) any { return message.Heard{Subject: cluster.SubjectBeat} },
+			"settings":       func(*node) any { return message.NodeFacts{} },
+		} {
+			f, a, _, _ := three(t)
+			was := a.state.own.incarnation
+			f.now = a.state.own.ticked.Add(stopped * time.Millisecond)
+			f.step(a, msg(a))
+			if again := a.state.own.incarnation != was; again != (stopped > 900) {
+				t.Errorf("%s after %d ms: a new incarnation: %v", name, stopped, again)
+			}
+			f.step(a, tick{a.state.own.generation})
+			if !a.sees("a", "b", "c") {
+				t.Errorf("%s after %d ms: %s", name, stopped, describe(a.view))
+			}
+		}
+	}
+}
+
+// A node is not ready before the revoked keys that it was told are applied. Nodes that start together do not rely on each
+// other.
+func TestReadyOnlyWithRevocations(t *testing.T) {
+	f := newFabric(t, 1)
+	a := f.start("a", 0)
+	f.run(2 * time.Second)
+	f.step(a, message.RevokeHolders{Holders: []string{"key:x"}})
+	f.run(time.Second)
+	b := f.start("b", 0)
+	f.applyTime = 300 * time.Millisecond
+	f.run(250 * time.Millisecond)
+	if b.view.Ready() || !b.holders["key:x"] {
+		t.Errorf("ready %v with %v", b.view.Ready(), b.holders)
+	}
+	f.run(300 * time.Millisecond)
+	if !b.view.Ready() {
+		t.Error("not ready although the keys are revoked")
+	}
+	f = newFabric(t, 1)
+	a, b = f.start("a", 0), f.start("b", 0)
+	f.run(joinTime - 100*time.Millisecond)
+	if a.view.Ready() || b.view.Ready() {
+		t.Error("nodes that start together are ready at once")
+	}
+}
