@@ -16,7 +16,7 @@ import (
 
 // fabric runs the steps of several nodes in simulated time. The same seed gives the same run.
 type fabric struct {
-	t      *testing.T
+	t      testing.TB
 	rng    *rand.Rand
 	now    time.Time
 	nodes  []*node
@@ -70,7 +70,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-func newFabric(t *testing.T, seed uint64) *fabric {
+func newFabric(t testing.TB, seed uint64) *fabric {
 	f := &fabric{t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	f.applyTime = time.Millisecond
 	f.calm()

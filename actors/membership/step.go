@@ -166,7 +166,6 @@ func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if now.Sub(s.own.beat) <= cluster.SilentAfter || s.own.condemned {
 		return out
 	}
-	s.forgive(now)
 	return s.condemn(now, "the node was stopped for "+now.Sub(s.own.beat).Round(time.Millisecond).String(), out)
 }
 

@@ -106,3 +106,17 @@ func (f *fabric) checkForgotten() {
 		}
 	}
 }
+
+// BenchmarkSecond is what a second costs a node of three, without the bus.
+func BenchmarkSecond(b *testing.B) {
+	f := newFabric(b, 1)
+	for i := range 3 {
+		f.start(string(rune('a'+i)), 0)
+	}
+	f.run(2 * time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		f.run(time.Second)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/3, "ns/node-s")
+}
