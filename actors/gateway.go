@@ -53,6 +53,7 @@ type Options struct {
 	Master    func() (*masterkey.Master, error)
 	Telemetry Telemetry        // records requests and calls; nil = telemetry is off
 	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
+	Budget    *stream.Budget   // counts the bytes in the gateway's buffers; nil = one with limits.maxBufferedBytes
 	Cluster   *Cluster         // makes the gateway a node of a cluster; nil = it runs alone
 }
 
@@ -110,7 +111,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		system:         kernel.New(kernel.Options{Logger: o.Log, Scheduler: o.Scheduler}),
 		metrics:        status.NewMetrics(),
 		changes:        status.NewCatalogChanges(),
-		budget:         stream.NewBudget(cfg.Limits.MaxBufferedBytes),
+		budget:         cmp.Or(o.Budget, stream.NewBudget(cfg.Limits.MaxBufferedBytes)),
 		links:          &backend.Links{},
 		log:            cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		state:          o.State,

@@ -93,6 +93,7 @@ var mayImport = map[string][]string{
 	"internal/cluster":            {"internal/decode"},
 	"internal/bus":                {},
 	"internal/bus/fabric":         {"internal/bus"}, // for tests only
+	"internal/node":               {"actors", "internal/bus", "internal/cluster", "internal/config", "internal/relay", "internal/serving", "protocol/downstream", "protocol/stream"},
 	"internal/relay":              {"actors/message", "internal/cluster", "internal/identity", "protocol", "protocol/downstream", "protocol/stream"},
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/cluster", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
@@ -108,7 +109,7 @@ var mayImport = map[string][]string{
 	"internal/demo":               {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
 	"internal/actortest":          {"*"},                                 // for tests only
 	"internal/telemetry/otlptest": {},                                    // for tests only
-	"internal/gatetest":           {"internal/admin", "internal/status"}, // for tests only
+	"internal/gatetest":           {"internal/admin", "internal/cluster", "internal/status"}, // for tests only
 	"internal/fieldtest":          {},                                    // for tests only
 
 	"internal/config/docgen": {"internal/config"}, // for go generate
@@ -123,7 +124,7 @@ var mayImport = map[string][]string{
 	"internal/rollout":        {"actors/message", "internal/config", "internal/status"},
 	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "actors/message", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
 	"internal/cli/operate":    append([]string{"internal/admin", "internal/serving", "tui"}, commandMayImport...),
-	"internal/cli/serve":      append([]string{"actors", "internal/admin", "internal/client", "internal/demo", "internal/login", "internal/pattern", "internal/serving", "protocol/downstream", "protocol/upstream/process", "tui"}, commandMayImport...),
+	"internal/cli/serve":      append([]string{"actors", "internal/admin", "internal/client", "internal/demo", "internal/login", "internal/node", "internal/pattern", "internal/serving", "protocol/downstream", "protocol/stream", "protocol/upstream/process", "tui"}, commandMayImport...),
 	"internal/cli/service":    commandMayImport,
 	"internal/cli/command":    {"internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "protocol/upstream/process"},
 	"internal/cli/configfile": {"internal/cli/command", "internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "internal/serving"},
@@ -175,11 +176,11 @@ var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},
 	"github.com/zalando/go-keyring":           {"internal/keyring"},
-	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
+	"github.com/valyala/fasthttp":             {"internal/relay", "protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                   {"tui"},
 	"github.com/gdamore/tcell":                {"tui"},
 	"github.com/spf13/cobra":                  cobraPackages,
-	"github.com/goccy/go-yaml":                {"internal/config"},
+	"github.com/goccy/go-yaml":                {"internal/config", "internal/gatetest"},
 	"github.com/tailscale/hujson":             {"internal/desktop"},
 	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/serving"},
 	"go.etcd.io/bbolt":                        {"actors/store"},
@@ -188,7 +189,7 @@ var foreign = map[string][]string{
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
 	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                                                                      // and tests, as an independent peer
 	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                                                                    // and tests, as an independent peer
-	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode", "internal/telemetry/otlptest"}, // demo and protocol/upstream use only the names of statuses
+	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/relay", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode", "internal/telemetry/otlptest"}, // demo and protocol/upstream use only the names of statuses
 	"github.com/coreos/go-systemd":            {"internal/cli/serve"},
 	"golang.org/x/perf":                       {"bench/report"},
 	"github.com/nats-io":                      {"internal/bus"},

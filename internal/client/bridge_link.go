@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"goblin-actor/protocol"
@@ -207,7 +206,7 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 func (s *bridgeState) failed(f protocol.Frame, err error) {
 	message := "The connection to the gateway was lost after the request was sent"
 	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
-		message = fmt.Sprintf("The gateway answered HTTP %d (%s); the request may have been executed", status.Code, http.StatusText(status.Code))
+		message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
 	}
 	s.refuse(f, protocol.BackendDisconnected, message, f.Method.Repeatable())
 }

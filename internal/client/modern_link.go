@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
@@ -97,7 +96,7 @@ func (s *modernState) ended(i *modernItem, err error) {
 	default:
 		message := "The connection to the gateway was lost after the request was sent"
 		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
-			message = fmt.Sprintf("The gateway answered HTTP %d (%s); the request may have been executed", status.Code, http.StatusText(status.Code))
+			message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
 		}
 		s.refuse(i.frame, protocol.BackendDisconnected, message, i.frame.Method.Repeatable())
 	}

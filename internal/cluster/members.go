@@ -3,7 +3,10 @@ package cluster
 import "sync/atomic"
 
 // Members holds the newest View of a node. Reading it never blocks. It is safe for concurrent use.
-type Members struct{ view atomic.Pointer[View] }
+type Members struct {
+	view    atomic.Pointer[View]
+	changed func(before, after *View) // nil = Watch was not called
+}
 
 // NewMembers returns the members as a node of that incarnation knows them before it has heard others.
 func NewMembers(incarnation string) *Members {
@@ -15,8 +18,15 @@ func NewMembers(incarnation string) *Members {
 // View returns the newest view.
 func (m *Members) View() *View { return m.view.Load() }
 
-// Set replaces the view.
-func (m *Members) Set(v *View) { m.view.Store(v) }
+// Set replaces the view. Calls do not overlap.
+func (m *Members) Set(v *View) {
+	if before := m.view.Swap(v); before != nil && m.changed != nil {
+		m.changed(before, v)
+	}
+}
+
+// Watch makes Set call changed, which must not block. It is called before the first Set.
+func (m *Members) Watch(changed func(before, after *View)) { m.changed = changed }
 
 // Self returns the incarnation of this node. It changes when the cluster has given the node up.
 func (m *Members) Self() string { return m.View().Self }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,6 +122,26 @@ func (n *Node) Start() {
 	n.Process = Serve(n.cluster.t, cmd)
 }
 
+// Calls returns how many calls of tools each node has sent to its servers.
+func (c *Cluster) Calls() (calls []int) {
+	c.t.Helper()
+	for _, n := range c.Nodes {
+		_, page := Get(n.Base + "/metrics")
+		total := 0
+		for _, found := range callsTotal.FindAllStringSubmatch(page, -1) {
+			count, err := strconv.Atoi(found[1])
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			total += count
+		}
+		calls = append(calls, total)
+	}
+	return calls
+}
+
+var callsTotal = regexp.MustCompile(`(?m)^goblin_calls_total\{.*method="tools/call".*\} (\d+)$`)
+
 // Kill ends the node at once, as kill -9 does.
 func (n *Node) Kill() {
 	_ = n.Cmd.Process.Kill()
@@ -169,7 +191,8 @@ frontend clients
   default_backend nodes
 backend nodes
   balance roundrobin
-  option httpchk GET /readyz
+  option httpchk
+  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost
   http-request set-header Host localhost
   default-server check inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
 %[2]s`

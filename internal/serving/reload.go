@@ -22,6 +22,8 @@ const applyTime = 3 * time.Second
 // Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request, Switch and DrainTime may
 // be called from any.
 type Reloader struct {
+	Applied func(*config.Config) // called with each new configuration before the gateway applies it; set before Start, nil = not called
+
 	cfg               *config.Config // configuration in force
 	listen            []string       // addresses of the command line, which override the file's; empty = none
 	g                 *actors.Gateway
@@ -84,6 +86,9 @@ func (r *Reloader) reload(ctx context.Context) error {
 	if r.server != nil {
 		r.server.Allow(next.AllowedOrigins, next.Hosts())
 		r.server.SetForwarded(next.Forwarded())
+	}
+	if r.Applied != nil {
+		r.Applied(next)
 	}
 	r.cfg = next
 	r.drain.Store(int64(next.Drain))

@@ -26,10 +26,12 @@ import (
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/login"
+	"goblin-actor/internal/node"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/serving"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream/process"
 	"goblin-actor/tui"
 )
@@ -110,11 +112,11 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	pages := serving.LoginPages(e, listeners)
 	state := serving.StatePath(o.stateDir, log)
-	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: e.LoginURL(pages), Telemetry: traces.Observer()})
+	g, n, err := startGateway(cfg, e, actors.Options{Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: e.LoginURL(pages), Telemetry: traces.Observer()})
 	if err != nil {
 		return err
 	}
-	e.Attach(g)
+	defer n.Stop()
 	pages.SetGateway(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.OnNewKeys(server.HangUp)
@@ -122,6 +124,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	failed := answer(server, listeners, e.Secure, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
+	r.Applied = n.Apply
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", "", "", nil); drain(errDrain) }, Reload: r.Request, Switch: r.Switch}
 	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
 	socket := openSocket(listeners[0], source, source.Perform, log, serving.LoginRoutes(pages)...)
@@ -143,6 +146,24 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	drain(nil)
 	stop()
 	return errors.Join(err, end(r.DrainTime(), g, server, socket, log))
+}
+
+// startGateway starts the gateway and, if the configuration says so, makes it a node of a cluster. Otherwise, the node is nil.
+func startGateway(cfg *config.Config, e *serving.Security, o actors.Options) (*actors.Gateway, *node.Node, error) {
+	o.Budget = stream.NewBudget(cfg.Limits.MaxBufferedBytes)
+	n, err := node.Start(cfg, e, o.State, o.Budget, o.Log)
+	if err != nil {
+		return nil, nil, command.Fail(command.ExitFailed, err, "goblin-actor doctor checks this machine as a node")
+	}
+	o.Cluster = n.Options()
+	g, err := actors.Start(cfg, o)
+	if err != nil {
+		n.Stop()
+		return nil, nil, err
+	}
+	e.Attach(g)
+	n.Serve(g, cfg)
+	return g, n, nil
 }
 
 // logOutput returns where the log goes. With --tui it prepares the terminal.
@@ -208,9 +229,6 @@ func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address 
 	}
 }
 
-// errNoCluster refuses a configuration with a section cluster, because a gateway that runs alone could do harm in a cluster.
-var errNoCluster = errors.New("this version cannot run as a node of a cluster yet")
-
 // serveConfig loads the configuration. If there is none, it returns one with the demo servers.
 func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	var cfg *config.Config
@@ -224,9 +242,6 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 		if cfg, err = demoConfig(); err != nil {
 			return nil, err
 		}
-	}
-	if cfg.Cluster.Present {
-		return nil, command.Fail(command.ExitConfig, errNoCluster, "remove the section cluster to run the gateway alone")
 	}
 	if o.unchecked {
 		for i := range cfg.Servers {
