@@ -118,9 +118,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	defer n.Stop()
 	pages.SetGateway(g)
-	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
-	e.OnNewKeys(server.HangUp)
-	server.SetForwarded(cfg.Forwarded())
+	server := newServer(cfg, g, e, pages, log)
 	failed := answer(server, listeners, e.Secure, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
@@ -282,6 +280,14 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 		listeners = append(listeners, l)
 	}
 	return listeners, nil
+}
+
+// newServer returns the server for clients.
+func newServer(cfg *config.Config, g *actors.Gateway, e *serving.Security, pages *login.Pages, log *slog.Logger) *downstream.Server {
+	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
+	e.OnNewKeys(server.HangUp)
+	server.SetForwarded(cfg.Forwarded())
+	return server
 }
 
 func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pages *login.Pages) downstream.Options {
