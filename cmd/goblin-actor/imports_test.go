@@ -107,10 +107,10 @@ var mayImport = map[string][]string{
 	"internal/inprocess":          {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":            {"internal/config", "internal/decode", "internal/secret", "internal/pattern"},
 	"internal/demo":               {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
-	"internal/actortest":          {"*"},                                 // for tests only
-	"internal/telemetry/otlptest": {},                                    // for tests only
+	"internal/actortest":          {"*"},                                                     // for tests only
+	"internal/telemetry/otlptest": {},                                                        // for tests only
 	"internal/gatetest":           {"internal/admin", "internal/cluster", "internal/status"}, // for tests only
-	"internal/fieldtest":          {},                                    // for tests only
+	"internal/fieldtest":          {},                                                        // for tests only
 
 	"internal/config/docgen": {"internal/config"}, // for go generate
 
@@ -187,8 +187,8 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                                                                      // and tests, as an independent peer
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                                                                    // and tests, as an independent peer
+	"github.com/mark3labs/mcp-go":             {"gateway/mcpgo"},                                                                                                                                                                                                                                                                                                                        // and tests, as an independent peer
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth", "gateway/gosdk"},                                                                                                                                                                                                                                                                                                      // and tests, as an independent peer
 	"net/http":                                {"gateway", "protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/relay", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode", "internal/telemetry/otlptest"}, // demo and protocol/upstream use only the names of statuses
 	"github.com/coreos/go-systemd":            {"internal/cli/serve"},
 	"golang.org/x/perf":                       {"bench/report"},

@@ -48,11 +48,12 @@ const addressTime = 5 * time.Second
 
 // Start connects to the other nodes and listens for them, but serves none of their requests before Serve. It returns nil
 // if the configuration has no section cluster. state is the path of the state file; "" = there is none. budget is that of the
-// gateway. The caller must call Stop.
+// gateway. The caller must call Stop. Start marks the servers in cfg that cannot run in a cluster.
 func Start(cfg *config.Config, e *serving.Security, state string, budget *stream.Budget, log *slog.Logger) (*Node, error) {
 	if !cfg.Cluster.Present {
 		return nil, nil
 	}
+	place(cfg)
 	n := &Node{of: cfg.Cluster, security: e, members: cluster.NewMembers(cluster.NewIncarnation()), log: log}
 	if err := n.connect(cfg, state, budget); err != nil {
 		n.Stop()
@@ -153,6 +154,7 @@ func (n *Node) Serve(g *actors.Gateway, cfg *config.Config) {
 // Apply applies a new configuration, whose secrets and certificate serving.Security has read. It does nothing if n is nil.
 func (n *Node) Apply(cfg *config.Config) {
 	if n != nil {
+		place(cfg)
 		n.server.SetForwarded(cfg.Forwarded())
 	}
 }
