@@ -2,6 +2,7 @@ package actors
 
 import (
 	"goblin-actor/actors/membership"
+	"goblin-actor/actors/message"
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol/downstream"
@@ -73,4 +74,16 @@ func (g *gateway) sessionID(a *startSession) (string, error) {
 		return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), &cluster.SessionFacts{Holder: a.first.Principal()})
 	}
 	return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), session.FactsOf(a.first.Exchange, &a.first.Admitted))
+}
+
+// guestInbound returns the message with which a guest gets a request of its session.
+func (c *Cluster) guestInbound(x *downstream.Exchange, admitted message.Admitted) message.GuestInbound {
+	home, _ := cluster.HomeOf(x.Origin.SessionID)
+	return message.GuestInbound{Inbound: message.Inbound{Exchange: x, Admitted: admitted}, Home: home, Relay: c.Relay}
+}
+
+// passHome passes a request on to the home of its session.
+func (c *Cluster) passHome(x *downstream.Exchange) {
+	home, _ := cluster.HomeOf(x.Origin.SessionID)
+	c.Relay.Post(home, x)
 }

@@ -303,3 +303,16 @@ func TestSessionThatDoesNotFitInItsID(t *testing.T) {
 		t.Errorf("sessions %+v, %v", s.Sessions, err)
 	}
 }
+
+// Where a guest finds no room, the session's home serves the request.
+func TestGuestWithoutRoom(t *testing.T) {
+	sessions := 10 // at the first node
+	a, b, relay := startCluster(t, echoServers, func(c *config.Config) { c.Limits.MaxSessions, sessions = sessions, 0 })
+	session := []string{"Mcp-Session-Id", a.open("/mcp")}
+	if got := b.do("POST", "/mcp", pingFrame, session...); got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	if relayed := relay.take(); !slices.Equal(relayed, []string{"ping"}) {
+		t.Errorf("relayed %q", relayed)
+	}
+}

@@ -106,7 +106,7 @@ func servedByGuests(x *downstream.Exchange) bool {
 // gateway actor starts one.
 func (f front) postAsGuest(home string, x *downstream.Exchange, admitted message.Admitted) {
 	if ref, ok := f.session(x.Origin.SessionID); ok {
-		ref.TellInline(message.Inbound{Exchange: x, Admitted: admitted})
+		ref.TellInline(f.cluster.guestInbound(x, admitted))
 		return
 	}
 	facts, ok := f.owned(&x.Origin, &admitted, x.Frame.MethodText())

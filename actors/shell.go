@@ -109,7 +109,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startSession:
 		g.startSession(self, a)
 	case refuseSession:
-		a.open.Refuse(a.why)
+		g.refuseSession(a)
 	case startStore:
 		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
@@ -193,12 +193,22 @@ func (g *gateway) subscribe(ref kernel.Reference) {
 	g.state.registry.Tell(message.Subscribe{From: ref})
 }
 
+// refuseSession tells a client why it gets no session. If only a guest of its session finds no room, the session's home serves the
+// request.
+func (g *gateway) refuseSession(a refuseSession) {
+	if a.open.Guest != nil && (a.why.Name == protocol.Overloaded || a.why.Name == protocol.ShuttingDown) {
+		g.cluster.passHome(a.open.Exchange)
+		return
+	}
+	a.open.Refuse(a.why)
+}
+
 // startSession spawns a session and passes it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	if a.first.Guest != nil {
 		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.first.Exchange.Origin.SessionID)); ok { // an earlier request has started the guest
 			self.Next(sessionStarted{kernel.Reference{}, a.owner, 0})
-			ref.Tell(message.Inbound{Exchange: a.first.Exchange, Admitted: a.first.Admitted})
+			ref.Tell(g.cluster.guestInbound(a.first.Exchange, a.first.Admitted))
 			return
 		}
 	}
@@ -229,8 +239,10 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		return
 	}
 	x := a.first.Exchange
-	if a.first.Guest == nil {
-		x.SetSession(o.ID)
+	if a.first.Guest != nil {
+		ref.Tell(g.cluster.guestInbound(x, a.first.Admitted))
+		return
 	}
+	x.SetSession(o.ID)
 	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
 }

@@ -25,6 +25,28 @@ func (i Inbound) Abandon(why kernel.Reason) {
 	RefuseNoSession(i.Exchange)
 }
 
+// GuestInbound is an Inbound for a guest. If the guest ends before it handles the message, the session's home gets the message,
+// since the session lives on there.
+type GuestInbound struct {
+	Inbound
+	Home  string // incarnation of the home
+	Relay interface {
+		Post(incarnation string, x *downstream.Exchange)
+	}
+}
+
+// Abandon passes the message on to the home, or answers that the guest is overloaded or has failed.
+func (g GuestInbound) Abandon(why kernel.Reason) {
+	switch why {
+	case kernel.ReceiverStopped, kernel.NotRunning:
+		g.Relay.Post(g.Home, g.Exchange)
+	case kernel.Panicked:
+		RefuseFault(g.Exchange, 500, &protocol.Fault{Name: protocol.InternalFault})
+	default:
+		g.Inbound.Abandon(why)
+	}
+}
+
 // StreamOpened says that the client opened a stream for messages that belong to no request.
 type StreamOpened struct {
 	Stream *downstream.EventStream

@@ -66,6 +66,9 @@ type session struct {
 }
 
 func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if g, ok := msg.(message.GuestInbound); ok {
+		msg = g.Inbound
+	}
 	if in, ok := msg.(message.Inbound); ok {
 		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
 	}
