@@ -104,6 +104,7 @@ func (c *client) applyResponse(a *clientRequest, e *frameToClient) {
 		o := c.origin("", "")
 		c.post(nil, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, o)
 	case e.Error != nil && strings.Contains(e.Error.Message, "Session not found"):
+		c.checkEnded(a)
 		if c.state == "ready" && a.session == c.session {
 			c.w.count("an ended session")
 			c.initialize()

@@ -150,7 +150,7 @@ func (w *world) checkRest(when string) {
 	if !w.isCluster() || w.failed() {
 		return
 	}
-	w.advance(2 * time.Minute) // guests stay for a minute after the last call
+	w.advance(2 * guestIdle) // the last call of a guest may have ended just now
 	for _, n := range w.nodes {
 		for _, m := range n.gateway.Mailboxes() {
 			id, _ := strings.CutPrefix(m.Name, "gateway/session/")
@@ -180,12 +180,57 @@ func (w *world) sceneGuests() {
 	}
 }
 
+// sceneEndingGuests sends requests to guests at the moment when they end, because they have been idle. All must succeed.
+func (w *world) sceneEndingGuests() {
+	c := w.legacyClient()
+	if c == nil {
+		return
+	}
+	for _, n := range w.nodes {
+		for range 8 {
+			if n == c.home() || !c.ready() {
+				break
+			}
+			w.count("a scene: a request while its guest ends")
+			var first, second *clientRequest
+			w.at(n, func() { first = c.send("ping", "", "") })
+			w.scheduler.After(guestIdle, func() {
+				w.at(n, func() { second = c.send("tools/list", "", "") })
+			})
+			w.advance(guestIdle / 2)
+			w.at(c.keptAlive(), func() { c.send("ping", "", "") })
+			w.advance(guestIdle)
+			if first.failed || second.answers == 0 || second.failed {
+				w.violated("%s at %s got %d responses, %s %s, although its session lives", second, n, second.answers, second.code, second.message)
+				return
+			}
+		}
+	}
+}
+
+// guestIdle is how long a guest stays without requests.
+const guestIdle = time.Minute
+
+// checkEnded checks that no node but the home says that a session has ended while it lives.
+func (c *client) checkEnded(a *clientRequest) {
+	incarnation, ok := cluster.HomeOf(a.session)
+	home := c.w.nodeOf(incarnation)
+	if !ok || home == nil || home == a.servedBy() || a.session != c.session || a.principal != c.owner {
+		return
+	}
+	for _, m := range home.gateway.Mailboxes() {
+		if m.Name == "gateway/session/"+a.session {
+			a.node.violated("%s was answered with %q, but its session lives at %s", a, a.message, home)
+		}
+	}
+}
+
 // sceneThefts sends each client's session id to nodes where no guest of the session runs.
 func (w *world) sceneThefts() {
 	if !w.p.Authenticated {
 		return
 	}
-	w.advance(2 * time.Minute) // guests stay for a minute
+	w.advance(guestIdle + time.Second)
 	for _, c := range w.readyClients(func(c *client) bool { return !c.modern }) {
 		w.at(c.keptAlive(), func() { c.send("ping", "", "") })
 		w.advance(time.Second)

@@ -131,6 +131,7 @@ func (w *world) allScenes() []scene {
 		{name: "queue turns", play: w.sceneQueueTurns, wide: true},
 		{name: "guests", play: w.sceneGuests, cluster: true},
 		{name: "thefts", play: w.sceneThefts, cluster: true},
+		{name: "ending guests", play: w.sceneEndingGuests, cluster: true},
 	}
 }
 

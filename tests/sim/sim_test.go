@@ -17,13 +17,14 @@ import (
 )
 
 var (
-	seeds   = flag.Int("seeds", 40, "number of stories")
-	from    = flag.Uint64("from", 1, "first seed")
-	story   = flag.Bool("story", false, "print the stories")
-	digests = flag.Bool("digests", false, "print the digest of each story")
-	hours   = flag.Float64("hours", 0, "run stories until this many hours are simulated")
-	own     = flag.Bool("own", true, "also run stories with seeds derived from the commit")
-	shorten = flag.Int("shorten", 0, "shorten the first failing story in at most this many runs, print it and store it in testdata")
+	seeds    = flag.Int("seeds", 40, "number of stories")
+	from     = flag.Uint64("from", 1, "first seed")
+	story    = flag.Bool("story", false, "print the stories")
+	digests  = flag.Bool("digests", false, "print the digest of each story")
+	hours    = flag.Float64("hours", 0, "run stories until this many hours are simulated")
+	clusters = flag.Bool("clusters", false, "run only the stories of clusters")
+	own      = flag.Bool("own", true, "also run stories with seeds derived from the commit")
+	shorten  = flag.Int("shorten", 0, "shorten the first failing story in at most this many runs, print it and store it in testdata")
 )
 
 // runStory runs one story.
@@ -71,6 +72,9 @@ func TestSeeds(t *testing.T) {
 	var simulated time.Duration
 	began := time.Now()
 	one := func(seed uint64) {
+		if *clusters && NewParams(seed).Nodes == 0 {
+			return
+		}
 		t.Run("", func(t *testing.T) {
 			o := runStory(t, NewParams(seed), *story)
 			for _, f := range o.Failures {

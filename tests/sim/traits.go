@@ -152,7 +152,7 @@ func (s *server) isLazy() bool { return s.Lazy }
 
 // startLazyServers starts the lazy servers, so that the gateway learns of changes made while they were stopped.
 func (w *world) startLazyServers() {
-	some := w.readyClients(func(*client) bool { return true })
+	some := w.readyClients(func(c *client) bool { return c.declares == 0 }) // which any node serves
 	for _, s := range w.servers {
 		for _, n := range w.nodes {
 			if s.isLazy() && len(some) > 0 {
