@@ -147,6 +147,9 @@ func (o *Options) server() (*server.Options, error) {
 	if !plainWord(o.Cluster) {
 		return nil, errClusterName(o.Cluster)
 	}
+	if o.TLS == nil {
+		return nil, errors.New("nodes connect with TLS only: the configuration for it is missing")
+	}
 	host, port, err := splitAddress(o.Routes)
 	if err != nil {
 		return nil, fmt.Errorf("address for routes: %w", err)

@@ -121,6 +121,7 @@ func connected(nodes ...*embedded) bool {
 
 // Nodes find each other in any order of starts, also if each knows only one of the others.
 func TestNodesFindEachOther(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		seeds [3][]int // of each node
 		order []int    // of starts; nil = all at once
@@ -345,6 +346,7 @@ func TestBadOptions(t *testing.T) {
 		"cluster":      {func(o *Options) { o.Cluster = "a b" }, `cluster name "a b"`},
 		"port":         {func(o *Options) { o.Routes = "127.0.0.1:http" }, `port "http" is not a number`},
 		"no port":      {func(o *Options) { o.Routes = "127.0.0.1" }, "missing port"},
+		"no TLS":       {func(o *Options) { o.TLS = nil }, "nodes connect with TLS only"},
 		"seed":         {func(o *Options) { o.Seeds = []string{"nodes"} }, "seed: address nodes: missing port"},
 		"two voters":   {func(o *Options) { o.Voters = []string{"b", "c"} }, "2 voters; 1, 3 or 5 are possible"},
 		"no directory": {func(o *Options) { o.Voters = []string{"b"} }, "voter b needs a directory"},

@@ -12,7 +12,8 @@ import (
 )
 
 // External says how to use an external NATS server. The connection to it is kept alive and made again when it is lost, to
-// any server of its cluster.
+// any server of its cluster. Every user of the same NATS account can speak for any node, so the cluster should have an
+// account of its own.
 type External struct {
 	Cluster     string      // the cluster's name; a word as in subjects
 	Node        string      // this node's name; the server shows it

@@ -52,6 +52,7 @@ func connectTo(t testing.TB, address, node string) Bus {
 
 // Two nodes talk over an external server. They start without it, and go on when it has been restarted.
 func TestExternalServer(t *testing.T) {
+	t.Parallel()
 	address := freeAddress(t, 1)
 	a := connectTo(t, address, "a")
 	if _, err := a.Ask(t.Context(), "node.b", nil); !errors.Is(err, ErrOffline) || a.Status().Lost.IsZero() {

@@ -2,13 +2,9 @@ package bus
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 )
-
-// errFull is returned when the records would have more than MaxRecordSum bytes.
-var errFull = errors.New("the cluster has no room for more records")
 
 // Ledger holds records in memory. Its methods are those of Records, without contexts; revisions begin at 1. It is for the
 // engines that have no voters, and not safe for concurrent use. The zero value is empty.
@@ -40,7 +36,7 @@ func (l *Ledger) Put(key string, value []byte, revision uint64) (uint64, error) 
 		return 0, ErrChanged
 	}
 	if l.bytes+len(value)-len(last.Value) > MaxRecordSum {
-		return 0, errFull
+		return 0, ErrFull
 	}
 	if l.records == nil {
 		l.records = map[string]Record{}

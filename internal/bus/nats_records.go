@@ -234,7 +234,7 @@ func (w *write) attempt(ctx context.Context, s jetstream.Stream) (final bool, er
 	case refused && isConflict(api.ErrorCode):
 		return w.conflict(ctx, s)
 	case refused && strings.Contains(api.Description, "maximum bytes"):
-		return true, errFull
+		return true, ErrFull
 	case refused && api.ErrorCode == jetstream.JSErrCodeStreamMessageExceedsMaximum:
 		return true, ErrTooLarge
 	}

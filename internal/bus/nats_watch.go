@@ -104,7 +104,7 @@ func (w *natsWatch) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer sub.Unsubscribe() //nolint:errcheck // fails only if the connection is closed
+	defer func() { _ = sub.Unsubscribe() }() // fails only if the connection is closed
 	consumer, err := stream.CreateOrUpdatePushConsumer(opening, jetstream.ConsumerConfig{
 		DeliverSubject: inbox, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: w.subject,
 		AckPolicy: jetstream.AckNonePolicy, MaxDeliver: 1, MemoryStorage: true, Replicas: 1, InactiveThreshold: watchIdle,
@@ -115,14 +115,14 @@ func (w *natsWatch) follow(ctx context.Context) error {
 		}
 		return err
 	}
-	defer w.remove(stream, consumer)
+	defer remove(stream, consumer)
 	w.pass++
 	w.receive(ctx, stream, messages, consumer.CachedInfo().NumPending)
 	return nil
 }
 
 // remove tells the server to forget a watch. If that fails, it does so after watchIdle.
-func (*natsWatch) remove(stream jetstream.Stream, consumer jetstream.PushConsumer) {
+func remove(stream jetstream.Stream, consumer jetstream.PushConsumer) {
 	ctx, cancel := context.WithTimeout(context.Background(), attemptGap)
 	defer cancel()
 	_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name)

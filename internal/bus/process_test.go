@@ -109,6 +109,7 @@ func startNodeProcess(t testing.TB, p nodeProcess) *exec.Cmd {
 // When a node is killed, questions to it fail at once. When it is stopped, they fail after about a second. A node that
 // comes back is connected again.
 func TestKilledAndStoppedNodes(t *testing.T) {
+	t.Parallel()
 	options := threeNodes(t)
 	for i := range options {
 		options[i].Seeds = options[i].Seeds[:1] // b and c know of each other by a

@@ -22,6 +22,7 @@ var (
 	ErrNoRecord = errors.New("the record does not exist")
 	ErrChanged  = errors.New("the record has changed")
 	ErrNoQuorum = errors.New("the records of the cluster are unavailable: too few of the voters are reachable, or they are choosing a leader")
+	ErrFull     = errors.New("the records of the cluster have their maximum size")
 	ErrNoVoters = errors.New("the cluster has no voters, so it keeps no records")
 )
 
@@ -35,7 +36,8 @@ type Records interface {
 	Get(ctx context.Context, key string) (Record, error)
 
 	// Put stores a value and returns its revision, if the record still has the given revision; 0 = if it does not exist.
-	// Otherwise, the error is ErrChanged. If another error is returned, the value may be stored nevertheless.
+	// Otherwise, the error is ErrChanged. ErrFull says that the voters have no room. If an error of Get other than
+	// ErrNoRecord is returned, the value may be stored nevertheless.
 	//
 	// If the record already has exactly this value, in a later revision, Put returns that revision: the answer to an
 	// earlier attempt was lost. Writers that must not mistake each other's values for their own must write different ones.

@@ -44,6 +44,7 @@ func recordBuses(t *testing.T) map[string]Bus {
 
 // TestRecordsOfAllEngines runs the tests of records with each engine.
 func TestRecordsOfAllEngines(t *testing.T) {
+	t.Parallel()
 	for name, b := range recordBuses(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Run("changes", func(t *testing.T) { testChanges(t, b.Records()) })
@@ -251,8 +252,8 @@ func TestLedgerIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.Put("more", value, 0); !errors.Is(err, errFull) {
-		t.Errorf("%v, want %v", err, errFull)
+	if _, err := l.Put("more", value, 0); !errors.Is(err, ErrFull) {
+		t.Errorf("%v, want %v", err, ErrFull)
 	}
 	r, _ := l.Get("k0")
 	if _, err := l.Delete("k0", r.Revision); err != nil {

@@ -23,14 +23,23 @@ func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, 
 func (*serverLog) Debugf(string, ...any)             {}
 func (*serverLog) Tracef(string, ...any)             {}
 
+// Warnf logs what the server has coped with, such as an election. It skips the warnings about what this package does on
+// purpose: routeTLS checks certificates itself, and passwords are random and stay in the process.
 func (l *serverLog) Warnf(format string, v ...any) {
-	if strings.Contains(format, "certificate chain and hostname") { // see routeTLS
+	if strings.Contains(format, "certificate chain and hostname") || strings.HasPrefix(format, "Plaintext passwords") {
 		return
 	}
-	l.write(slog.LevelWarn, format, v)
+	l.write(slog.LevelInfo, format, v)
 }
 
-func (l *serverLog) Errorf(format string, v ...any) { l.write(slog.LevelWarn, format, v) }
+// Errorf logs a warning, or less if another node is not running.
+func (l *serverLog) Errorf(format string, v ...any) {
+	level := slog.LevelWarn
+	if strings.HasPrefix(format, "Error trying to connect to route") {
+		level = slog.LevelInfo
+	}
+	l.write(level, format, v)
+}
 
 // Fatalf does not end the process.
 func (l *serverLog) Fatalf(format string, v ...any) {
@@ -46,13 +55,17 @@ func (l *serverLog) write(level slog.Level, format string, v []any) {
 	if !l.log.Enabled(context.Background(), level) {
 		return
 	}
-	skipped, ok := l.repeated.admit(kindOf(format), time.Now())
-	if !ok {
-		return
-	}
 	text := fmt.Sprintf(format, v...)
 	if len(text) > maxLine {
 		text = text[:maxLine] + "…"
+	}
+	kind := kindOf(format)
+	if format == "%s" {
+		kind = text
+	}
+	skipped, ok := l.repeated.admit(kind, time.Now())
+	if !ok {
+		return
 	}
 	log := l.log
 	if skipped > 0 {

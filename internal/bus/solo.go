@@ -5,10 +5,16 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// Solo returns the bus of a node without other nodes. It delivers the node's messages to the node itself.
-func Solo() Bus { return &solo{done: make(chan struct{})} }
+// Solo returns the bus of a node without other nodes. It delivers the node's messages to the node itself. Records are in
+// memory; their revisions begin at the time in milliseconds, so that they rise over restarts.
+func Solo() Bus {
+	s := &solo{done: make(chan struct{})}
+	s.records.ledger.revision = uint64(time.Now().UnixMilli())
+	return s
+}
 
 type solo struct {
 	dropped atomic.Uint64

@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"flag"
+	"log/slog"
 	"testing"
 	"time"
 )
@@ -25,4 +26,31 @@ func ready(t testing.TB, b Bus) time.Duration {
 		_, err := b.Records().Get(t.Context(), "missing")
 		return errors.Is(err, ErrNoRecord)
 	})
+}
+
+// Nothing that is usual when nodes start and stop is logged as a warning.
+func TestUsualEventsAreNoWarnings(t *testing.T) {
+	t.Parallel()
+	for name, voters := range map[string][]string{"no voters": nil, "one voter": {"b"}, "three voters": {"a", "b", "c"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := new(lockedLog)
+			options := threeNodes(t)
+			var nodes []*embedded
+			for _, o := range options {
+				o.Voters, o.Store = voters, t.TempDir()
+				o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+				nodes = append(nodes, startNode(t, o))
+			}
+			within(t, 10*time.Second, "connecting", func() bool { return connected(nodes...) })
+			if len(voters) == 1 {
+				ready(t, nodes[0])
+			}
+			nodes[2].Close()
+			time.Sleep(200 * time.Millisecond)
+			if text := log.String(); text != "" {
+				t.Error(text)
+			}
+		})
+	}
 }

@@ -3,7 +3,6 @@ package fabric
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -190,15 +189,5 @@ func (f *Fabric) happens(perThousand int) bool {
 
 // delay returns how long a message is on its way. The caller must hold mu.
 func (f *Fabric) delay() time.Duration { return f.upTo(max(usualDelay, f.faults.Slow)) }
-
-// names returns the names of the nodes, sorted.
-func names(nodes []*Node) []string {
-	var list []string
-	for _, n := range nodes {
-		list = append(list, n.name)
-	}
-	slices.SortFunc(list, strings.Compare)
-	return list
-}
 
 var _ bus.Bus = (*Node)(nil)
