@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"protocol/seal":              {"protocol/rawjson", "protocol"},
 	"protocol/stream":            {"protocol"},
 	"protocol/coding":            {},
-	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity", "internal/trace"},
+	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity", "internal/poll", "internal/trace"},
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
 	"protocol/upstream/remote":   {"protocol/rawjson", "protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
@@ -94,7 +94,8 @@ var mayImport = map[string][]string{
 	"internal/bus":                {},
 	"internal/bus/fabric":         {"internal/bus"}, // for tests only
 	"internal/node":               {"actors", "internal/bus", "internal/cluster", "internal/config", "internal/relay", "internal/serving", "protocol/downstream", "protocol/stream"},
-	"internal/relay":              {"actors/message", "internal/cluster", "internal/identity", "protocol", "protocol/downstream", "protocol/stream"},
+	"internal/poll":               {},
+	"internal/relay":              {"actors/message", "internal/cluster", "internal/identity", "internal/poll", "protocol", "protocol/downstream", "protocol/stream"},
 	"internal/keyring":            {},
 	"internal/config":             {"protocol/namespace", "protocol", "internal/cluster", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":             {"protocol", "internal/identity", "internal/pattern", "internal/trace"},

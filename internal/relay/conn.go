@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	connectTimeout = 2 * time.Second  // for the connection and the TLS handshake
+	connectTimeout = 5 * time.Second  // for the connection and the TLS handshake
 	idleFor        = 30 * time.Second // an idle connection is kept for this long; the other node closes it after two minutes
 	maxIdle        = 64               // idle connections to one node
 )
@@ -47,25 +47,24 @@ func (c *conn) cut() { _ = c.socket.Close() }
 
 // usable reports whether an idle connection can be used again: the other node has neither closed it nor sent anything.
 func (c *conn) usable(now time.Time) bool {
-	if now.Sub(c.since) >= idleFor {
-		return false
-	}
-	raw, ok := c.socket.Conn.(syscall.Conn)
-	if !ok {
-		return true
-	}
-	rc, err := raw.SyscallConn()
-	if err != nil {
-		return false
-	}
+	return now.Sub(c.since) < idleFor && c.isQuiet()
+}
+
+// isQuiet reports whether the connection is open and has nothing to read, as far as the system can tell.
+func (c *conn) isQuiet() bool {
+	raw, ok := c.raw()
 	quiet := false
-	if err := rc.Read(func(fd uintptr) bool {
-		quiet = isQuiet(fd)
-		return true
-	}); err != nil {
-		return false
+	return ok && raw.Control(func(fd uintptr) { quiet = isQuiet(fd) }) == nil && quiet
+}
+
+// raw returns the socket.
+func (c *conn) raw() (syscall.RawConn, bool) {
+	socket, ok := c.socket.Conn.(syscall.Conn)
+	if !ok {
+		return nil, false
 	}
-	return quiet
+	raw, err := socket.SyscallConn()
+	return raw, err == nil
 }
 
 // pool keeps the idle connections to one node. The connection used last is used first.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	smallRead = 512      // the buffer of a stream that is idle
+	smallRead = 512      // the buffer of a stream while little arrives
 	largeRead = 32 << 10 // the buffer of a stream while much arrives; it counts against the budget
 )
 
@@ -19,35 +19,33 @@ var largeReads = sync.Pool{New: func() any { return new([largeRead]byte) }}
 
 // copyStream passes an event stream on, and ends the request.
 func (p *passing) copyStream(target Target, r *response) {
-	defer p.relay.end(p)
-	if p.x != nil && r.session != "" {
+	if p.target, p.response = target, r; p.x != nil && r.session != "" {
 		p.x.SetSession(r.session)
 	}
 	p.through.Open()
-	seen, err := p.copy(r)
-	p.release(target, r, err)
+	p.resume()
+}
+
+// resume passes on what arrives, until the stream ends or is parked.
+func (p *passing) resume() {
+	err := p.copy()
+	if errors.Is(err, errIdle) {
+		return
+	}
+	p.release(p.target, p.response, err)
 	switch {
 	case err == nil:
 		p.through.Close()
-	case p.x == nil || p.x.Frame.Kind != protocol.KindRequest || p.x.Batch != nil || seen.ids || !p.through.BetweenEvents() || p.hasLeft():
+	case p.x == nil || p.x.Frame.Kind != protocol.KindRequest || p.x.Batch != nil || p.ids || !p.through.BetweenEvents() || p.hasLeft():
 		p.through.Break() // a client that has seen ids can resume the stream
 	default:
 		p.x.Answer(protocol.Message{Frame: p.lostFault().AppendTo(nil, p.x.Frame.IDBytes(), p.era())})
 	}
+	p.relay.end(p)
 }
 
-// seen describes what was passed on.
-type seen struct {
-	ids bool // events with ids
-}
-
-// look looks for ids in bytes that are passed on. It misses one that begins in earlier bytes.
-func (s *seen) look(b []byte) {
-	s.ids = s.ids || bytes.HasPrefix(b, []byte("id: ")) || bytes.Contains(b, []byte("\nid: "))
-}
-
-// copy passes bytes on until the stream ends. A stream that is not complete has an error.
-func (p *passing) copy(r *response) (s seen, err error) {
+// copy passes bytes on until the stream ends, or until it is parked. A stream that is not complete has an error.
+func (p *passing) copy() error {
 	small := make([]byte, smallRead)
 	buffer := small
 	var large *[largeRead]byte
@@ -60,21 +58,19 @@ func (p *passing) copy(r *response) (s seen, err error) {
 	}
 	defer shrink()
 	for {
-		if err := r.conn.SetReadDeadline(time.Now().Add(p.relay.limits.silence)); err != nil {
-			return s, err
-		}
-		n, err := r.Read(buffer)
+		n, err := p.read(buffer)
 		if n > 0 {
-			s.look(buffer[:n])
+			p.look(buffer[:n])
 			if _, err := p.through.Write(buffer[:n]); err != nil {
-				return s, err
+				return err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return s, nil
+			return nil
+		case errors.Is(err, errIdle) && !p.park(): // something has arrived meanwhile
 		case err != nil:
-			return s, err
+			return err
 		case n < smallRead:
 			shrink()
 		case large == nil && p.relay.o.Budget.Take(largeRead):
@@ -82,4 +78,38 @@ func (p *passing) copy(r *response) (s seen, err error) {
 			buffer = large[:]
 		}
 	}
+}
+
+// look looks for ids of events in bytes that are passed on. It misses one whose line begins in earlier bytes.
+func (p *passing) look(b []byte) {
+	p.ids = p.ids || bytes.HasPrefix(b, []byte("id: ")) || bytes.Contains(b, []byte("\nid: "))
+}
+
+// read reads bytes of the stream. If none are there, it waits for them. If the poller can wait, read returns errIdle instead.
+func (p *passing) read(b []byte) (int, error) {
+	r := p.response
+	if p.stream == nil || !r.isDrained() || !p.relay.watch(p) {
+		return p.readWithin(b, p.relay.limits.silence)
+	}
+	n, err := p.readWithin(b, 0) // what TLS has already read
+	if n > 0 || !isTimeout(err) {
+		return n, err
+	}
+	if r.conn.isQuiet() {
+		return 0, errIdle
+	}
+	return p.readWithin(b, p.relay.limits.silence)
+}
+
+// readWithin reads bytes of the stream that arrive within a time.
+func (p *passing) readWithin(b []byte, limit time.Duration) (int, error) {
+	now := time.Now()
+	if err := p.response.conn.SetReadDeadline(now.Add(limit)); err != nil {
+		return 0, err
+	}
+	n, err := p.response.Read(b)
+	if n > 0 {
+		p.heard.Store(now.UnixNano())
+	}
+	return n, err
 }

@@ -365,12 +365,13 @@ func TestTooMany(t *testing.T) {
 // When a node is given up, what was passed on to it ends. Close ends everything.
 func TestLost(t *testing.T) {
 	for _, end := range []string{"lost", "close"} {
-		w := newRig(t, handlerFunc{post: func(*downstream.Exchange) {}}, nil)
+		arrived := make(chan struct{}, 1)
+		w := newRig(t, handlerFunc{post: func(*downstream.Exchange) { arrived <- struct{}{} }}, nil)
 		c, s := dial(t, w.first).send(post(call("tasks/list"))), dial(t, w.first).send(get)
-		for st := w.relay.Stats(); st.Requests != 1 || st.Streams != 1; st = w.relay.Stats() {
-			time.Sleep(time.Millisecond)
+		<-arrived
+		if _, err := s.r.Peek(1); err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond)
 		w.relay.Lost("other")
 		if st := w.relay.Stats(); st.Requests != 1 || st.Streams != 1 {
 			t.Errorf("%+v", st)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/protocol"
@@ -25,7 +26,7 @@ var defaultLimits = limits{head: 15 * time.Second, body: 30 * time.Second, silen
 // earlyFor is how long to wait for the response to a request that could not be written completely.
 const earlyFor = time.Second
 
-// passing is a request that is passed on to another node. Its goroutine is that of run.
+// passing is a request that is passed on to another node. One goroutine at a time serves it.
 type passing struct {
 	relay       *Relay
 	verb        string
@@ -35,9 +36,17 @@ type passing struct {
 	stream      *downstream.EventStream // nil = an exchange
 	through     *downstream.PassThrough
 
-	mu   sync.Mutex
-	stop func() // interrupts what the goroutine waits for; nil = it must not be interrupted
-	left bool   // the client has left
+	target   Target       // of response
+	response *response    // the event stream that is passed on; nil = none yet
+	ids      bool         // events with ids were passed on
+	heard    atomic.Int64 // when bytes of the stream arrived last, in Unix nanoseconds
+	number   uint64       // of the stream in Relay.watched; 0 = it is not watched. Relay.mu guards it
+
+	mu      sync.Mutex
+	stop    func() // interrupts what the goroutine waits for; nil = it must not be interrupted
+	left    bool   // the client has left
+	parked  bool   // no goroutine runs, and the poller waits for the stream
+	arrived bool   // the poller has found the stream readable since the goroutine has looked last
 }
 
 // outcome is what became of a request at another node.
@@ -92,6 +101,7 @@ func (p *passing) interrupt() {
 	if p.stop != nil {
 		p.stop()
 	}
+	p.unpark()
 }
 
 // leave closes the relayed request, because its client has left.

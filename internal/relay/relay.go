@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"goblin-actor/internal/poll"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/stream"
 )
@@ -50,6 +51,11 @@ type Relay struct {
 	requests int // number of those in running that are not streams
 	closed   bool
 	logged   time.Time // when an unreachable node was last logged
+
+	poller   *poll.Poller        // wakes parked streams; nil = none are watched
+	watched  map[uint64]*passing // by number
+	numbered uint64              // number of the stream that was watched last
+	silence  *time.Timer         // runs while streams are watched
 }
 
 // Stats describes a Relay.
@@ -63,7 +69,7 @@ func New(o Options) *Relay {
 	orDefault(&o.MaxMessageBytes, defaultMaxMessage)
 	orDefault(&o.MaxRequests, defaultMaxRequests)
 	orDefault(&o.MaxStreams, defaultMaxStreams)
-	return &Relay{o: o, limits: defaultLimits, pools: map[Target]*pool{}, running: map[*passing]struct{}{}}
+	return &Relay{o: o, limits: defaultLimits, pools: map[Target]*pool{}, running: map[*passing]struct{}{}, watched: map[uint64]*passing{}}
 }
 
 func orDefault(value *int, standard int) {
@@ -126,6 +132,7 @@ func (r *Relay) end(p *passing) {
 	if delete(r.running, p); p.x != nil {
 		r.requests--
 	}
+	r.unwatch(p)
 }
 
 // pool returns the connections to a node.

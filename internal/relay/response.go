@@ -116,6 +116,15 @@ func (r *response) release() {
 // isStream reports whether the body is an event stream.
 func (r *response) isStream() bool { return r.events && r.length < 0 && r.status == http.StatusOK }
 
+// isDrained reports whether all bytes of the body that have been read were returned, but those that TLS has read. It is false
+// for a body in chunks.
+func (r *response) isDrained() bool {
+	if r.chunks == nil && r.reader != nil && r.reader.Buffered() == 0 {
+		r.release()
+	}
+	return r.reader == nil
+}
+
 // Read reads the body of a stream.
 func (r *response) Read(p []byte) (n int, err error) {
 	if r.chunks != nil {
@@ -124,11 +133,8 @@ func (r *response) Read(p []byte) (n int, err error) {
 		}
 		return n, err
 	}
-	if r.reader != nil {
-		if r.reader.Buffered() > 0 {
-			return r.reader.Read(p)
-		}
-		r.release()
+	if !r.isDrained() {
+		return r.reader.Read(p)
 	}
 	if n, err = r.from.Read(p); err == io.EOF && !r.conn.endedCleanly() {
 		err = io.ErrUnexpectedEOF

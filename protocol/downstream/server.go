@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"goblin-actor/internal/poll"
 )
 
 // Server passes the messages that clients send over HTTP to a Handler. Its state is the set of open connections and
@@ -46,7 +48,7 @@ type Server struct {
 	unadmitted list.List              // the *serverConn without an admitted request, oldest first
 	streams    map[uint64]*httpStream // by number
 	opened     uint64                 // number of streams ever opened
-	poller     *poller                // watches the streams; nil if there are none, or on systems without one
+	poller     *poll.Poller           // watches the streams; nil if there are none, or on systems without one
 	ended      chan struct{}          // closed when the last connection has ended; nil until the server stops
 }
 
@@ -254,7 +256,7 @@ func (s *Server) unregisterStream(stream *httpStream) {
 	}
 	delete(s.streams, stream.number)
 	if len(s.streams) == 0 && s.poller != nil {
-		s.poller.close()
+		s.poller.Close()
 		s.poller = nil
 	}
 	s.checkEnded()

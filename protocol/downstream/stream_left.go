@@ -3,6 +3,8 @@ package downstream
 import (
 	"crypto/tls"
 	"syscall"
+
+	"goblin-actor/internal/poll"
 )
 
 // watchEnd makes the stream end when its client leaves. The caller must hold mu.
@@ -36,9 +38,9 @@ func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 	}
 	if s.poller == nil {
 		var sink [512]byte
-		s.poller = newPoller(func(number uint64) { s.readStream(number, sink[:]) })
+		s.poller = poll.New(func(number uint64) { s.readStream(number, sink[:]) })
 	}
-	return s.poller != nil && s.poller.watch(socket, number)
+	return s.poller != nil && s.poller.Watch(socket, number)
 }
 
 // readStream reads once from a stream that the poller has found readable. Like read, it discards the bytes, and ends the

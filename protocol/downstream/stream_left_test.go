@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/poll"
 )
 
 // All streams share one poller, which exists while there is a stream. A client that leaves ends only its own stream.
@@ -14,7 +16,7 @@ func TestStreamsShareAPoller(t *testing.T) {
 	}
 	handler, streams := keepStreams()
 	s, address := serve(t, handler, Options{}, testLimits)
-	poller := func() *poller {
+	poller := func() *poll.Poller {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.poller
