@@ -24,7 +24,7 @@ type Options struct {
 	Seeds   []string           // host:port of other nodes, and of this one. A host name with several addresses stands for all of them
 	TLS     func() *tls.Config // for connections between nodes, in both directions; see below. Called for each connection
 	Voters  []string           // names of the 1, 3 or 5 nodes that keep the records; nil = there are no records
-	Store   string             // directory of a voter's records; it is created, and only its user may read it
+	Store   string             // directory for a voter's records; the node creates a directory with its name there, which only its user may read
 	Log     *slog.Logger
 
 	// The configuration that TLS returns must have Certificates, RootCAs and ClientCAs. Each side checks that an authority
@@ -146,6 +146,9 @@ func (e *embedded) connect(node string, options *server.Options, log *serverLog)
 func (o *Options) server() (*server.Options, error) {
 	if !plainWord(o.Cluster) {
 		return nil, errClusterName(o.Cluster)
+	}
+	if !plainWord(o.Node) {
+		return nil, fmt.Errorf("node name %q: only letters, digits, - and _ are allowed", o.Node)
 	}
 	if o.TLS == nil {
 		return nil, errors.New("nodes connect with TLS only: the configuration for it is missing")

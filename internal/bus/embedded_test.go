@@ -344,6 +344,7 @@ func TestBadOptions(t *testing.T) {
 		want   string
 	}{
 		"cluster":      {func(o *Options) { o.Cluster = "a b" }, `cluster name "a b"`},
+		"node":         {func(o *Options) { o.Node = "../b" }, `node name "../b"`},
 		"port":         {func(o *Options) { o.Routes = "127.0.0.1:http" }, `port "http" is not a number`},
 		"no port":      {func(o *Options) { o.Routes = "127.0.0.1" }, "missing port"},
 		"no TLS":       {func(o *Options) { o.TLS = nil }, "nodes connect with TLS only"},

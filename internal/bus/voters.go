@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -44,6 +45,9 @@ func (o *Options) checkVoters() error {
 	return nil
 }
 
+// store returns the directory of the voter's records. Nodes with a common Store have different ones.
+func (o *Options) store() string { return filepath.Join(o.Store, o.Node) }
+
 // makeStore creates the directory of a voter, which only its user may read. It returns an error if the address for routes is
 // in use, because then another process may use the directory.
 func (o *Options) makeStore() error {
@@ -52,10 +56,10 @@ func (o *Options) makeStore() error {
 		return err
 	}
 	listener.Close()
-	if err := os.MkdirAll(o.Store, 0o700); err != nil {
+	if err := os.MkdirAll(o.store(), 0o700); err != nil {
 		return fmt.Errorf("directory of the records: %w", err)
 	}
-	if err := os.Chmod(o.Store, 0o700); err != nil {
+	if err := os.Chmod(o.store(), 0o700); err != nil {
 		return fmt.Errorf("directory of the records: %w", err)
 	}
 	return nil
@@ -69,7 +73,7 @@ func (o *Options) keepRecords(options *server.Options) {
 	case o.domain() != "":
 		options.LeafNode = server.LeafNodeOpts{Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "records", Password: options.Authorization, NoAdvertise: true}
 	default:
-		setStore(options, o.Store)
+		setStore(options, o.store())
 		options.Routes = sized(options.Routes, len(o.Voters), routeTo(o.Routes))
 	}
 }
@@ -105,7 +109,7 @@ func (o *Options) startLone(first *server.Server, options *server.Options, log s
 		NoSigs: true, NoLog: true, JetStreamDomain: loneDomain,
 		LeafNode: server.LeafNodeOpts{Remotes: []*server.RemoteLeafOpts{{URLs: []*url.URL{remote}}}, ReconnectInterval: 100 * time.Millisecond},
 	}
-	setStore(own, o.Store)
+	setStore(own, o.store())
 	s, err := server.NewServer(own)
 	if err != nil {
 		return nil, err

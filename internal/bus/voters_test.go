@@ -4,6 +4,9 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -52,5 +55,16 @@ func TestUsualEventsAreNoWarnings(t *testing.T) {
 				t.Error(text)
 			}
 		})
+	}
+}
+
+// Only the user of a voter may read its records.
+func TestStoreIsPrivate(t *testing.T) {
+	o := newNode(t, "a", 1)
+	o.Voters, o.Store = []string{"a"}, filepath.Join(t.TempDir(), "cluster")
+	ready(t, startNode(t, o))
+	info, err := os.Stat(filepath.Join(o.Store, "a"))
+	if err != nil || info.Mode().Perm() != 0o700 && runtime.GOOS != "windows" {
+		t.Errorf("%v, %v", info, err)
 	}
 }
