@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"time"
 
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/tests/sim/pipeclient"
@@ -26,7 +25,6 @@ type route struct {
 	answer pipeclient.Response // of to
 
 	pulling bool             // pull is due
-	arrived time.Time        // when the last piece arrived, or will
 	head    *downstream.Head // arrived; nil = it has not arrived, or the client has read it
 	begun   bool             // the head has arrived
 	waiting []byte           // arrived bytes of the event stream

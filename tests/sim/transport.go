@@ -125,11 +125,11 @@ func (r relay) Open(incarnation string, s *downstream.EventStream) {
 // refusedResponse is the response to a body that a node does not accept.
 type refusedResponse struct{ head downstream.Head }
 
-func (r *refusedResponse) Head() (downstream.Head, bool)         { return r.head, true }
-func (r *refusedResponse) Read(dst []byte) (_ []byte, last bool) { return dst, true }
-func (r *refusedResponse) Leave()                                {}
-func (r *refusedResponse) Over() bool                            { return true }
-func (r *refusedResponse) Waiting() int                          { return 0 }
+func (r *refusedResponse) Head() (downstream.Head, bool)       { return r.head, true }
+func (*refusedResponse) Read(dst []byte) (_ []byte, last bool) { return dst, true }
+func (*refusedResponse) Leave()                                {}
+func (*refusedResponse) Over() bool                            { return true }
+func (*refusedResponse) Waiting() int                          { return 0 }
 
 // arrival makes the request arrive at a node. It returns the request and its response there, and the function that hands the
 // request to the node.
