@@ -72,7 +72,9 @@ func (s *System) Mailboxes() []Mailbox {
 		c := each.(*cell)
 		c.box.mu.Lock()
 		defer c.box.mu.Unlock()
-		list = append(list, Mailbox{c.name, c.box.urgent.len() + c.box.depth, c.box.limit + keyLimit + logLimit})
+		if c.box.phase != gone { // a stopped child keeps its name until its parent knows of its end
+			list = append(list, Mailbox{c.name, c.box.urgent.len() + c.box.depth, c.box.limit + keyLimit + logLimit})
+		}
 		return true
 	})
 	return list

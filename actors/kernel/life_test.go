@@ -333,8 +333,9 @@ func TestNameOfAStoppedChild(t *testing.T) {
 		parent.Tell(spawn{now})
 		synctest.Wait()
 		parent.Tell(spawn{later})
+		synctest.Wait() // the parent is busy
 		children[0].Tell("stop")
-		synctest.Wait() // the child has stopped, and its parent is busy
+		synctest.Wait() // the child has stopped, but its parent does not know it
 		close(later)
 		synctest.Wait()
 		parent.Tell(spawn{now})
