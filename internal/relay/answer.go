@@ -70,7 +70,7 @@ func (p *passing) answerGone() {
 	call, is := cluster.NodeOfEvent(p.origin.LastEvent)
 	switch {
 	case p.stream != nil && is && call == p.incarnation:
-		message.RefuseStream(p.stream, http.StatusBadRequest, p.lostFault())
+		p.answerLostCall()
 	case p.stream != nil:
 		p.stream.Refuse(http.StatusNotFound, nil, 0)
 	case p.x.Batch == nil && (p.x.Frame.Kind == protocol.KindResult || p.x.Frame.Kind == protocol.KindError):
@@ -78,6 +78,22 @@ func (p *passing) answerGone() {
 	default:
 		message.RefuseNoSession(p.x)
 	}
+}
+
+// answerLostCall answers a client that resumes the stream of a call whose node is gone: the stream has the call's error.
+func (p *passing) answerLostCall() {
+	request := downstream.RequestOfEvent(p.origin.LastEvent, p.incarnation+cluster.EventMark)
+	if request == nil {
+		message.RefuseStream(p.stream, http.StatusBadRequest, p.lostFault())
+		return
+	}
+	p.through.Open()
+	frame := p.lostFault().AppendTo(nil, request, protocol.EraLegacy)
+	if _, err := p.through.Write(protocol.AppendSSE(nil, "message", "", protocol.Message{Frame: frame})); err != nil {
+		p.through.Break()
+		return
+	}
+	p.through.Close()
 }
 
 // answerFailure answers a request that was not passed on, or whose response was lost. After ended it does nothing.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"crypto/tls"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
@@ -83,7 +84,7 @@ var kinds = []struct{ name, request string }{
 	{"batch", post(`[` + call("ping") + `,` + call("tools/call") + `,{"jsonrpc":"2.0","method":"x"}]`)},
 	{"notifications", post(`[{"jsonrpc":"2.0","method":"x"}]`)},
 	{"stream", get},
-	{"call's stream", strings.Replace(get, "\r\n\r\n", "\r\nLast-Event-ID: "+homeIncarnation+"~x-p1-1\r\n\r\n", 1)},
+	{"call's stream", strings.Replace(get, "\r\n\r\n", "\r\nLast-Event-ID: "+homeIncarnation+"~"+hex.EncodeToString([]byte(`"id"`))+"~x-p1-1\r\n\r\n", 1)},
 	{"end", "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: s\r\n\r\n"},
 }
 
@@ -112,7 +113,7 @@ func TestFailures(t *testing.T) {
 		known         bool
 		want          []string
 	}{
-		{"gone", "", false, []string{"404 INVALID_REQUEST", "404 INVALID_REQUEST", "404 INVALID_REQUEST", "404 INVALID_REQUEST", "410 NODE_LOST", "404 INVALID_REQUEST", "404 INVALID_REQUEST", "404", "400 NODE_LOST", "404 INVALID_REQUEST"}},
+		{"gone", "", false, []string{"404 INVALID_REQUEST", "404 INVALID_REQUEST", "404 INVALID_REQUEST", "404 INVALID_REQUEST", "410 NODE_LOST", "404 INVALID_REQUEST", "404 INVALID_REQUEST", "404", "200 NODE_LOST", "404 INVALID_REQUEST"}},
 		{"refuses connections", closed.Addr().String(), true, unreached},
 		{"serves another incarnation", respond("HTTP/1.1 421 Misdirected Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"), true, unreached},
 		{"dies", respond(""), true, lost},

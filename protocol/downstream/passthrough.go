@@ -44,7 +44,7 @@ func (x *Exchange) PassThrough() *PassThrough {
 	p := &PassThrough{response: r, taken: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.passed = p
+	r.passed, r.replay = p, nil
 	return p
 }
 

@@ -24,7 +24,7 @@ type ReplayOptions struct {
 	Keep   time.Duration  // how long a message is retained; 0 means 5 minutes
 	Prime  bool           // streams begin with an event without data (MCP 2025-11-25 and later)
 	Retry  time.Duration  // how long clients should wait before they reconnect, if Prime is set; 0 means 1 s
-	Node   string         // begins every event id, so that another node of a cluster knows where the events are kept; "" = nothing
+	Node   string         // begins the ids of the events of POSTs, so that another node of a cluster knows where they are kept; "" = nothing
 	Budget *stream.Budget // counts the retained bytes, which use at most half of it
 }
 
@@ -55,7 +55,8 @@ const (
 //	if stream.Resume(replay, lastEventID) == ResumedCall  // instead of both, for a GET with Last-Event-ID
 //	replay.Close()                                        // when the session ends
 //
-// Event ids are unique in the session and name their stream: "<tag>-p<stream>-<number>" for POST, -g for GET. At
+// Event ids are unique in the session and name their stream: "<tag>-p<stream>-<number>" for POST, -g for GET. In a cluster,
+// those for POST begin with ReplayOptions.Node and the id of the request, see RequestOfEvent. At
 // the limit of events or bytes, the oldest state, progress and log messages are dropped first, then the oldest answers.
 // If the Budget has no room, new messages are not retained. A client whose answer was dropped is informed (ResumeGone).
 // Methods may be called from any goroutine and never block.
@@ -88,7 +89,7 @@ func NewReplay(o ReplayOptions) *Replay {
 	o.Bytes = orDefault(o.Bytes, defaultReplayBytes)
 	o.Keep = orDefault(o.Keep, defaultReplayKeep)
 	o.Retry = orDefault(o.Retry, defaultReplayRetry)
-	r := &Replay{o: o, tag: o.Node + strings.ToLower(rand.Text()[:8])}
+	r := &Replay{o: o, tag: strings.ToLower(rand.Text()[:8])}
 	r.events[answerEvents].which = inReplay
 	r.events[droppableEvents].which = inReplay
 	return r
@@ -122,16 +123,17 @@ func (r *Replay) Close() {
 	}
 }
 
-// open starts a track that is carried by the connection of x or reader.
-func (r *Replay) open(call bool, x trackExchange, reader trackReader) *track {
+// open starts a track that is carried by the connection of x or reader. request is the id of the POST's request, raw JSON; nil
+// if there is none.
+func (r *Replay) open(call bool, request []byte, x trackExchange, reader trackReader) *track {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last++
-	kind := "-g"
+	prefix, kind := "", "-g"
 	if call {
-		kind = "-p"
+		prefix, kind = r.callPrefix(request), "-p"
 	}
-	t := &track{r: r, number: r.last, call: call, name: r.tag + kind + strconv.FormatUint(r.last, 36) + "-", exchange: x, reader: reader}
+	t := &track{r: r, number: r.last, call: call, name: prefix + r.tag + kind + strconv.FormatUint(r.last, 36) + "-", exchange: x, reader: reader}
 	t.events.which = inTrack
 	if !r.closed {
 		if r.tracks == nil {
@@ -144,7 +146,7 @@ func (r *Replay) open(call bool, x trackExchange, reader trackReader) *track {
 
 // find returns the track of an event id and the number of the event. If there is none, it returns nil and the reason.
 func (r *Replay) find(id string) (t *track, after uint64, why Resumed) {
-	rest, ours := strings.CutPrefix(id, r.tag+"-")
+	_, rest, ours := strings.Cut(id, r.tag+"-")
 	kind, rest := cutFirst(rest)
 	name, number, ok := strings.Cut(rest, "-")
 	stream, err := strconv.ParseUint(name, 36, 64)
@@ -159,7 +161,7 @@ func (r *Replay) find(id string) (t *track, after uint64, why Resumed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t = r.tracks[stream]
-	if t == nil || t.call != (kind == 'p') || after > t.last || t.call && after < t.lostTo {
+	if t == nil || !strings.HasPrefix(id, t.name) || after > t.last || t.call && after < t.lostTo {
 		return nil, 0, why
 	}
 	return t, after, why

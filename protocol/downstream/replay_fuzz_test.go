@@ -16,7 +16,7 @@ func FuzzReplayFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id string) {
 		r := NewReplay(ReplayOptions{})
 		defer r.Close()
-		call, stream := r.open(true, &httpExchange{}, nil), r.open(false, nil, &httpStream{})
+		call, stream := r.open(true, nil, &httpExchange{}, nil), r.open(false, nil, nil, &httpStream{})
 		call.deliverForTest("a", "b")
 		id = strings.ReplaceAll(id, "TAG", r.tag)
 		got, after, why := r.find(id)

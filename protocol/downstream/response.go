@@ -266,11 +266,11 @@ func (x *Response) depart() {
 func (x *Response) resumable(r *Replay) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.replay != nil || x.state == responseOver {
+	if x.replay != nil || x.state == responseOver || x.passed != nil { // another node keeps its own stream
 		return
 	}
 	if x.replay = r; x.opened { // the Handler took longer than SSEAfter
-		x.track = r.open(true, x, nil)
+		x.track = r.open(true, x.Frame.IDBytes(), x, nil)
 	}
 }
 
@@ -331,7 +331,7 @@ func (x *Response) openStream() (session string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.opened = true; x.replay != nil && x.state != responseOver {
-		x.track = x.replay.open(true, x, nil)
+		x.track = x.replay.open(true, x.Frame.IDBytes(), x, nil)
 	}
 	return x.session
 }
@@ -378,6 +378,9 @@ func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err
 		return dst, false, nil
 	}
 	x.body.releaseLease()
+	if x.verdict.events {
+		return append(dst, x.verdict.Frame...), true, nil
+	}
 	if x.track == nil {
 		return appendParts(dst, x.verdict.parts()), true, nil
 	}

@@ -211,7 +211,7 @@ func (st *StreamResponse) resumable(r *Replay) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.state == streamPending && st.track == nil {
-		st.track = r.open(false, nil, st)
+		st.track = r.open(false, nil, nil, st)
 	}
 }
 
