@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // voterProcesses are three voters as processes, and two nodes in this process that are no voters.
@@ -57,20 +59,49 @@ func (v *voterProcesses) kill(names ...string) {
 	}
 }
 
-// leader returns the voter that leads the stream.
-func (v *voterProcesses) leader() string {
+// info describes the stream and its leader. It waits for one.
+func (v *voterProcesses) info() *jetstream.ClusterInfo {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	stream, err := v.x.records.open(ctx)
-	if err != nil {
-		v.t.Fatal(err)
+	var info *jetstream.StreamInfo
+	within(v.t, 30*time.Second, "a leader", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		stream, err := v.x.records.open(ctx)
+		if err == nil {
+			info, err = stream.Info(ctx)
+		}
+		return err == nil && info.Cluster != nil && info.Cluster.Leader != ""
+	})
+	return info.Cluster
+}
+
+// leader returns the voter that leads the stream.
+func (v *voterProcesses) leader() string { return v.info().Leader }
+
+// complete waits until all voters have all records, and know each other again. A voter without its disk has no vote before.
+func (v *voterProcesses) complete() time.Duration {
+	v.t.Helper()
+	took := within(v.t, 60*time.Second, "all voters have all records", func() bool {
+		current := 0
+		for _, peer := range v.info().Replicas {
+			if peer.Current && !peer.Offline && peer.Active < time.Second {
+				current++
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+		return current == 2
+	})
+	time.Sleep(12 * time.Second) // the voters have another, invisible leader for their configuration
+	return took
+}
+
+// stepDown makes the leader of the stream give that up.
+func (v *voterProcesses) stepDown() {
+	v.t.Helper()
+	if m, err := v.x.conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+v.x.records.name, nil, 5*time.Second); err != nil {
+		v.t.Fatalf("%v, %v", m, err)
 	}
-	info, err := stream.Info(ctx)
-	if err != nil || info.Cluster == nil {
-		v.t.Fatalf("%+v, %v", info, err)
-	}
-	return info.Cluster.Leader
+	time.Sleep(time.Second)
 }
 
 // put stores a value and returns its revision.
@@ -156,17 +187,17 @@ func TestVoterWithEmptyDisk(t *testing.T) {
 		}
 		v.start(name)
 		first = v.put("2 without the disk of "+name, first)
-		time.Sleep(5 * time.Second) // to receive the records
-		for _, other := range []string{"a", "b", "c"} {
-			if other != name {
-				v.kill(other)
-				begin := time.Now()
-				v.expect("2 without the disk of "+name, first)
-				t.Logf("read %v after %s was killed", time.Since(begin), other)
-				v.start(other)
-				break
-			}
+		t.Logf("%s has the records again after %v", name, v.complete())
+		other := v.leader()
+		for other == name {
+			v.stepDown()
+			other = v.leader()
 		}
+		v.kill(other)
+		begin := time.Now()
+		v.expect("2 without the disk of "+name, first)
+		t.Logf("read %v after the leader %s was killed", time.Since(begin), other)
+		v.start(other)
 		first = v.put("3", first)
 	}
 }

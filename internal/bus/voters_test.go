@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -67,4 +68,54 @@ func TestStoreIsPrivate(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 && runtime.GOOS != "windows" {
 		t.Errorf("%v, %v", info, err)
 	}
+}
+
+// A start takes milliseconds, also that of a voter.
+func BenchmarkStart(b *testing.B) {
+	for name, voters := range map[string][]string{"node": nil, "only voter": {"a"}, "one of three voters": {"a", "b", "c"}} {
+		b.Run(name, func(b *testing.B) {
+			o := newNode(b, "a", 1)
+			o.Voters, o.Store = voters, b.TempDir()
+			for b.Loop() {
+				n, err := Start(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				n.Close()
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkRecords measures a write and a read of a node that is not a voter, with three voters.
+func BenchmarkRecords(b *testing.B) {
+	list := append(threeVoters(b), newNode(b, "d", 4))
+	list[3].Seeds, list[3].Voters = list[0].Seeds, list[0].Voters
+	var n *embedded
+	for _, o := range list {
+		n = startNode(b, o)
+	}
+	ready(b, n)
+	r := n.Records()
+	b.Run("write", func(b *testing.B) {
+		revision := uint64(0)
+		if now, err := r.Get(b.Context(), "key"); err == nil {
+			revision = now.Revision
+		}
+		for i := 0; b.Loop(); i++ {
+			var err error
+			if revision, err = r.Put(b.Context(), "key", fmt.Append(nil, b.N, i), revision); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.Get(b.Context(), "key"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
