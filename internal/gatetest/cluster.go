@@ -23,10 +23,10 @@ type ClusterOptions struct {
 	Binary   string // the gateway
 	Dir      string // a short directory for the files of all nodes
 	Config   string // text of the configuration, YAML or JSON, without the section cluster
-	Nodes    int    // 0 = 3
 	Balancer string // Nginx or Haproxy; "" = none
-	Env      []string
 }
+
+const clusterNodes = 3
 
 // Cluster is a running cluster. Each node has a loopback address and directories of its own.
 type Cluster struct {
@@ -48,17 +48,14 @@ type Node struct {
 	port       string // of its clients; it keeps the port when it is started again
 }
 
-// StartCluster starts the nodes and the balancer, and waits until all nodes are ready. Servers with a command get
+// StartCluster starts three nodes and the balancer, and waits until all nodes are ready. Servers with a command get
 // `run: each` if they have no `run`.
 func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
 	t.Helper()
-	if o.Nodes == 0 {
-		o.Nodes = 3
-	}
 	c := &Cluster{t: t, o: o, port: FreePort(t)}
 	c.file = c.write("goblin.yaml", c.config())
 	c.write("cluster.secret", cluster.NewSecret())
-	for i := range o.Nodes {
+	for i := range clusterNodes {
 		n := &Node{Name: string(rune('a' + i)), Host: fmt.Sprintf("127.0.0.%d", i+1), cluster: c, port: FreePort(t)}
 		n.Dir = filepath.Join(o.Dir, n.Name)
 		if err := os.Mkdir(n.Dir, 0o700); err != nil {
@@ -99,7 +96,7 @@ func (c *Cluster) config() string {
 	}
 	var seeds []string
 	routes := FreePort(c.t)
-	for i := range c.o.Nodes {
+	for i := range clusterNodes {
 		seeds = append(seeds, fmt.Sprintf("127.0.0.%d:%s", i+1, routes))
 	}
 	all["cluster"] = map[string]any{
@@ -118,7 +115,6 @@ func (n *Node) Start() {
 	n.cluster.t.Helper()
 	cmd := exec.Command(n.cluster.o.Binary, "serve", "--config", n.cluster.file, "--listen", n.Host+":"+n.port)
 	cmd.Env = append(Environment(n.Dir), "NODE="+n.Name, "NODE_HOST="+n.Host)
-	cmd.Env = append(cmd.Env, n.cluster.o.Env...)
 	n.Process = Serve(n.cluster.t, cmd)
 }
 
