@@ -21,7 +21,7 @@ const (
 // revocations are the revoked keys of the cluster, and those that a key file has again.
 type revocations struct {
 	entries  map[string]*revocation // by holder
-	digest   uint64                 // of the entries, whatever their order and age
+	digest   uint64                 // of the entries, regardless of their order and age
 	dirty    bool                   // the revoked holders have changed and are not being applied yet
 	applying bool                   // they are being applied
 }

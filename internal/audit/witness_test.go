@@ -139,7 +139,7 @@ func TestIdleClusterWritesNothing(t *testing.T) {
 	})
 }
 
-// Only checkpoints that are on disk are told to other nodes, and only by nodes.
+// A log offers only checkpoints that are on disk, and only if it belongs to a node of a cluster.
 func TestCheckpointIsOnDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")

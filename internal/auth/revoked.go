@@ -86,7 +86,7 @@ func (f *keyFile) without(revoked map[string]bool) []Key {
 	return keys
 }
 
-// FileDigest returns a digest of the keys in the key file, whatever their order, or "" if there is no key file.
+// FileDigest returns a digest of the keys in the key file, regardless of their order, or "" if there is no key file.
 func (g *Gate) FileDigest() string {
 	g.mu.Lock()
 	file := g.file

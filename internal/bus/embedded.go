@@ -180,7 +180,7 @@ func (o *Options) server() (*server.Options, error) {
 		},
 	}
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
-		options.Cluster.Advertise = o.Routes // else nodes that are told of this one would take the address it connects from
+		options.Cluster.Advertise = o.Routes // by default, other nodes learn the address from which this node connects
 	}
 	o.keepRecords(options)
 	return options, nil

@@ -8,7 +8,7 @@ import (
 // Limits of the log. Clients that are not nodes can make a server report errors as fast as they connect.
 const (
 	sameAgain = time.Minute // between two messages of one kind
-	maxKinds  = 128         // kinds that are told apart; all further ones count as one
+	maxKinds  = 128         // kinds with a limit of their own; all further kinds share one
 )
 
 // repeated decides which messages are logged: of each kind at most one a minute.

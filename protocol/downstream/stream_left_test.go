@@ -12,7 +12,7 @@ import (
 // All streams share one poller, which exists while there is a stream. A client that leaves ends only its own stream.
 func TestStreamsShareAPoller(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("there is no poller here")
+		t.Skip("SKIPPED: only Linux has a poller for streams")
 	}
 	handler, streams := keepStreams()
 	s, address := serve(t, handler, Options{}, testLimits)
@@ -57,7 +57,7 @@ func TestStreamsShareAPoller(t *testing.T) {
 // Over TLS, no goroutine waits for an idle stream. The stream ends if its client announces the end, or just leaves.
 func TestTLSStreamsHaveNoGoroutine(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("there is no poller here")
+		t.Skip("SKIPPED: only Linux has a poller for streams")
 	}
 	handler, streams := keepStreams()
 	_, _, connect := serveTLS(t, handler, Options{}, testLimits)

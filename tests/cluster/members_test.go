@@ -43,7 +43,7 @@ func within(t *testing.T, limit time.Duration, what, want string, get func() str
 	}
 }
 
-// A node that is killed, stopped or frozen is no member soon, and is a member again when it is back. A frozen node continues
+// A node that is killed, stopped or frozen is soon no longer a member, and rejoins when it runs again. A frozen node continues
 // under a new incarnation, and its sessions go on.
 func TestMembersComeAndGo(t *testing.T) {
 	cluster := start(t, "", fmt.Sprintf(servers, binary, binary))
@@ -61,12 +61,12 @@ func TestMembersComeAndGo(t *testing.T) {
 	t.Logf("a frozen node is given up after %v", within(t, gatetest.Patience, "freeze", "2 2", others))
 	time.Sleep(time.Second)
 	c.Thaw()
-	t.Logf("a thawed node is a member after %v", within(t, gatetest.Patience, "thaw", "3 3 3", all))
+	t.Logf("a thawed node has rejoined after %v", within(t, gatetest.Patience, "thaw", "3 3 3", all))
 	if _, err := session.ListTools(t.Context(), nil); err != nil {
 		t.Errorf("a session of the former incarnation: %v", err)
 	}
 	_ = c.Cmd.Process.Signal(os.Interrupt)
-	t.Logf("a node that stops is no member after %v", within(t, gatetest.Patience, "stop", "2 2", others))
+	t.Logf("a stopped node is no longer a member after %v", within(t, gatetest.Patience, "stop", "2 2", others))
 }
 
 // A key that the file of one node loses is refused by all nodes within a second, also by a node that starts with an old
