@@ -1,24 +1,26 @@
 package auth
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// Digest returns a digest of the keys, to compare the key files of several gateways. It does not depend on the order of the keys or on when they
-// were created, and reveals nothing about the keys.
-func Digest(keys []Key) string {
-	sorted := slices.SortedFunc(slices.Values(keys), func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
-	h := sha256.New()
-	for _, k := range sorted {
+// digest returns a digest of the keys, to compare the key files of several gateways. It does not depend on the order of the
+// keys or on when they were created, and reveals nothing about the keys.
+func digest(keys []Key) string {
+	lines := make([]string, len(keys))
+	for i := range keys {
+		k := &keys[i]
 		var expires int64
 		if !k.Expires.IsZero() {
 			expires = k.Expires.Unix()
 		}
-		fmt.Fprintf(h, "%q %x %q %q %d\n", k.Name, k.Sum, k.Roles, k.Projects, expires)
+		lines[i] = fmt.Sprintf("%q %x %q %q %v %d\n", k.Name, k.Sum, k.Roles, k.Projects, k.Projects == nil, expires)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return hex.EncodeToString(sum[:8])
 }

@@ -20,7 +20,7 @@ func TestDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Digest(keys)
+		return digest(keys)
 	}
 	for text, same := range map[string]bool{
 		base + "# comment\n": true,
@@ -37,7 +37,7 @@ func TestDigest(t *testing.T) {
 		}
 	}
 	later := []Key{{Name: "a", Expires: time.Unix(1, 0)}}
-	if Digest(later) == Digest([]Key{{Name: "a"}}) || Digest(nil) == "" {
+	if digest(later) == digest([]Key{{Name: "a"}}) || digest(nil) == "" {
 		t.Error("the expiry has no effect, or no keys have no digest")
 	}
 }

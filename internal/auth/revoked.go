@@ -1,12 +1,7 @@
 package auth
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"goblin-actor/internal/identity"
 )
@@ -86,7 +81,7 @@ func (f *keyFile) without(revoked map[string]bool) []Key {
 	return keys
 }
 
-// FileDigest returns a digest of the keys in the key file, regardless of their order, or "" if there is no key file.
+// FileDigest returns a digest of the keys in the key file, or "" if there is no key file.
 func (g *Gate) FileDigest() string {
 	g.mu.Lock()
 	file := g.file
@@ -94,14 +89,7 @@ func (g *Gate) FileDigest() string {
 	if file.path == "" {
 		return ""
 	}
-	lines := make([]string, len(file.keys))
-	for i := range file.keys {
-		k := &file.keys[i]
-		lines[i] = fmt.Sprintf("%q %x %q %q %v %d\n", k.Name, k.Sum, k.Roles, k.Projects, k.Projects == nil, k.Expires.Unix())
-	}
-	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
-	return hex.EncodeToString(sum[:8])
+	return digest(file.keys)
 }
 
 // Revoke replaces the set of holders whose keys are not admitted, although the key file may have them: another node of the
