@@ -224,6 +224,35 @@ func TestAttackForgedSessionIsNotPassedOn(t *testing.T) {
 	}
 }
 
+// When a secret is removed, the sessions whose ids it has sealed end on all nodes, also at home and where a guest runs.
+func TestSessionsOfARemovedSecret(t *testing.T) {
+	a, b, _ := startCluster(t, echoServers, nil)
+	secrets, old, next := a.gateway.cluster.Secrets, cluster.NewSecret(), cluster.NewSecret()
+	replace := func(values ...string) {
+		if err := secrets.Replace(values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(step, id string, want int) {
+		t.Helper()
+		for name, w := range map[string]*httpHarness{"a": a, "b": b} {
+			if got := w.do("POST", "/mcp", pingFrame, "Mcp-Session-Id", id); got.status != want {
+				t.Errorf("%s: node %s has status %d, want %d", step, name, got.status, want)
+			}
+		}
+	}
+	replace(old)
+	first := a.open("/mcp")
+	check("opened", first, 200)
+	replace(next, old)
+	second := a.open("/mcp")
+	check("both secrets", first, 200)
+	check("both secrets", second, 200)
+	replace(next)
+	check("the old secret is removed", first, 404)
+	check("the old secret is removed", second, 200)
+}
+
 // A client's answer reaches the node that has asked, whichever node receives it.
 func TestAnswerAtAnotherNode(t *testing.T) {
 	servers := func() map[string]*actortest.Server {

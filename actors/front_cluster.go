@@ -168,15 +168,11 @@ func (f front) deleteElsewhere(x *downstream.Exchange, admitted message.Admitted
 	return true
 }
 
-// session returns the actor of the session with that ID.
+// session returns the actor of the session with that ID. A session of a cluster is not found after the secret that sealed its ID
+// was removed.
 func (f front) session(id string) (kernel.Reference, bool) {
-	if !session.ValidID(id) {
-		if f.cluster == nil {
-			return kernel.Reference{}, false
-		}
-		if _, ok := cluster.HomeOf(id); !ok {
-			return kernel.Reference{}, false
-		}
+	if !session.ValidID(id) && (f.cluster == nil || !f.cluster.Secrets.Names(id)) {
+		return kernel.Reference{}, false
 	}
 	return f.system.Lookup("gateway/" + session.ActorName(id))
 }

@@ -91,5 +91,8 @@ func TestReplaceSecrets(t *testing.T) {
 		if _, _, err := s.OpenSession(old); (err == nil) != c.opens {
 			t.Errorf("after %q, the id sealed with the first secret: %v", c.values, err)
 		}
+		if s.Names(old) != c.opens || s.Names("") || s.Names(old[:40]) {
+			t.Errorf("after %q, the id names a known secret: %v", c.values, !c.opens)
+		}
 	}
 }

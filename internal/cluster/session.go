@@ -94,15 +94,29 @@ func (s *Secrets) OpenSession(id string) (incarnation string, f SessionFacts, er
 // HomeOf returns the incarnation that a session id names as its home, or false if the id does not have the form of a
 // session id of a cluster. It does not check the seal.
 func HomeOf(id string) (incarnation string, ok bool) {
-	if len(id) > MaxSessionID || len(id) < len(sessionFormat)+base64.RawURLEncoding.EncodedLen(headSize+tagSize) || id[:len(sessionFormat)] != sessionFormat {
-		return "", false
-	}
-	var head [headSize]byte // a multiple of three bytes, so its characters contain nothing else
-	if _, err := base64.RawURLEncoding.Decode(head[:], []byte(id[len(sessionFormat):][:base64.RawURLEncoding.EncodedLen(headSize)])); err != nil {
+	head, ok := headOf(id)
+	if !ok {
 		return "", false
 	}
 	incarnation = string(head[headSize-IncarnationLength:])
 	return incarnation, ValidIncarnation(incarnation)
+}
+
+// Names reports whether a session id names one of the secrets as the one that has sealed it. It does not check the seal.
+func (s *Secrets) Names(id string) bool {
+	head, ok := headOf(id)
+	return ok && s.of(secretID(head[nonceSize:])) != nil
+}
+
+// headOf returns the nonce, the secret id and the incarnation of a session id, or false if the id is too short or too long, or
+// has another format.
+func headOf(id string) (head [headSize]byte, ok bool) {
+	if len(id) > MaxSessionID || len(id) < len(sessionFormat)+base64.RawURLEncoding.EncodedLen(headSize+tagSize) || id[:len(sessionFormat)] != sessionFormat {
+		return head, false
+	}
+	// The size of the head is a multiple of three bytes, so its characters contain nothing else.
+	_, err := base64.RawURLEncoding.Decode(head[:], []byte(id[len(sessionFormat):][:base64.RawURLEncoding.EncodedLen(headSize)]))
+	return head, err == nil
 }
 
 // EventMark separates the incarnation of the node that keeps an event of a call's stream from the rest of the event's id.
