@@ -153,7 +153,8 @@ type Server struct {
 
 	// Run selects where the server runs in a cluster: `each` (on every node), `one` (on one node at a time, and on another one if that fails) or the name of
 	// a node. `one` requires `cluster.voters` or `cluster.nats`. A node need not exist when the file is read: until it joins the cluster, calls of the
-	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. Default: each for URLs; in a cluster, a command requires the key.
+	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. This version starts only servers with `each` in a cluster.
+	// Default: each for URLs; in a cluster, a command requires the key.
 	Run string `key:"run" change:"connection"`
 
 	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
