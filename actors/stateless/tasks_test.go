@@ -14,6 +14,7 @@ import (
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
+	"goblin-actor/protocol/seal"
 )
 
 const tasksOffered = `{"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}}}`
@@ -43,7 +44,7 @@ func TestTaskTarget(t *testing.T) {
 		x := &downstream.Exchange{}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":%s},"taskId":%q}}`, c.can, c.id)
 		x.Frame, x.Params = actortest.Request(t, raw)
-		got, fault := taskTarget(actortest.View(t, c.servers...), x, admission.TaskIDs{})
+		got, fault := taskTarget(actortest.View(t, c.servers...), x, admission.TaskIDs{Sealer: seal.New([32]byte{1})})
 		switch {
 		case fault == nil && (c.fault != "" || got.Original != c.own || got.Server.Name != "one"):
 			t.Errorf("%s: %q", c.name, got.Original)
@@ -76,7 +77,7 @@ func TestPublicTask(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := &heldCall{caller: &message.Caller{}, Held: clientcalls.Held{View: view, Upstream: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}}
-		got := rawjson.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f, nil)...)
+		got := rawjson.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f, seal.New([32]byte{1}))...)
 		if want := `{"jsonrpc":"2.0","id":1,"result":` + c.want + `}`; string(got) != want {
 			t.Errorf("%s: %s, want %s", c.method, got, want)
 		}
