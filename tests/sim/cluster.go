@@ -33,7 +33,11 @@ func (p *Params) drawCluster() {
 	if p.Seed <= lastSingleSeed || r.IntN(3) > 0 {
 		return
 	}
-	p.Nodes = clusterNodes
+	p.Nodes, p.Bus = clusterNodes, p.DelayedTurns == 0 && r.IntN(3) > 0
+	if p.Bus { // nodes send each other five beats a second, so these stories are short
+		p.StormTime = min(p.StormTime, 6*time.Minute)
+		p.Limits.ParkedCall, p.Limits.SessionIdle = 20*time.Second, min(p.Limits.SessionIdle, 5*time.Minute)
+	}
 	p.StormTime = p.StormTime * 2 / 3 // the story of a cluster takes the machine longer
 	for i := range p.Clients {
 		c := &p.Clients[i]
@@ -65,14 +69,19 @@ func (n *node) cluster() *actors.Cluster {
 	if n.w.transport == nil {
 		return nil
 	}
-	n.incarnation = cluster.NewIncarnation()
-	return &actors.Cluster{Node: n.name, Secrets: n.w.transport.secrets, Members: cluster.NewMembers(n.incarnation), Relay: relay{n}}
+	n.members = cluster.NewMembers(cluster.NewIncarnation())
+	c := &actors.Cluster{Name: clusterName, Node: n.name, Address: n.name + ":8731", Secrets: n.w.transport.secrets, Members: n.members, Relay: relay{n}}
+	if n.w.p.Bus {
+		n.bus = n.w.transport.fabric.Join(n.name)
+		c.Bus, c.Revoked = nodeBus{n.bus}, n.revoke
+	}
+	return c
 }
 
 // nodeOf returns the node with that incarnation, or nil if there is none.
 func (w *world) nodeOf(incarnation string) *node {
 	for _, n := range w.nodes {
-		if n.incarnation == incarnation {
+		if n.members != nil && n.members.Mine(incarnation) {
 			return n
 		}
 	}
@@ -139,10 +148,10 @@ func (w *world) stolenEvent(c *client) string {
 
 // questionID returns the id under which a session of the node sends a server's request with that number to its client.
 func (n *node) questionID(number int) string {
-	if n.incarnation == "" {
+	if n.members == nil {
 		return strconv.Itoa(number)
 	}
-	return fmt.Sprintf(`"%s.%d"`, n.incarnation, number)
+	return fmt.Sprintf(`"%s.%d"`, n.members.Self(), number)
 }
 
 // checkRest checks that no guest is left, and nothing that a node has passed on. No client may have a request in progress.
@@ -154,12 +163,13 @@ func (w *world) checkRest(when string) {
 	for _, n := range w.nodes {
 		for _, m := range n.gateway.Mailboxes() {
 			id, _ := strings.CutPrefix(m.Name, "gateway/session/")
-			if home, ok := cluster.HomeOf(id); ok && home != n.incarnation {
+			if home, ok := cluster.HomeOf(id); ok && !n.members.Mine(home) {
 				n.violated("%s: the guest %s is left", when, id[:8])
 			}
 		}
 	}
 	w.transport.checkRest(when)
+	w.checkMembers(when)
 }
 
 // sceneGuests lets servers send requests to the client of a call that runs at a node other than the session's home. The client's

@@ -86,8 +86,13 @@ func (w *world) maybeRevoke() {
 	w.trace("%s is revoked", old.ID)
 	w.revoked[old.Name] = true
 	next := w.newPrincipal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
+	if w.p.Bus {
+		w.revokeAtOne(old)
+	}
 	for _, n := range w.nodes {
-		n.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
+		if !w.p.Bus {
+			n.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
+		}
 		n.gateway.AddPrincipals(map[string]*identity.Principal{next.ID: next})
 	}
 	for _, other := range w.clients {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"goblin-actor/actors"
+	"goblin-actor/internal/bus"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/upstream"
@@ -24,8 +26,9 @@ type node struct {
 	scheduler *nodeScheduler
 	gateway   *actors.Gateway
 
-	incarnation string // of the node in its cluster; "" = it runs alone
-	stateFile   string // path; "" = none
+	members   *cluster.Members // what the node knows of its cluster; nil = it runs alone
+	bus       bus.Bus          // nil = the members are fixed
+	stateFile string           // path; "" = none
 
 	watchers     []*watcher
 	recorded     map[string]time.Time // by the name of a recorded actor: when its recording must end
@@ -107,6 +110,9 @@ func (n *node) stop() time.Duration {
 	n.w.outside(func(ctx context.Context) {
 		if err := n.gateway.Stop(ctx, 10*time.Second); err != nil {
 			n.violated("stop: %v; left: %v", err, n.gateway.Mailboxes())
+		}
+		if n.bus != nil {
+			n.bus.Close()
 		}
 	})
 	took := time.Since(began)

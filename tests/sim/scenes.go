@@ -141,7 +141,7 @@ func (w *world) playScenes() {
 		if w.failed() {
 			return
 		}
-		if slices.Contains(w.p.SkippedScenes, scene.name) || scene.wide && !w.p.Wide || scene.cluster && !w.isCluster() {
+		if slices.Contains(w.p.SkippedScenes, scene.name) || scene.wide && !w.p.Wide || scene.cluster && !w.isCluster() || w.p.Bus && !scene.cluster {
 			continue
 		}
 		w.trace("— %s —", scene.name)

@@ -177,6 +177,7 @@ func (w *world) sceneRestart() {
 		w.trace("%s: %d", s.name, fates[s])
 	}
 	w.startNodes()
+	w.awaitMembers()
 	w.startWatchers()
 	for _, c := range w.clients {
 		c.connect()

@@ -23,6 +23,7 @@ func (w *world) start() {
 	}
 	w.addNodes()
 	w.startNodes()
+	w.awaitMembers()
 	for i, cp := range w.p.Clients {
 		w.addClient(i, cp)
 	}

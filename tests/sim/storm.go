@@ -11,6 +11,7 @@ import (
 // storm runs the phase in which clients, servers and the operator act at random and faults happen.
 func (w *world) storm() {
 	end := time.Now().Add(w.p.StormTime)
+	w.setNetwork()
 	for _, c := range w.clients {
 		if c.honest {
 			w.repeat(end, c.actHonestly)
@@ -153,6 +154,7 @@ func (w *world) reload(cfg config.Config) {
 func (w *world) settle() {
 	w.trace("— calm —")
 	w.calm = true
+	w.setNetwork()
 	cfg := w.config
 	cfg.Servers = slices.Clone(cfg.Servers)
 	for i := range cfg.Servers {
@@ -172,7 +174,7 @@ func (w *world) settle() {
 	w.startWatchers()
 	w.startRecordings()
 	w.keepPayloads()
-	w.advance(20 * time.Minute)
+	w.advance(w.settleTime())
 	w.checkRecordings("after the storm")
 	w.checkPayloads("after the storm")
 	w.checkQuiet("after the storm")
@@ -188,7 +190,9 @@ func (w *world) settle() {
 			s.update(uri, "/part")
 		}
 	}
-	w.startRecordings()
+	if !w.p.Bus { // the first recordings are still kept
+		w.startRecordings()
+	}
 	w.keepPayloads()
 	w.advance(2 * time.Minute)
 	w.checkRecordings("before the scenes")
@@ -202,6 +206,14 @@ func (w *world) settle() {
 	if !w.failed() {
 		w.history.check(w)
 	}
+}
+
+// settleTime is how long it takes until all calls of the storm have ended, and all idle sessions.
+func (w *world) settleTime() time.Duration {
+	if w.p.Bus {
+		return 7 * time.Minute
+	}
+	return 20 * time.Minute
 }
 
 func (w *world) advance(d time.Duration) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -183,6 +184,10 @@ func comparable(s *status.Snapshot) string {
 	c.Servers = append([]status.Server(nil), s.Servers...)
 	for i := range c.Servers {
 		c.Servers[i].TimedOut = 0
+	}
+	c.Nodes = slices.Clone(s.Nodes)
+	for i := range c.Nodes {
+		c.Nodes[i].LastBeat = time.Time{}
 	}
 	raw, err := json.Marshal(&c)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/bus/fabric"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
@@ -18,11 +19,12 @@ type transport struct {
 	rng     *rand.Rand
 	secrets *cluster.Secrets // of the cluster
 	foreign *cluster.Secrets // of another cluster
+	fabric  *fabric.Fabric   // the bus
 
 	routes map[any]*route // open ones, by the *downstream.Exchange or *downstream.EventStream at the node that received the request
 	passed map[any]*route // open ones that were passed on, by the same at the other node
 
-	late map[string]int // by the id of a principal: its requests that were passed on before it was revoked, and arrived later
+	revoked map[string]int // by the id of a principal: its requests that arrived at a node after it was revoked
 }
 
 func newTransport(w *world) *transport {
@@ -33,7 +35,9 @@ func newTransport(w *world) *transport {
 		}
 		return secrets
 	}
-	return &transport{w: w, rng: rand.New(rand.NewPCG(w.p.Seed, 10)), secrets: newSecrets(), foreign: newSecrets(), routes: map[any]*route{}, passed: map[any]*route{}, late: map[string]int{}}
+	t := &transport{w: w, rng: rand.New(rand.NewPCG(w.p.Seed, 10)), secrets: newSecrets(), foreign: newSecrets(), routes: map[any]*route{}, passed: map[any]*route{}, revoked: map[string]int{}}
+	t.fabric = fabric.New(fabric.Options{After: w.scheduler.After, Rand: rand.New(rand.NewPCG(w.p.Seed, 13))})
+	return t
 }
 
 // delay returns how long a message from one node to another takes.
@@ -44,7 +48,7 @@ func (t *transport) delay() time.Duration {
 	return time.Duration(t.rng.IntN(500)) * time.Millisecond
 }
 
-// noteRevoked counts a request that arrives at a node after its principal was revoked.
+// noteRevoked counts a request that another node has passed on if its principal was revoked meanwhile.
 func (t *transport) noteRevoked(x any) {
 	var who *identity.Principal
 	switch x := x.(type) {
@@ -54,7 +58,7 @@ func (t *transport) noteRevoked(x any) {
 		who = x.Origin.Principal
 	}
 	if who != nil && t.w.revoked[who.Name] {
-		t.late[who.ID]++
+		t.revoked[who.ID]++
 	}
 }
 
@@ -143,7 +147,7 @@ func (t *transport) pass(from *node, incarnation string, x any, what string, arr
 		unknown()
 		return
 	}
-	to := t.w.nodeOf(incarnation)
+	to := from.resolve(incarnation)
 	switch {
 	case to == from:
 		from.violated("it passed a request (%s) on to itself", what)

@@ -142,7 +142,7 @@ func (w *world) addRefused(of func(who string) *userBook) {
 		of(userOf(principal)).mostRefused += n
 	}
 	if w.transport != nil {
-		for principal, n := range w.transport.late {
+		for principal, n := range w.transport.revoked {
 			of(userOf(principal)).mostRefused += n
 		}
 	}

@@ -54,6 +54,7 @@ type Params struct {
 	StateFile     bool             `json:",omitempty"` // the gateway has a state file
 	Authenticated bool             `json:",omitempty"` // clients are authenticated; see intruder.go
 	Nodes         int              `json:",omitempty"` // of a cluster; 0 = one gateway that runs alone. See cluster.go
+	Bus           bool             `json:",omitempty"` // the nodes find each other on a bus; false = the members of the cluster are fixed
 }
 
 // ServerParams are the properties of a server.
