@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -17,7 +19,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("seeds", 40, "number of stories")
+	seeds    = flag.Int("seeds", 24, "number of stories")
 	from     = flag.Uint64("from", 1, "first seed")
 	story    = flag.Bool("story", false, "print the stories")
 	digests  = flag.Bool("digests", false, "print the digest of each story")
@@ -64,6 +66,14 @@ var expectedInWide = []string{
 var expectedInClusters = []string{
 	"a broken response that was resumed", "a misdirected request between nodes", "a request passed on to another node", "a scene: a question of another node",
 	"a stolen session", "a stolen state",
+}
+
+// TestMain uses one processor, because only one goroutine of a story runs at a time, and lets the heap grow to five times the size of
+// what is live. Both together make the stories a third faster.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
 }
 
 // TestSeeds runs stories with fixed seeds, and stories with seeds derived from the commit.
@@ -197,7 +207,7 @@ func TestRegressions(t *testing.T) {
 
 // TestStoriesAreDeterministic checks that equal seeds give equal stories.
 func TestStoriesAreDeterministic(t *testing.T) {
-	for _, seed := range []uint64{5, 3, 26, 30, 27, 31} { // the last four are wide stories, the last two clusters; the second, the fourth and the fifth are watched
+	for _, seed := range []uint64{5, 3, 26, 27, 31} { // the last three are wide stories, the last two clusters; the second and the fourth are watched
 		var first, second Outcome
 		t.Run("", func(t *testing.T) { first = runStory(t, NewParams(seed), false) })
 		t.Run("", func(t *testing.T) { second = runStory(t, NewParams(seed), false) })
