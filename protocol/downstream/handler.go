@@ -39,6 +39,7 @@ type Origin struct {
 	EventsOnly   bool                // the client accepts nothing but an event stream
 	Forwarded    http.Header         // headers to forward to servers, see Server.SetForwarded; nil if there are none
 	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
+	Relayed      bool                // another node of the cluster has passed the request on; the Handler sets it
 }
 
 // HostOf returns an Origin.Remote without its port.
