@@ -1,7 +1,12 @@
 package actors
 
 import (
+	"context"
+	"net"
+
 	"goblin-actor/actors/membership"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol/downstream"
@@ -17,20 +22,20 @@ type Cluster struct {
 	Members *cluster.Members // the members. The gateway updates them if there is a Bus
 	Relay   Relay
 
-	Bus            Bus                           // connects the nodes; nil = the members are fixed
-	Rates          membership.Rates              // request rates, which all nodes share; nil = each node has its own
-	Revoked        func(holders map[string]bool) // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
-	Hint           func(*cluster.Hint)           // called with hints of other nodes; must not block; nil = not called
-	NewIncarnation func() string                 // returns a random incarnation; nil = cluster.NewIncarnation
+	Dial           func(ctx context.Context, node string) (net.Conn, error) // opens a connection to another node, by its name; nil = no server runs on another node
+	Bus            Bus                                                      // connects the nodes; nil = the members are fixed
+	Rates          membership.Rates                                         // request rates, which all nodes share; nil = each node has its own
+	Revoked        func(holders map[string]bool)                            // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
+	Hint           func(*cluster.Hint)                                      // called with hints of other nodes; must not block; nil = not called
+	NewIncarnation func() string                                            // returns a random incarnation; nil = cluster.NewIncarnation
 }
 
-// Relay passes requests on to other nodes, which handle them with their Relayed handlers. Its methods do not block. If the request was
-// not executed, they call again.Do, or answer the client if there is none. The principal is that of the request's Origin, admitted
-// by this node.
+// Relay passes requests on to other nodes, which handle them with their Relayed handlers. Its methods do not block, and
+// answer the client if the node cannot be reached. The principal is that of the request's Origin, admitted by this node.
 type Relay interface {
-	Post(incarnation string, x *downstream.Exchange, again cluster.Retry)
-	Open(incarnation string, s *downstream.EventStream, again cluster.Retry)
-	Delete(incarnation string, x *downstream.Exchange, again cluster.Retry)
+	Post(incarnation string, x *downstream.Exchange)
+	Open(incarnation string, s *downstream.EventStream)
+	Delete(incarnation string, x *downstream.Exchange)
 }
 
 // clusterKeys gives the seal.Sealer of a node its keys.
@@ -63,15 +68,35 @@ func (c *Cluster) nodeName() string {
 	return c.Node
 }
 
-// sessionID returns the id of a session that starts. A session that another node has opened keeps its id.
+// sessionID returns the id of a session that starts. The id of a guest is that of the session which another node has opened.
 func (g *gateway) sessionID(a *startSession) (string, error) {
 	switch {
-	case g.cluster == nil || a.stdio != nil:
+	case g.cluster == nil || a.stdio != nil || a.first.Behalf != nil: // no other node serves the session of a node
 		return session.NewID(), nil
-	case a.first.Facts != nil:
-		return a.first.SessionID(), nil
+	case a.first.Guest != nil:
+		return a.first.Exchange.Origin.SessionID, nil
 	case a.first.Stream != nil: // all messages of its client are passed to this node, so the id need not say more
 		return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), &cluster.SessionFacts{Holder: a.first.Principal()})
 	}
 	return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), session.FactsOf(a.first.Exchange, &a.first.Admitted))
+}
+
+// poolHops returns how pools reach servers on other nodes.
+func (c *Cluster) poolHops() pool.Hops {
+	if c == nil {
+		return pool.Hops{}
+	}
+	return pool.Hops{Node: c.Node, Dial: c.Dial}
+}
+
+// guestInbound returns the message with which a guest gets a request of its session.
+func (c *Cluster) guestInbound(x *downstream.Exchange, admitted message.Admitted) message.GuestInbound {
+	home, _ := cluster.HomeOf(x.Origin.SessionID)
+	return message.GuestInbound{Inbound: message.Inbound{Exchange: x, Admitted: admitted}, Home: home, Relay: c.Relay}
+}
+
+// passHome passes a request on to the home of its session.
+func (c *Cluster) passHome(x *downstream.Exchange) {
+	home, _ := cluster.HomeOf(x.Origin.SessionID)
+	c.Relay.Post(home, x)
 }

@@ -30,15 +30,15 @@ func (r *testRelay) to(incarnation, what string) downstream.Handler {
 	return r.nodes[incarnation].Relayed()
 }
 
-func (r *testRelay) Post(incarnation string, x *downstream.Exchange, _ cluster.Retry) {
+func (r *testRelay) Post(incarnation string, x *downstream.Exchange) {
 	r.to(incarnation, x.Frame.MethodText()).Post(x)
 }
 
-func (r *testRelay) Open(incarnation string, s *downstream.EventStream, _ cluster.Retry) {
+func (r *testRelay) Open(incarnation string, s *downstream.EventStream) {
 	r.to(incarnation, "GET").Open(s)
 }
 
-func (r *testRelay) Delete(incarnation string, x *downstream.Exchange, _ cluster.Retry) {
+func (r *testRelay) Delete(incarnation string, x *downstream.Exchange) {
 	r.to(incarnation, "DELETE").Delete(x)
 }
 

@@ -46,8 +46,7 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Origin.SessionID != "" {
-		if x.Origin.Relayed = f.relayed; f.cluster != nil {
-			elsewhere{Gateway: f.Gateway}.Post(x, admitted)
+		if f.postElsewhere(x, admitted) {
 			return
 		}
 		if ref, ok := f.session(x.Origin.SessionID); ok {
@@ -92,8 +91,7 @@ func (f front) Open(stream *downstream.EventStream) {
 		stream.Refuse(405, nil, 0) // the modern era has no GET streams
 		return
 	}
-	if stream.Origin.Relayed = f.relayed; f.cluster != nil {
-		elsewhere{Gateway: f.Gateway}.Open(stream, admitted)
+	if f.openElsewhere(stream, admitted) {
 		return
 	}
 	ref, ok := f.session(id)
@@ -116,8 +114,7 @@ func (f front) Delete(x *downstream.Exchange) {
 		x.Refuse(405, nil, 0)
 		return
 	}
-	if x.Origin.Relayed = f.relayed; f.cluster != nil {
-		elsewhere{Gateway: f.Gateway}.Delete(x, admitted)
+	if f.deleteElsewhere(x, admitted) {
 		return
 	}
 	ref, ok := f.session(x.Origin.SessionID)

@@ -34,6 +34,9 @@ type Entrance struct {
 // different ones: a request for a project is never answered for all servers. A project that the principal may not use counts as
 // unknown. If the principal may use only some projects and the request names none, it sees everything in these projects.
 func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
+	if behalf := o.Principal.Behalf(); behalf != nil {
+		return e.admitHop(o, behalf)
+	}
 	var in projectNames
 	a, refusal := e.current(o.Principal)
 	if refusal != nil {

@@ -154,6 +154,9 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	if r.Trace != nil {
 		o.Headers = append(o.Headers, traceHeaders(r.Trace)...)
 	}
+	if s.server.Hop != "" {
+		o.Headers = appendBehalf(o.Headers, r.Caller, s.server.Isolation)
+	}
 	return o
 }
 

@@ -227,7 +227,7 @@ func (s *Snapshot) part(k Key) (*View, bool) {
 // permitted returns the part of a view that the rights permit.
 func (s *Snapshot) permitted(all *View, k Key) *View {
 	p := s.policyOf(k)
-	if p == nil {
+	if !p.Restricts(k.Rights) {
 		return all
 	}
 	return s.derived.view(k, func() *View { return s.buildRights(all, k, p) })

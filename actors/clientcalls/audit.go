@@ -84,7 +84,7 @@ const (
 
 // recordOfCall returns the audit record of a call, or nil if there is no audit log.
 func recordOfCall(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *admission.Denied) *audit.Record {
-	if !log.Has(audit.On) {
+	if !log.Has(audit.On) || x.Origin.Principal.Behalf() != nil { // the other node records its client's call
 		return nil
 	}
 	r := recordOf(x, project)
@@ -131,7 +131,7 @@ func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 // nothing. The effects from index first on are its answer. While a required log cannot be written, the answer does not wait
 // for it, even under sync "each": nothing was executed, and the client should learn at once that it may retry later.
 func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
-	if !log.Has(audit.On) {
+	if !log.Has(audit.On) || x.Origin.Principal.Behalf() != nil {
 		return out
 	}
 	r := recordOf(x, project)

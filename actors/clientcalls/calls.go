@@ -173,7 +173,9 @@ func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, proje
 	if subject := b.Method.Names(); subject == protocol.SubjectTool || subject == protocol.SubjectPrompt {
 		x.Report.Item = b.Public
 	}
-	b.record = recordOfCall(c.auditing, x, &b.Call, project, denied)
+	if b.record = recordOfCall(c.auditing, x, &b.Call, project, denied); b.record != nil {
+		b.record.Run = b.Upstream.Rules.Hop
+	}
 	if b.record != nil && c.auditing.Has(audit.Both) {
 		out = auditBegin(b.record, c.holder.CallName(b.Seq), out)
 	}

@@ -14,15 +14,23 @@ type Admitted struct {
 	View  catalog.Key
 	Who   *identity.Principal // the principal; nil = identity.Local
 	Epoch uint64              // number of changes to principals that the decision took into account
+
+	Behalf *identity.Behalf // for whom another node of the cluster sends the request; nil = no node sends it
 }
 
-// Principal returns the key under which actors keep what belongs to the request's principal (see PrincipalOf).
-func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
+// Principal returns the key under which actors keep what belongs to the request's principal (see PrincipalOf). For a request
+// of another node, that is the principal of the node's client.
+func (a *Admitted) Principal() string {
+	if a.Behalf != nil {
+		return PrincipalOf(a.Behalf.Who)
+	}
+	return PrincipalOf(a.Who)
+}
 
 // PrincipalOf returns the holder (identity.Holder) to which everything that belongs to a principal is bound, or "" if the client
-// was not authenticated.
+// was not authenticated or is another node of the cluster.
 func PrincipalOf(who *identity.Principal) string {
-	if identity.IDOf(who) == identity.LocalID {
+	if id := identity.IDOf(who); id == identity.LocalID || id == identity.NodeID {
 		return ""
 	}
 	return identity.HolderOf(who)

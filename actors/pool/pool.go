@@ -36,6 +36,7 @@ type Options struct {
 	Logins   Logins                        // nil = the gateway does not log in to servers
 	LoginURL func(message.LoginKey) string // returns the URL of the login page; nil or "" = there is none
 	Secrets  *secret.Redactor              // secrets to remove from logs and errors; nil = none
+	Hops     Hops                          // how to reach a server that another node of the cluster runs
 }
 
 // Opener returns a function that opens a connection to one replica of a server, and the connection's kind (stdio,

@@ -60,13 +60,13 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, 
 	if _, taken := s.calls.Find(string(id)); taken {
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + status.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
-	if s.limits.MaxInFlightPerClient > 0 && s.calls.Len() >= s.limits.MaxInFlightPerClient {
+	if s.principal.behalf == nil && s.limits.MaxInFlightPerClient > 0 && s.calls.Len() >= s.limits.MaxInFlightPerClient {
 		return s.refuseCall(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
 	if fault := s.calls.Unaudited(); fault != nil {
 		return s.refuseCall(x, fault, out)
 	}
-	r, fault := t.Request(x, s.caller())
+	r, fault := t.Request(x, s.callerOf(x, t.Server))
 	if fault != nil {
 		return s.refuseCall(x, fault, out)
 	}

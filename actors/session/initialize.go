@@ -22,7 +22,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 		return s.refuseOpening(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
-	if peer != "" && peer == s.node {
+	if peer != "" && peer == s.node && s.principal.behalf == nil {
 		return append(s.fault(x, admission.OwnServerFault(), out), kernel.StopSelf())
 	}
 	if s.catalog.gone {
@@ -35,12 +35,19 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 		s.client.earlyInitialize = x
 		return s.serveWaiting(now, out)
 	}
-	s.client.initialized, s.client.path = true, x.Origin.Path
-	s.client.version = protocol.Negotiate(asked)
-	s.client.declare(slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw)), slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw)))
-	s.catalog.announced = s.catalog.view.Generation
+	if s.principal.behalf != nil {
+		return s.initializeHop(x, out)
+	}
+	s.openFor(x, protocol.Negotiate(asked))
 	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client.name, "protocol", s.client.version, "transport", s.transport))
+}
+
+// openFor opens the session for the client that has sent initialize.
+func (s *state) openFor(x *downstream.Exchange, version string) {
+	s.client.initialized, s.client.path, s.client.version = true, x.Origin.Path, version
+	s.client.declare(slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw)), slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw)))
+	s.catalog.announced = s.catalog.view.Generation
 }
 
 // refuseOpening answers a request with a gateway error. If it is an HTTP request that was to open the session, the

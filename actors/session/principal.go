@@ -18,6 +18,7 @@ type principal struct {
 	epoch   uint64              // of who, Admitted.Epoch
 	revoked bool                // it no longer exists
 	expiry  time.Time           // when the next streamsExpired arrives; zero = none is due
+	behalf  *identity.Behalf    // for whom another node of the cluster opened the session; nil = no node opened it
 }
 
 // isTheirs reports whether the principal who is the session's principal.

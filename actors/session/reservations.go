@@ -16,7 +16,7 @@ import (
 
 // reservation is a resources/subscribe that waits for the gateway to grant it.
 type reservation struct {
-	x        *downstream.Exchange // nil = it was refused meanwhile
+	x        *downstream.Exchange
 	resource clientsubs.Resource
 	count    int
 	canceled bool // the client has unsubscribed meanwhile
@@ -67,15 +67,10 @@ func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []ke
 		return out
 	}
 	delete(s.subs.reserving, m.Seq)
-	if m.Fault != nil && h.x != nil {
+	if m.Fault != nil {
 		return s.fault(h.x, m.Fault, out)
 	}
-	if m.Fault == nil {
-		s.subs.reserved += h.count
-	}
-	if h.x == nil {
-		return s.releaseUnused(out)
-	}
+	s.subs.reserved += h.count
 	from := len(out)
 	if out = s.subscribeReserved(h, out); s.subs.reserved <= 0 {
 		return out

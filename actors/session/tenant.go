@@ -28,7 +28,7 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 // ownerOf returns the owner of the connections on which the client subscribes at a server. x is the request, or nil if there is
 // none.
 func (s *state) ownerOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
-	own := clientsubs.OwnerOf(&server.Rules, x, s.caller(), protocol.EraLegacy)
+	own := clientsubs.OwnerOf(&server.Rules, x, s.callerOf(x, server), protocol.EraLegacy)
 	s.noteTenant(own.Of(), server.Name, server.Pool)
 	return s.subs.owners.Intern(server.Name, own)
 }

@@ -107,6 +107,9 @@ func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol
 // discover describes the gateway, but refuses a request that comes from this gateway itself. If the client is another
 // gateway, the result also contains this gateway's node name. MCP 2026-07-28, server/discover.
 func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if x.Origin.Principal.Behalf() != nil {
+		return s.discoverHop(view, x, out)
+	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: admission.OwnServerFault()}))
@@ -236,6 +239,9 @@ func (s *state) callerOf(m message.StatelessRequest) *message.Caller {
 	c := &message.Caller{
 		Principal: m.Principal(), Epoch: m.Epoch, ClientKey: s.memo.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
+	}
+	if m.Behalf != nil && m.Behalf.Client != "" {
+		c.ClientKey = m.Behalf.Client
 	}
 	c.Can = s.memo.canOf(c.Capabilities)
 	return c

@@ -153,9 +153,14 @@ type Server struct {
 
 	// Run selects where the server runs in a cluster: `each` (on every node), `one` (on one node at a time, and on another one if that fails) or the name of
 	// a node. `one` requires `cluster.voters` or `cluster.nats`. A node need not exist when the file is read: until it joins the cluster, calls of the
-	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. This version starts only servers with `each` in a cluster.
+	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. This version does not start servers
+	// with `one`, and in a `group` only members with `each`.
 	// Default: each for URLs; in a cluster, a command requires the key.
 	Run string `key:"run" change:"connection"`
+
+	// Hop is the name of the node that runs this server, if another node of the cluster does. URLs is then the server's address there. It
+	// is not in the file. "" = this gateway runs the server.
+	Hop string
 
 	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
 	// server is a command or a URL.

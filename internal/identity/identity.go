@@ -15,6 +15,7 @@ import (
 const (
 	ViaLocal = "local" // not authenticated: a client on this machine while no auth is configured, or on stdin
 	ViaKey   = "key"   // authenticated by an API key
+	ViaNode  = "node"  // another node of the cluster
 )
 
 // LocalID is the id of the principal of unauthenticated clients.
@@ -43,6 +44,9 @@ type Principal struct {
 	// servers, including those on disk. It distinguishes credentials with the same id: a later credential under the
 	// same id is another holder and owns none of these resources. See Held. "" = ID.
 	Holder string
+
+	// behalf is set if another node of the cluster sends the request, see OnBehalf.
+	behalf *Behalf
 }
 
 // Policy interprets rights. It is implemented by internal/policy.

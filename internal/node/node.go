@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"goblin-actor/actors"
-	"goblin-actor/internal/admin"
 	"goblin-actor/internal/bus"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
@@ -41,7 +40,6 @@ type Node struct {
 	relay    *relay.Relay
 	server   *downstream.Server // nil before Serve
 	gateway  atomic.Pointer[actors.Gateway]
-	admin    atomic.Pointer[admin.NodeServer] // nil before ServeAdmin
 	log      *slog.Logger
 }
 
@@ -50,12 +48,13 @@ const addressTime = 5 * time.Second
 
 // Start connects to the other nodes and listens for them, but serves none of their requests before Serve. It returns nil
 // if the configuration has no section cluster. state is the path of the state file; "" = there is none. budget is that of the
-// gateway. The caller must call Stop. Start marks the servers in cfg that cannot run in a cluster.
+// gateway. The caller must call Stop. Start changes the servers in cfg that other nodes run, and marks those that cannot run in a
+// cluster.
 func Start(cfg *config.Config, e *serving.Security, state string, budget *stream.Budget, log *slog.Logger) (*Node, error) {
 	if !cfg.Cluster.Present {
 		return nil, nil
 	}
-	place(cfg)
+	place(cfg, cfg.Cluster.Node)
 	n := &Node{of: cfg.Cluster, security: e, members: cluster.NewMembers(cluster.NewIncarnation()), log: log}
 	if err := n.connect(cfg, state, budget); err != nil {
 		n.Stop()
@@ -130,7 +129,7 @@ func (n *Node) Options() *actors.Cluster {
 		return nil
 	}
 	c := &actors.Cluster{
-		Name: n.of.Name, Node: n.of.Node, Address: n.listener.Addr().String(), Secrets: n.security.ClusterSecrets(), Members: n.members, Relay: n.relay, Bus: nodeBus{n.bus},
+		Name: n.of.Name, Node: n.of.Node, Address: n.listener.Addr().String(), Secrets: n.security.ClusterSecrets(), Members: n.members, Relay: n.relay, Dial: n.dial, Bus: nodeBus{n.bus},
 	}
 	n.security.Join(c)
 	return c
@@ -143,7 +142,7 @@ func (n *Node) Serve(g *actors.Gateway, cfg *config.Config) {
 	}
 	n.gateway.Store(g)
 	n.server = relay.NewServer(g.Relayed(), relay.ServerOptions{
-		Node: n.of.Node, TLS: n.security.NodeTLS, Keys: n.security.Admission(), MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(), TraceHeaders: g.Traced(), Upgrade: n.upgrade, Log: n.log,
+		Node: n.of.Node, TLS: n.security.NodeTLS, Keys: n.security.Admission(), MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(), TraceHeaders: g.Traced(), Log: n.log,
 	})
 	n.server.SetForwarded(cfg.Forwarded())
 	go func() {
@@ -156,7 +155,7 @@ func (n *Node) Serve(g *actors.Gateway, cfg *config.Config) {
 // Apply applies a new configuration, whose secrets and certificate serving.Security has read. It does nothing if n is nil.
 func (n *Node) Apply(cfg *config.Config) {
 	if n != nil {
-		place(cfg)
+		place(cfg, n.of.Node)
 		n.server.SetForwarded(cfg.Forwarded())
 	}
 }
@@ -176,9 +175,6 @@ func (n *Node) Stop() {
 		_ = n.server.Shutdown(ctx) // the error says that connections were cut
 	case n.listener != nil:
 		_ = n.listener.Close()
-	}
-	if server := n.admin.Load(); server != nil {
-		server.Close()
 	}
 	if n.relay != nil {
 		n.relay.Close()

@@ -1,21 +1,52 @@
 package node
 
-import "goblin-actor/internal/config"
+import (
+	"time"
 
-// place marks the servers that this version cannot run in a cluster, so that no node starts them: those that must run on one
-// node only.
-func place(cfg *config.Config) {
+	"goblin-actor/internal/config"
+)
+
+// How a server is reached on the node that runs it. An attempt while that node is no member costs nothing, so a server is used
+// again soon after its node has joined.
+const (
+	reconnectMin = 100 * time.Millisecond
+	reconnectMax = 500 * time.Millisecond
+)
+
+// place prepares the servers for this node: a server that another node runs becomes one with a URL there. It marks the servers
+// that this version cannot run in a cluster, so that no node starts them: those with run: one, and members of a group that run on
+// one node only.
+func place(cfg *config.Config, node string) {
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
-		mark(s)
-		for j := range s.Members {
-			mark(&s.Members[j])
+		switch {
+		case s.Fault != "" || s.Run == "" || s.Run == config.RunEach:
+		case s.Group != "":
+			s.Fault = "run: " + s.Run + " does not work yet in a group; write run: each"
+		case s.Run == config.RunOne:
+			s.Fault = "run: one does not work yet; write run: each or the name of a node"
+		case s.Run == node:
+		default:
+			*s = hop(*s)
 		}
 	}
 }
 
-func mark(s *config.Server) {
-	if s.Fault == "" && s.Run != "" && s.Run != config.RunEach {
-		s.Fault = "run: " + s.Run + " does not work yet; this version supports only run: each"
+// hop returns the configuration of a server that another node runs, as this node uses it. What that node does for all nodes is left
+// out: limits, logins, replicas, the choice between them, and repeated calls.
+func hop(s config.Server) config.Server {
+	s.Hop, s.URLs, s.Type = s.Run, []string{"https://" + s.Run + "/s/" + s.Name + "/mcp"}, "http"
+	s.Command, s.Args, s.Env, s.EnvFiles, s.InheritEnv, s.Cwd, s.Headers = "", nil, nil, nil, false, "", nil
+	s.Auth = config.ServerAuth{Type: "none", As: "shared", CatalogAs: "shared"}
+	s.Replicas, s.MaxConcurrent, s.Retry.InFlight = 1, 0, "never"
+	s.Startup, s.Reconnect = "eager", config.Reconnect{Min: reconnectMin, Max: reconnectMax}
+	if s.Isolation == "leased" {
+		s.Isolation = "class"
 	}
+	var forward []config.ForwardHeader
+	for _, h := range s.ForwardHeaders { // the other node reads the headers of the client
+		forward = append(forward, config.ForwardHeader{From: h.From, To: h.From})
+	}
+	s.ForwardHeaders = forward
+	return s
 }

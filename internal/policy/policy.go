@@ -46,6 +46,9 @@ func Of(who *identity.Principal, inForce *Policy) *Policy {
 	return inForce
 }
 
+// Restricts reports whether the policy restricts a principal with these rights.
+func (p *Policy) Restricts(rights string) bool { return p != nil && rights != identity.AllRights }
+
 // Reports reports whether the policy only reports what it would refuse.
 func (p *Policy) Reports() bool { return p != nil && p.report }
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/poll"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/stream"
@@ -48,6 +47,7 @@ type Relay struct {
 
 	mu       sync.Mutex
 	pools    map[Target]*pool
+	dialed   map[*dialed]struct{} // connections of Dial
 	running  map[*passing]struct{}
 	requests int // number of those in running that are not streams
 	closed   bool
@@ -70,7 +70,7 @@ func New(o Options) *Relay {
 	orDefault(&o.MaxMessageBytes, defaultMaxMessage)
 	orDefault(&o.MaxRequests, defaultMaxRequests)
 	orDefault(&o.MaxStreams, defaultMaxStreams)
-	return &Relay{o: o, limits: defaultLimits, pools: map[Target]*pool{}, running: map[*passing]struct{}{}, watched: map[uint64]*passing{}}
+	return &Relay{o: o, limits: defaultLimits, pools: map[Target]*pool{}, dialed: map[*dialed]struct{}{}, running: map[*passing]struct{}{}, watched: map[uint64]*passing{}}
 }
 
 func orDefault(value *int, standard int) {
@@ -79,19 +79,19 @@ func orDefault(value *int, standard int) {
 	}
 }
 
-// Post passes a message on to the node that serves the incarnation. It does not block. If the message was not executed, again
-// decides which node handles it; without it, Post answers the client.
-func (r *Relay) Post(incarnation string, x *downstream.Exchange, again cluster.Retry) {
-	r.exchange(http.MethodPost, incarnation, x, again)
+// Post passes a message on to the node that serves the incarnation. It does not block. If the node cannot be reached, it
+// answers the client.
+func (r *Relay) Post(incarnation string, x *downstream.Exchange) {
+	r.exchange(http.MethodPost, incarnation, x)
 }
 
 // Delete passes the end of a session on, as Post does with a message.
-func (r *Relay) Delete(incarnation string, x *downstream.Exchange, again cluster.Retry) {
-	r.exchange(http.MethodDelete, incarnation, x, again)
+func (r *Relay) Delete(incarnation string, x *downstream.Exchange) {
+	r.exchange(http.MethodDelete, incarnation, x)
 }
 
-func (r *Relay) exchange(verb, incarnation string, x *downstream.Exchange, again cluster.Retry) {
-	p := &passing{relay: r, verb: verb, incarnation: incarnation, origin: &x.Origin, x: x, through: x.PassThrough(), again: again}
+func (r *Relay) exchange(verb, incarnation string, x *downstream.Exchange) {
+	p := &passing{relay: r, verb: verb, incarnation: incarnation, origin: &x.Origin, x: x, through: x.PassThrough()}
 	if !r.begin(p) {
 		return
 	}
@@ -100,8 +100,8 @@ func (r *Relay) exchange(verb, incarnation string, x *downstream.Exchange, again
 }
 
 // Open passes a client's stream on, as Post does with a message.
-func (r *Relay) Open(incarnation string, s *downstream.EventStream, again cluster.Retry) {
-	p := &passing{relay: r, verb: http.MethodGet, incarnation: incarnation, origin: &s.Origin, stream: s, through: s.PassThrough(), again: again}
+func (r *Relay) Open(incarnation string, s *downstream.EventStream) {
+	p := &passing{relay: r, verb: http.MethodGet, incarnation: incarnation, origin: &s.Origin, stream: s, through: s.PassThrough()}
 	if !r.begin(p) {
 		return
 	}
@@ -162,7 +162,7 @@ func (r *Relay) Lost(incarnation string) {
 	r.stop(func(p *passing) bool { return p.incarnation == incarnation })
 }
 
-// Forget closes the idle connections to nodes for which keep returns false.
+// Forget closes the idle connections, and those of Dial, to nodes for which keep returns false.
 func (r *Relay) Forget(keep func(Target) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,6 +170,12 @@ func (r *Relay) Forget(keep func(Target) bool) {
 		if !keep(t) {
 			p.close()
 			delete(r.pools, t)
+		}
+	}
+	for d := range r.dialed {
+		if !keep(d.target) {
+			d.cut()
+			delete(r.dialed, d)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // The headers of a relayed request that are not the client's. Only the node's own listener reads them.
 const (
-	headerHolder = "Goblin-Node-Holder" // the holder of the client's key, as in identity.HolderOf
+	headerHolder = protocol.HeaderNodeHolder
 	headerClient = "Goblin-Node-Client" // the client's IP address; absent if it has none
 )
 
@@ -31,7 +31,6 @@ type ServerOptions struct {
 	MaxMessageBytes int                // as of the public listener; 0 means the default
 	Budget          *stream.Budget     // as of the public listener
 	TraceHeaders    bool               // as of the public listener
-	Upgrade         downstream.Upgrade // accepts connections for other protocols; nil = there are none
 	Log             *slog.Logger
 }
 
@@ -45,7 +44,6 @@ func NewServer(handler downstream.Handler, o ServerOptions) *downstream.Server {
 		Budget:          o.Budget,
 		Admission:       admission{o.Keys},
 		TraceHeaders:    o.TraceHeaders,
-		Upgrade:         o.Upgrade,
 		TLS: &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: (&derived{of: o.TLS, change: func(c *tls.Config) {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 			c.SessionTicketsDisabled = true // no node resumes a session
@@ -68,6 +66,9 @@ func (admission) AdmitBatch(*identity.Principal, int) *downstream.Refusal { retu
 
 // Admit returns the principal that the other node has admitted.
 func (a admission) Admit(r *downstream.Request) downstream.Admitted {
+	if node, ok := single(r, "goblin-node-hop"); node != "" || !ok {
+		return a.admitHop(r, ok)
+	}
 	holder, ok := single(r, "goblin-node-holder")
 	if !ok || holder == "" {
 		return downstream.Admitted{Refusal: refusedHeaders}
@@ -87,6 +88,25 @@ func (a admission) Admit(r *downstream.Request) downstream.Admitted {
 	return downstream.Admitted{Principal: who, Client: client, Refusal: refusal}
 }
 
+// admitHop returns the principal of another node that uses a server of this node. If the request is for a client of the node, its
+// headers name the client and, if the client is authenticated, its key.
+func (a admission) admitHop(r *downstream.Request, ok bool) downstream.Admitted {
+	holder, one := single(r, "goblin-node-holder")
+	client, two := single(r, "goblin-node-key")
+	if !ok || !one || !two {
+		return downstream.Admitted{Refusal: refusedHeaders}
+	}
+	b := identity.Behalf{Client: client}
+	if holder != "" {
+		who, refusal := a.keys.Holder(holder)
+		if refusal != nil { // its own text would tell the client that its key is not valid
+			return downstream.Admitted{Refusal: refusedKey}
+		}
+		b.Who = who
+	}
+	return downstream.Admitted{Principal: identity.OnBehalf(b)}
+}
+
 // single returns the value of a header, or false if it is repeated.
 func single(r *downstream.Request, lower string) (value string, ok bool) {
 	n := 0
@@ -96,6 +116,9 @@ func single(r *downstream.Request, lower string) (value string, ok bool) {
 	})
 	return value, n <= 1
 }
+
+var refusedKey = &downstream.Refusal{Status: http.StatusMisdirectedRequest, Fault: &protocol.Fault{Name: protocol.ServerUnavailable, Retryable: true,
+	Message: "the node that runs the server does not have this API key, or the key has expired; copy the key file to all nodes"}}
 
 var refusedHeaders = &downstream.Refusal{Status: http.StatusBadRequest, Fault: &protocol.Fault{
 	Name: protocol.InvalidRequest, Message: "the headers Goblin-Node-* are missing, repeated or invalid; this port is for other nodes of the cluster"}}

@@ -56,14 +56,15 @@ func start(t *testing.T, balancer, config string) *gatetest.Cluster {
 }
 
 // heard collects what a client is told.
-type heard struct{ updated, questions chan string }
+type heard struct{ updated, questions, progress chan string }
 
 // connect connects a client of the official Go SDK that speaks this protocol version.
 func connect(t *testing.T, url, version string) (*mcp.ClientSession, *heard) {
 	t.Helper()
-	h := &heard{updated: make(chan string, 64), questions: make(chan string, 64)}
+	h := &heard{updated: make(chan string, 64), questions: make(chan string, 64), progress: make(chan string, 64)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
-		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { h.updated <- r.Params.URI },
+		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { h.updated <- r.Params.URI },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { h.progress <- r.Params.Message },
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			h.questions <- r.Params.Message
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ugg", "topic": "gold"}}, nil

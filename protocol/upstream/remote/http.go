@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -28,6 +29,10 @@ type Options struct {
 	Budget          *stream.Budget
 	Credentials     upstream.Credentials  // nil = only those in Headers
 	Cookies         func(values []string) // receives the values of the server's cookies after each change; must not block; may be nil
+
+	// Dial opens a connection on which the server is reached over HTTP/1.1, instead of connecting to the host in URL. It fails when ctx
+	// ends. The connection may be encrypted; then it must implement syscall.Conn, for the socket below. nil = connect to URL.
+	Dial func(ctx context.Context) (net.Conn, error)
 
 	jar *cookies // shared by both links of OpenAuto; nil = the link creates one
 }

@@ -44,13 +44,16 @@ type roundTripper interface {
 	close()
 }
 
-// newRoundTripper returns net/http for TLS and proxies, and plainTransport otherwise.
+// newRoundTripper returns net/http for TLS and proxies, and plainTransport otherwise and for Options.Dial.
 func newRoundTripper(site *site, o Options) roundTripper {
+	if o.Dial != nil {
+		return withAuth(&plainTransport{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout, dial: o.Dial, trusted: dialedFor}}, o)
+	}
 	proxy, err := proxyOf(&http.Request{URL: site.url})
 	if site.url.Scheme == "https" || proxy != nil || err != nil {
 		return withAuth(newNetTransport(o), o)
 	}
-	return withAuth(&plainTransport{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout}}, o)
+	return withAuth(&plainTransport{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout, trusted: trustedFor}}, o)
 }
 
 // proxyOf returns the proxy of a request. It is a variable for tests, since the environment is read only once.

@@ -14,12 +14,15 @@ const (
 	maxIdleConns = 1024             // maximum idle connections; with more exchanges at once than that, most would need a new connection
 	hotFor       = time.Millisecond // a connection idle for less is not checked; a check costs a twentieth of an exchange
 	trustedFor   = 3 * time.Second  // a connection idle for longer is not reused; the server may be about to close it
+	dialedFor    = 30 * time.Second // the same for connections of Options.Dial
 )
 
 // connPool keeps the idle connections to one address. The most recently used is reused first.
 type connPool struct {
 	addr    string
-	timeout time.Duration // timeout for connecting
+	timeout time.Duration                               // timeout for connecting
+	trusted time.Duration                               // a connection idle for longer is not reused
+	dial    func(ctx context.Context) (net.Conn, error) // nil = connect to addr
 
 	mu     sync.Mutex
 	idle   []*poolConn
@@ -42,7 +45,7 @@ func (p *connPool) get(c *exchange, reuse bool) (conn *poolConn, used bool, err 
 		if conn = p.pop(); conn == nil {
 			break
 		}
-		if conn.fresh() {
+		if conn.fresh(p.trusted) {
 			return conn, true, nil
 		}
 		conn.Close()
@@ -54,6 +57,14 @@ func (p *connPool) get(c *exchange, reuse bool) (conn *poolConn, used bool, err 
 	defer cancel()
 	if err := c.setStop(cancelFunc(cancel)); err != nil {
 		return nil, false, err
+	}
+	if p.dial != nil {
+		dialed, err := p.dial(ctx)
+		if err != nil {
+			_ = c.setStop(nil)
+			return nil, false, err
+		}
+		return newPoolConn(dialed), false, nil
 	}
 	dialer := net.Dialer{}
 	dialed, err := dialer.DialContext(ctx, "tcp", p.addr)
@@ -110,7 +121,7 @@ func (p *connPool) sweep() bool {
 	defer p.mu.Unlock()
 	kept := p.idle[:0]
 	for _, conn := range p.idle {
-		if conn.fresh() {
+		if conn.fresh(p.trusted) {
 			kept = append(kept, conn)
 		} else {
 			conn.Close()
@@ -132,14 +143,14 @@ func (p *connPool) close() {
 }
 
 // fresh reports whether an idle connection can be reused: it is open, has no data to read, and has been idle for less
-// than trustedFor. A Node server closes a connection after 5 s of idle time. A check right before that would find the
+// than trusted. A Node server closes a connection after 5 s of idle time. A check right before that would find the
 // connection open, and the next request on it would be lost.
-func (c *poolConn) fresh() bool {
+func (c *poolConn) fresh(trusted time.Duration) bool {
 	idle := time.Since(c.since)
 	if idle < hotFor {
 		return true
 	}
-	if c.raw == nil || idle >= trustedFor {
+	if c.raw == nil || idle >= trusted {
 		return false
 	}
 	c.stale = false

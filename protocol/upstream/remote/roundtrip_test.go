@@ -113,7 +113,7 @@ func TestHTTPRoundTripIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.since = time.Now().Add(-idle)
-		if got := conn.fresh(); got != want {
+		if got := conn.fresh(trustedFor); got != want {
 			t.Errorf("idle for %s: fresh = %v, want %v", idle, got, want)
 		}
 		conn.Close()

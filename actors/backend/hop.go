@@ -1,0 +1,22 @@
+package backend
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// keyBytes is the size of the hash that identifies a client on the node that runs the server.
+const keyBytes = 12
+
+// appendBehalf appends the headers that say for whom a call is, if another node of the cluster runs the server. A connection of one
+// principal says so itself.
+func appendBehalf(headers []protocol.HeaderField, caller *message.Caller, isolation string) []protocol.HeaderField {
+	if caller.Principal != "" && isolation != "principal" && isolation != "session" {
+		headers = append(headers, protocol.HeaderField{Name: protocol.HeaderNodeHolder, Value: caller.Principal})
+	}
+	sum := sha256.Sum256([]byte(caller.ClientKey))
+	return append(headers, protocol.HeaderField{Name: protocol.HeaderNodeKey, Value: base64.RawURLEncoding.EncodeToString(sum[:keyBytes])})
+}

@@ -1,0 +1,43 @@
+package pool
+
+import (
+	"context"
+	"maps"
+	"net"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/remote"
+)
+
+// Hops says how a node of a cluster reaches the servers that other nodes run.
+type Hops struct {
+	Node string                                                            // the name of this node
+	Dial func(ctx context.Context, node string) (conn net.Conn, err error) // opens a connection to a node; nil = there are no other nodes
+}
+
+// openHop is the Opener for a server that another node of the cluster runs (config.Server.Hop).
+func (p *pool) openHop(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
+	headers := map[string]string{"Accept-Encoding": "identity", protocol.HeaderNodeHop: p.Hops.Node}
+	maps.Copy(headers, server.Headers)
+	o := remote.Options{
+		URL: server.URLs[0], Headers: headers, MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
+		Dial: func(ctx context.Context) (net.Conn, error) { return p.Hops.Dial(ctx, server.Hop) },
+	}
+	return func(sink upstream.Sink) upstream.Link { return remote.OpenHTTP(o, sink) }, "http"
+}
+
+// withHolder returns the configuration for a tenant's connection to another node: all its requests are for the tenant's
+// principal. On other connections each call says for whom it is.
+func withHolder(conn *connection, entry config.Server) config.Server {
+	if entry.Hop == "" || conn.tenant == nil || conn.tenant.Who == "" {
+		return entry
+	}
+	entry.Headers = maps.Clone(entry.Headers)
+	if entry.Headers == nil {
+		entry.Headers = map[string]string{}
+	}
+	entry.Headers[protocol.HeaderNodeHolder] = conn.tenant.Who
+	return entry
+}

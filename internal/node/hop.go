@@ -1,0 +1,26 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"goblin-actor/internal/relay"
+)
+
+// dial opens a connection to another node, for requests to the servers that run there. It implements actors.Cluster.Dial.
+func (n *Node) dial(ctx context.Context, node string) (net.Conn, error) {
+	m := n.members.View().Named(node)
+	if m == nil {
+		return nil, fmt.Errorf("node %s is not a member of the cluster; start it, or set run to another node", node)
+	}
+	conn, err := n.relay.Dial(ctx, relay.Target{Node: m.Node, Address: m.Address})
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			n.unreached(m.Incarnation)
+		}
+		return nil, fmt.Errorf("node %s of the cluster cannot be reached: %w", node, err)
+	}
+	return conn, nil
+}

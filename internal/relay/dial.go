@@ -1,0 +1,50 @@
+package relay
+
+import (
+	"context"
+	"net"
+	"syscall"
+)
+
+// Dial opens a connection to another node, for other requests than those that are passed on. It fails when ctx ends. Forget and
+// Close close the connection, as do its own Close and the other node.
+func (r *Relay) Dial(ctx context.Context, t Target) (net.Conn, error) {
+	c, err := r.pool(t).dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &dialed{conn: c, relay: r, target: t}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		c.cut()
+		return nil, net.ErrClosed
+	}
+	r.dialed[d] = struct{}{}
+	return d, nil
+}
+
+// dialed is a connection that its user closes.
+type dialed struct {
+	*conn
+	relay  *Relay
+	target Target
+}
+
+// Close closes the connection at once, without waiting for the other node.
+func (d *dialed) Close() error {
+	d.relay.mu.Lock()
+	delete(d.relay.dialed, d)
+	d.relay.mu.Unlock()
+	d.cut()
+	return nil
+}
+
+// SyscallConn returns the socket.
+func (d *dialed) SyscallConn() (syscall.RawConn, error) {
+	raw, ok := d.raw()
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return raw, nil
+}
