@@ -5,7 +5,6 @@ import (
 	"net"
 
 	"goblin-actor/actors/membership"
-	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/cluster"
@@ -30,12 +29,13 @@ type Cluster struct {
 	NewIncarnation func() string                                            // returns a random incarnation; nil = cluster.NewIncarnation
 }
 
-// Relay passes requests on to other nodes, which handle them with their Relayed handlers. Its methods do not block, and
-// answer the client if the node cannot be reached. The principal is that of the request's Origin, admitted by this node.
+// Relay passes requests on to other nodes, which handle them with their Relayed handlers. Its methods do not block. If the request was
+// not executed, they call again.Do, or answer the client if there is none. The principal is that of the request's Origin, admitted
+// by this node.
 type Relay interface {
-	Post(incarnation string, x *downstream.Exchange)
-	Open(incarnation string, s *downstream.EventStream)
-	Delete(incarnation string, x *downstream.Exchange)
+	Post(incarnation string, x *downstream.Exchange, again cluster.Retry)
+	Open(incarnation string, s *downstream.EventStream, again cluster.Retry)
+	Delete(incarnation string, x *downstream.Exchange, again cluster.Retry)
 }
 
 // clusterKeys gives the seal.Sealer of a node its keys.
@@ -68,13 +68,13 @@ func (c *Cluster) nodeName() string {
 	return c.Node
 }
 
-// sessionID returns the id of a session that starts. The id of a guest is that of the session which another node has opened.
+// sessionID returns the id of a session that starts. A session that another node has opened keeps its id.
 func (g *gateway) sessionID(a *startSession) (string, error) {
 	switch {
 	case g.cluster == nil || a.stdio != nil || a.first.Behalf != nil: // no other node serves the session of a node
 		return session.NewID(), nil
-	case a.first.Guest != nil:
-		return a.first.Exchange.Origin.SessionID, nil
+	case a.first.Facts != nil:
+		return a.first.SessionID(), nil
 	case a.first.Stream != nil: // all messages of its client are passed to this node, so the id need not say more
 		return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), &cluster.SessionFacts{Holder: a.first.Principal()})
 	}
@@ -87,16 +87,4 @@ func (c *Cluster) poolHops() pool.Hops {
 		return pool.Hops{}
 	}
 	return pool.Hops{Node: c.Node, Dial: c.Dial}
-}
-
-// guestInbound returns the message with which a guest gets a request of its session.
-func (c *Cluster) guestInbound(x *downstream.Exchange, admitted message.Admitted) message.GuestInbound {
-	home, _ := cluster.HomeOf(x.Origin.SessionID)
-	return message.GuestInbound{Inbound: message.Inbound{Exchange: x, Admitted: admitted}, Home: home, Relay: c.Relay}
-}
-
-// passHome passes a request on to the home of its session.
-func (c *Cluster) passHome(x *downstream.Exchange) {
-	home, _ := cluster.HomeOf(x.Origin.SessionID)
-	c.Relay.Post(home, x)
 }

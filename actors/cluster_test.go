@@ -30,15 +30,15 @@ func (r *testRelay) to(incarnation, what string) downstream.Handler {
 	return r.nodes[incarnation].Relayed()
 }
 
-func (r *testRelay) Post(incarnation string, x *downstream.Exchange) {
+func (r *testRelay) Post(incarnation string, x *downstream.Exchange, _ cluster.Retry) {
 	r.to(incarnation, x.Frame.MethodText()).Post(x)
 }
 
-func (r *testRelay) Open(incarnation string, s *downstream.EventStream) {
+func (r *testRelay) Open(incarnation string, s *downstream.EventStream, _ cluster.Retry) {
 	r.to(incarnation, "GET").Open(s)
 }
 
-func (r *testRelay) Delete(incarnation string, x *downstream.Exchange) {
+func (r *testRelay) Delete(incarnation string, x *downstream.Exchange, _ cluster.Retry) {
 	r.to(incarnation, "DELETE").Delete(x)
 }
 

@@ -46,7 +46,8 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Origin.SessionID != "" {
-		if f.postElsewhere(x, admitted) {
+		if x.Origin.Relayed = f.relayed; f.cluster != nil {
+			elsewhere{Gateway: f.Gateway}.Post(x, admitted)
 			return
 		}
 		if ref, ok := f.session(x.Origin.SessionID); ok {
@@ -91,7 +92,8 @@ func (f front) Open(stream *downstream.EventStream) {
 		stream.Refuse(405, nil, 0) // the modern era has no GET streams
 		return
 	}
-	if f.openElsewhere(stream, admitted) {
+	if stream.Origin.Relayed = f.relayed; f.cluster != nil {
+		elsewhere{Gateway: f.Gateway}.Open(stream, admitted)
 		return
 	}
 	ref, ok := f.session(id)
@@ -114,7 +116,8 @@ func (f front) Delete(x *downstream.Exchange) {
 		x.Refuse(405, nil, 0)
 		return
 	}
-	if f.deleteElsewhere(x, admitted) {
+	if x.Origin.Relayed = f.relayed; f.cluster != nil {
+		elsewhere{Gateway: f.Gateway}.Delete(x, admitted)
 		return
 	}
 	ref, ok := f.session(x.Origin.SessionID)

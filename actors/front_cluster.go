@@ -17,59 +17,85 @@ import (
 // again: a request that is not for this node is answered with 421, and the first node decides again.
 func (g *Gateway) Relayed() downstream.Handler { return front{Gateway: g, relayed: true} }
 
-// home returns the node that must handle a message of a session, or "" if that is this node.
-func (f front) home(id string) string {
-	if f.cluster == nil {
-		return ""
-	}
-	incarnation, ok := cluster.HomeOf(id)
-	if !ok || f.cluster.Members.Mine(incarnation) {
-		return ""
-	}
-	return incarnation
+// elsewhere decides where a request of a session of the cluster is handled. It implements message.Elsewhere: a session passes on
+// to it what is not for this node any more.
+type elsewhere struct {
+	*Gateway
+	attempts int // how often it was decided before
 }
 
-// postElsewhere handles a message of a session of the cluster, if its home is another node or if it answers a question of
-// another node. It reports whether it has handled the message.
-func (f front) postElsewhere(x *downstream.Exchange, admitted message.Admitted) bool {
-	if f.cluster == nil {
-		return false
+// next returns the Retry of a request.
+func (e elsewhere) next(do func(elsewhere)) cluster.Retry {
+	return cluster.RetryOf(e.attempts, func() { do(elsewhere{e.Gateway, e.attempts + 1}) })
+}
+
+// home returns the node that must handle a message of a session, or "" if that is this node. Sessions that cannot move stay where they
+// were opened.
+func (e elsewhere) home(id string) string {
+	home, _ := cluster.HomeOf(id)
+	view := e.cluster.Members.View()
+	if m := view.Home(id); m != nil && m.Incarnation != home && e.cluster.movable(id) {
+		home = m.Incarnation
 	}
-	home := f.home(x.Origin.SessionID)
-	if asked, is := askedBy(x); is {
-		home = asked
-		if f.cluster.Members.Mine(asked) { // this node has asked, as the session's home or as a guest
-			return false
+	if home == "" || view.Mine(home) {
+		return ""
+	}
+	return home
+}
+
+// movable reports whether a session can move to another node: its id says all that the node needs.
+func (c *Cluster) movable(id string) bool {
+	_, facts, err := c.Secrets.OpenSession(id)
+	return err == nil && facts.Movable()
+}
+
+// Post handles a message of a session of the cluster.
+func (e elsewhere) Post(x *downstream.Exchange, admitted message.Admitted) {
+	node := e.home(x.Origin.SessionID)
+	asked, answers := askedBy(x)
+	if answers {
+		if node = asked; e.cluster.Members.Mine(asked) { // this node has asked, as the session's home or as a guest
+			node = ""
 		}
 	}
 	switch {
-	case home == "":
-		return false
-	case f.relayed:
+	case node == "" || session.ServedByGuests(x) && !x.Origin.Relayed && e.attempts == 0:
+		e.postHere(node, x, admitted)
+		return
+	case x.Origin.Relayed:
 		message.RefuseFault(x, 421, misdirected)
-		return true
-	case servedByGuests(x):
-		f.postAsGuest(home, x, admitted)
-		return true
+		return
 	}
-	if _, ok := f.owned(&x.Origin, &admitted, x.Frame.MethodText()); !ok {
+	if _, ok := e.owned(&x.Origin, &admitted, x.Frame.MethodText()); !ok {
 		message.RefuseNoSession(x)
-		return true
+		return
 	}
-	f.cluster.Relay.Post(home, x)
-	return true
+	if answers { // only the node that has asked can use the answer
+		e.cluster.Relay.Post(node, x, cluster.Retry{})
+		return
+	}
+	e.relay(node, x, admitted)
+}
+
+// relay passes a message on to the session's home.
+func (e elsewhere) relay(home string, x *downstream.Exchange, admitted message.Admitted) {
+	var again cluster.Retry
+	if e.cluster.movable(x.Origin.SessionID) {
+		again = e.next(func(e elsewhere) { e.Post(x, admitted) })
+	}
+	e.cluster.Relay.Post(home, x, again)
 }
 
 // owned returns the facts of the session that a request names. It returns false if the id is not one that the cluster has
 // sealed, or if the session belongs to another principal, which it records. The caller then answers as if the session did
 // not exist. So a forged or stolen id gets the same answer on every node, and costs the other nodes nothing.
-func (f front) owned(o *downstream.Origin, admitted *message.Admitted, what string) (facts cluster.SessionFacts, ok bool) {
-	_, facts, err := f.cluster.Secrets.OpenSession(o.SessionID)
+func (e elsewhere) owned(o *downstream.Origin, admitted *message.Admitted, what string) (facts cluster.SessionFacts, ok bool) {
+	_, facts, err := e.cluster.Secrets.OpenSession(o.SessionID)
 	if err != nil {
 		return facts, false
 	}
 	if facts.Holder != admitted.Principal() {
-		f.recordStranger(o, what)
+		e.recordStranger(o, what)
 		return facts, false
 	}
 	return facts, true
@@ -88,91 +114,134 @@ func askedBy(x *downstream.Exchange) (incarnation string, ok bool) {
 	return incarnation, ok && cluster.ValidIncarnation(incarnation)
 }
 
-// servedByGuests reports whether every node can serve a request, whichever node is the session's home.
-func servedByGuests(x *downstream.Exchange) bool {
-	if x.Batch != nil || x.Frame.Kind != protocol.KindRequest || downstream.RouteMessages.Ends(x.Origin.Path) {
-		return false
-	}
-	switch x.Frame.Method.Owner() {
-	case protocol.OwnerCatalog:
-		return true
-	case protocol.OwnerServer: // only the session's home knows its tasks
-		return x.Frame.Method != protocol.MethodToolsCall || !rawjson.Member(x.Frame.Raw, x.Frame.Params, "task").Present()
-	}
-	return x.Frame.Method == protocol.MethodPing
-}
-
-// postAsGuest serves a request of a session whose home is another node. If no guest has served the session before, the
-// gateway actor starts one.
-func (f front) postAsGuest(home string, x *downstream.Exchange, admitted message.Admitted) {
-	if ref, ok := f.session(x.Origin.SessionID); ok {
-		ref.TellInline(f.cluster.guestInbound(x, admitted))
+// postHere gives a message to the session's actor on this node, or to a new one if the session was opened at another node. home is
+// the session's home; "" = this node.
+func (e elsewhere) postHere(home string, x *downstream.Exchange, admitted message.Admitted) {
+	if ref, ok := e.session(x.Origin.SessionID); ok && e.attempts == 0 {
+		ref.TellInline(message.ClusterInbound{Inbound: message.Inbound{Exchange: x, Admitted: admitted}, Elsewhere: e.again()})
 		return
 	}
-	facts, ok := f.owned(&x.Origin, &admitted, x.Frame.MethodText())
+	facts, ok := e.begins(&x.Origin, &admitted, x.Frame.MethodText())
 	switch {
 	case !ok:
 		message.RefuseNoSession(x)
-	case facts.Partial:
-		f.cluster.Relay.Post(home, x)
+	case facts.Movable() && e.attempts < cluster.MaxAttempts:
+		e.self.Tell(message.OpenSession{Exchange: x, Facts: &facts, Attempts: e.attempts, Admitted: narrowed(&facts, admitted)})
+	case facts.Movable():
+		message.RefuseFault(x, 503, message.SessionMoves)
+	case home != "":
+		e.relay(home, x, admitted)
 	default:
-		admitted.View = message.Narrowed(catalog.Key{Project: facts.Project, Server: facts.Server}, admitted.Who)
-		f.self.Tell(message.OpenSession{Exchange: x, Guest: &facts, Admitted: admitted})
+		message.RefuseNoSession(x)
 	}
 }
 
-// openElsewhere handles a stream of a session of the cluster, if the session's home or the call whose stream it resumes is at
-// another node. It reports whether it has handled the stream.
-func (f front) openElsewhere(stream *downstream.EventStream, admitted message.Admitted) bool {
-	node := f.home(stream.Origin.SessionID)
-	if f.cluster == nil {
-		return false
+// begins returns the facts of a session that may begin on this node. It returns false if this is the node that has opened the
+// session, which has ended then, or if owned returns false.
+func (e elsewhere) begins(o *downstream.Origin, admitted *message.Admitted, what string) (facts cluster.SessionFacts, ok bool) {
+	if opened, _ := cluster.HomeOf(o.SessionID); opened == e.cluster.Members.Self() {
+		return facts, false
 	}
-	if of, ok := cluster.NodeOfEvent(stream.Origin.LastEvent); ok {
-		node = of
-		if f.cluster.Members.Mine(of) {
-			return false
+	return e.owned(o, admitted, what)
+}
+
+// narrowed returns the admission with the view that the session has.
+func narrowed(facts *cluster.SessionFacts, admitted message.Admitted) message.Admitted {
+	admitted.View = message.Narrowed(catalog.Key{Project: facts.Project, Server: facts.Server}, admitted.Who)
+	return admitted
+}
+
+// again returns what decides again after a session's actor on this node has ended, or has found that it is not the home.
+func (e elsewhere) again() elsewhere { return elsewhere{e.Gateway, e.attempts + 1} }
+
+// Open handles a stream of a session of the cluster.
+func (e elsewhere) Open(stream *downstream.EventStream, admitted message.Admitted) {
+	node := e.home(stream.Origin.SessionID)
+	of, resumes := cluster.NodeOfEvent(stream.Origin.LastEvent)
+	if resumes { // the stream of a call
+		if node = of; e.cluster.Members.Mine(of) {
+			node = ""
 		}
 	}
 	switch {
 	case node == "":
-		return false
-	case f.relayed:
+		e.openHere(stream, admitted)
+		return
+	case stream.Origin.Relayed:
 		message.RefuseStream(stream, 421, misdirected)
-		return true
+		return
 	}
-	if _, ok := f.owned(&stream.Origin, &admitted, "stream"); !ok {
+	if _, ok := e.owned(&stream.Origin, &admitted, "stream"); !ok {
 		stream.Refuse(404, nil, 0)
-		return true
+		return
 	}
-	f.cluster.Relay.Open(node, stream)
-	return true
+	var again cluster.Retry
+	if !resumes && e.cluster.movable(stream.Origin.SessionID) {
+		again = e.next(func(e elsewhere) { e.Open(stream, admitted) })
+	}
+	e.cluster.Relay.Open(node, stream, again)
 }
 
-// deleteElsewhere handles the end of a session of the cluster, if its home is another node. It reports whether it has handled
-// the request.
-func (f front) deleteElsewhere(x *downstream.Exchange, admitted message.Admitted) bool {
-	home := f.home(x.Origin.SessionID)
+// openHere gives a stream to the session's actor on this node, or to a new one if the session was opened at another node.
+func (e elsewhere) openHere(stream *downstream.EventStream, admitted message.Admitted) {
+	if ref, ok := e.session(stream.Origin.SessionID); ok && e.attempts == 0 {
+		ref.Tell(message.ClusterStream{StreamOpened: message.StreamOpened{Stream: stream, Admitted: admitted}, Elsewhere: e.again()})
+		return
+	}
+	facts, ok := e.begins(&stream.Origin, &admitted, "stream")
+	if !ok || !facts.Movable() {
+		stream.Refuse(404, nil, 0)
+		return
+	}
+	if e.attempts >= cluster.MaxAttempts {
+		message.RefuseStream(stream, 503, message.SessionMoves)
+		return
+	}
+	e.self.Tell(message.OpenSession{Stream: stream, Facts: &facts, Attempts: e.attempts, Admitted: narrowed(&facts, admitted)})
+}
+
+// Delete ends a session of the cluster for its client.
+func (e elsewhere) Delete(x *downstream.Exchange, admitted message.Admitted) {
+	home := e.home(x.Origin.SessionID)
 	switch {
 	case home == "":
-		return false
-	case f.relayed:
+		e.deleteHere(x, admitted)
+		return
+	case x.Origin.Relayed:
 		message.RefuseFault(x, 421, misdirected)
-		return true
+		return
 	}
-	if _, ok := f.owned(&x.Origin, &admitted, "end"); !ok {
+	if _, ok := e.owned(&x.Origin, &admitted, "end"); !ok {
 		message.RefuseNoSession(x)
-		return true
+		return
 	}
-	f.cluster.Relay.Delete(home, x)
-	return true
+	var again cluster.Retry
+	if e.cluster.movable(x.Origin.SessionID) {
+		again = e.next(func(e elsewhere) { e.Delete(x, admitted) })
+	}
+	e.cluster.Relay.Delete(home, x, again)
+}
+
+// deleteHere ends the session's actor on this node. If the session was opened at a node that is gone and has no actor here, there is
+// nothing to end.
+func (e elsewhere) deleteHere(x *downstream.Exchange, admitted message.Admitted) {
+	if ref, ok := e.session(x.Origin.SessionID); ok && e.attempts == 0 {
+		ref.Tell(message.ClusterEnd{EndSession: message.EndSession{Exchange: x, Admitted: admitted}, Elsewhere: e.again()})
+		return
+	}
+	facts, ok := e.begins(&x.Origin, &admitted, "end")
+	if !ok || !facts.Movable() {
+		message.RefuseNoSession(x)
+		return
+	}
+	x.Accept()
 }
 
 // session returns the actor of the session with that ID. A session of a cluster is not found after the secret that sealed its ID
 // was removed.
-func (f front) session(id string) (kernel.Reference, bool) {
-	if !session.ValidID(id) && (f.cluster == nil || !f.cluster.Secrets.Names(id)) {
+func (g *Gateway) session(id string) (kernel.Reference, bool) {
+	if !session.ValidID(id) && (g.cluster == nil || !g.cluster.Secrets.Names(id)) {
 		return kernel.Reference{}, false
 	}
-	return f.system.Lookup("gateway/" + session.ActorName(id))
+	return g.system.Lookup("gateway/" + session.ActorName(id))
 }

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/stateless"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
@@ -129,7 +130,7 @@ func (g *Gateway) modernElsewhere(node string, x *downstream.Exchange, relayed b
 		message.RefuseFault(x, 421, misdirected)
 		return
 	}
-	g.cluster.Relay.Post(node, x)
+	g.cluster.Relay.Post(node, x, cluster.Retry{})
 }
 
 // statelessSession returns the stateless session with that number.

@@ -100,7 +100,7 @@ func (g *Gateway) startMembership(o *Options) error {
 	g.leaveCluster = bus.close
 	g.membership = membership.Spawn(g.system, membership.Options{
 		Cluster: c.Name, Node: c.Node, Address: c.Address, Version: o.Version, Incarnation: c.Members.Self(),
-		Bus: bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: c.Members.Set, Revoked: c.Revoked, Hint: c.Hint, Log: o.Log,
+		Bus: bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: g.setMembers, Revoked: c.Revoked, Hint: c.Hint, Log: o.Log,
 	})
 	for _, subject := range []string{cluster.SubjectBeat, cluster.SubjectVerdict, cluster.SubjectRevoked, cluster.SubjectHint} {
 		if err := bus.hear(subject, g.membership); err != nil {
@@ -108,6 +108,12 @@ func (g *Gateway) startMembership(o *Options) error {
 		}
 	}
 	return g.startWitnessing(bus)
+}
+
+// setMembers publishes a new view of the members. Sessions may have another home in it.
+func (g *Gateway) setMembers(v *cluster.View) {
+	g.cluster.Members.Set(v)
+	g.self.Tell(message.MembersChanged{})
 }
 
 // tellMembership sends a message to the membership actor, if there is one.

@@ -9,13 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
 )
@@ -237,8 +235,7 @@ func TestNewIncarnation(t *testing.T) {
 	if of, _ := cluster.HomeOf(later); of != "zzzzzzz2" {
 		t.Errorf("a new session names %s", of)
 	}
-	f := front{Gateway: a.gateway}
-	if f.openElsewhere(&downstream.EventStream{Origin: downstream.Origin{LastEvent: was + "~1~x-p1-1"}}, message.Admitted{}) {
-		t.Error("an event of the former incarnation is looked for elsewhere")
+	if got := a.do("GET", "/mcp", "", append(session, "Last-Event-ID", was+"~1~x-p1-1", "Accept", "text/event-stream")...); relay.take() != nil {
+		t.Errorf("an event of the former incarnation is looked for elsewhere: %+v", got)
 	}
 }

@@ -86,6 +86,20 @@ func (k *keeping) kept() (calls []status.CallPayload) {
 	return calls
 }
 
+// wait returns what is kept once that is n calls, all of which have ended, or after ten seconds. A question to the actor that keeps the payloads may overtake
+// the payloads of a call that was answered before.
+func (k *keeping) wait(n int) (calls []status.CallPayload) {
+	k.t.Helper()
+	for range 1000 {
+		calls = k.kept()
+		if len(calls) == n && !slices.ContainsFunc(calls, func(c status.CallPayload) bool { return c.Ended.IsZero() }) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return calls
+}
+
 // Payloads are kept only if an operator asks. Known secrets, and values whose names suggest secrets, are redacted. Answers that
 // request a login are withheld, and so are the payloads of tools whose names suggest secrets.
 func TestPayloadsAreKept(t *testing.T) {
@@ -101,7 +115,7 @@ func TestPayloadsAreKept(t *testing.T) {
 		k.call("one_add", `{"must log in":1}`)
 		k.call("one_get_token", `{"of":"opensesame"}`)
 		k.call("one_add", `{"large":1}`)
-		calls := k.kept()
+		calls := k.wait(4)
 		raw, err := json.Marshal(calls)
 		if err != nil || len(calls) != 4 {
 			t.Fatalf("%d calls are kept: %s", len(calls), raw)
@@ -177,7 +191,7 @@ func TestPayloadsOfBatchesStreamsAndCanceledCalls(t *testing.T) {
 	k.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, "Mcp-Session-Id", k.session)
 	for canceled.data() != "" {
 	}
-	calls := k.kept()
+	calls := k.wait(4)
 	raw, err := json.Marshal(calls)
 	if err != nil || len(calls) != 4 {
 		t.Fatalf("%d calls are kept: %s", len(calls), raw)
@@ -249,13 +263,13 @@ func TestReloadDiscardsPayloads(t *testing.T) {
 		if err := k.gateway.Apply(t.Context(), &next); err != nil {
 			t.Fatal(err)
 		}
-		for range 1000 { // until the message has arrived
+		for range 1000 { // until the message about the reload has arrived
 			if len(k.gateway.payloads.gate.Keeping()) == want {
 				break
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if kept := k.kept(); len(kept) != want {
+		if kept := k.wait(want); len(kept) != want {
 			t.Errorf("%s: kept %+v", when, kept)
 		}
 		if want > 0 {

@@ -196,19 +196,32 @@ func (g *gateway) subscribe(ref kernel.Reference) {
 // refuseSession tells a client why it gets no session. If only a guest of its session finds no room, the session's home serves the
 // request.
 func (g *gateway) refuseSession(a refuseSession) {
-	if a.open.Guest != nil && (a.why.Name == protocol.Overloaded || a.why.Name == protocol.ShuttingDown) {
-		g.cluster.passHome(a.open.Exchange)
-		return
+	if x := a.open.Exchange; a.open.Facts != nil && x != nil && (a.why.Name == protocol.Overloaded || a.why.Name == protocol.ShuttingDown) {
+		e := elsewhere{g.Gateway, a.open.Attempts + 1}
+		if home := e.home(x.Origin.SessionID); home != "" && !x.Origin.Relayed {
+			e.relay(home, x, a.open.Admitted)
+			return
+		}
 	}
 	a.open.Refuse(a.why)
 }
 
+// continueSession passes a request of a session that another node has opened to the session's actor on this node.
+func (g *gateway) continueSession(ref kernel.Reference, m *message.OpenSession) {
+	again := elsewhere{g.Gateway, m.Attempts + 1}
+	if m.Stream != nil {
+		ref.Tell(message.ClusterStream{StreamOpened: message.StreamOpened{Stream: m.Stream, Admitted: m.Admitted}, Elsewhere: again})
+		return
+	}
+	ref.Tell(message.ClusterInbound{Inbound: message.Inbound{Exchange: m.Exchange, Admitted: m.Admitted}, Elsewhere: again})
+}
+
 // startSession spawns a session and passes it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
-	if a.first.Guest != nil {
-		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.first.Exchange.Origin.SessionID)); ok { // an earlier request has started the guest
+	if a.first.Facts != nil {
+		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.first.SessionID())); ok { // an earlier request has started it
 			self.Next(sessionStarted{kernel.Reference{}, a.owner, 0})
-			ref.Tell(g.cluster.guestInbound(a.first.Exchange, a.first.Admitted))
+			g.continueSession(ref, &a.first)
 			return
 		}
 	}
@@ -219,14 +232,17 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		return
 	}
 	o := session.Options{
-		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Guest: a.first.Guest, Used: &g.guestNumbers, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
+		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Facts: a.first.Facts, Used: &g.guestNumbers, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Payloads: g.payloads.gate, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {
 	case a.stdio != nil:
 		o.Transport = "stdio"
-	case a.first.Stream != nil:
+	case a.first.Facts == nil && a.first.Stream != nil:
 		o.Transport = "sse"
+	}
+	if g.cluster != nil && g.cluster.movable(id) {
+		o.Members, o.Elsewhere = g.cluster.Members, elsewhere{Gateway: g.Gateway}
 	}
 	ref := session.Spawn(self, o)
 	self.Next(sessionStarted{ref, a.owner, 0})
@@ -234,15 +250,15 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		a.stdio <- ref
 		return
 	}
+	if a.first.Facts != nil {
+		g.continueSession(ref, &a.first)
+		return
+	}
 	if a.first.Stream != nil {
 		ref.Tell(message.StreamOpened{Stream: a.first.Stream, Admitted: a.first.Admitted})
 		return
 	}
 	x := a.first.Exchange
-	if a.first.Guest != nil {
-		ref.Tell(g.cluster.guestInbound(x, a.first.Admitted))
-		return
-	}
 	x.SetSession(o.ID)
 	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
 }

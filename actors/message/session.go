@@ -25,28 +25,6 @@ func (i Inbound) Abandon(why kernel.Reason) {
 	RefuseNoSession(i.Exchange)
 }
 
-// GuestInbound is an Inbound for a guest. If the guest ends before it handles the message, the session's home gets the message,
-// since the session lives on there.
-type GuestInbound struct {
-	Inbound
-	Home  string // incarnation of the home
-	Relay interface {
-		Post(incarnation string, x *downstream.Exchange)
-	}
-}
-
-// Abandon passes the message on to the home, or answers that the guest is overloaded or has failed.
-func (g GuestInbound) Abandon(why kernel.Reason) {
-	switch why {
-	case kernel.ReceiverStopped, kernel.NotRunning:
-		g.Relay.Post(g.Home, g.Exchange)
-	case kernel.Panicked:
-		RefuseFault(g.Exchange, 500, &protocol.Fault{Name: protocol.InternalFault})
-	default:
-		g.Inbound.Abandon(why)
-	}
-}
-
 // StreamOpened says that the client opened a stream for messages that belong to no request.
 type StreamOpened struct {
 	Stream *downstream.EventStream
@@ -103,13 +81,25 @@ func RefuseStream(s *downstream.EventStream, status int, fault *protocol.Fault) 
 }
 
 // OpenSession asks the gateway for a session, for a client that sent initialize or opened the stream that begins a session of
-// HTTP+SSE. Exactly one of Exchange and Stream is set. If Guest is set, Exchange is instead a request of a session that another
-// node of the cluster has opened, and this node serves it as a guest.
+// HTTP+SSE. Exactly one of Exchange and Stream is set. If Facts is set, the request or stream belongs to a session that another
+// node of the cluster has opened, and this node serves it as a guest or as the next home.
 type OpenSession struct {
 	Exchange *downstream.Exchange
 	Stream   *downstream.EventStream
-	Guest    *cluster.SessionFacts
+	Facts    *cluster.SessionFacts
+	Attempts int // how often an actor of the session has ended before it could handle the request
 	Admitted
+}
+
+// SessionID returns the id of the session that another node has opened, or "".
+func (o *OpenSession) SessionID() string {
+	switch {
+	case o.Facts == nil:
+		return ""
+	case o.Stream != nil:
+		return o.Stream.Origin.SessionID
+	}
+	return o.Exchange.Origin.SessionID
 }
 
 // sessionRetryAfter is the delay after which a client may try again if it got no session.

@@ -12,9 +12,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// A session of a cluster has a home, the node that opened it: there are its streams, subscriptions and tasks. On another
-// node the same session is a guest. It begins with what the session id says, and serves the requests that need no more:
-// pings, lists, and calls. All other messages go to the home (actors/front_cluster.go).
+// A session of a cluster has a home, which is the node that opened it until that node is gone (home.go): there are its streams,
+// subscriptions and tasks. On another node the same session is a guest. It begins with what the session id says, and serves the
+// requests that need no more: pings, lists, and calls. All other messages go to the home (actors/front_cluster.go).
 
 const (
 	// guestIdle is how long a guest stays without requests. The next request makes a new one.
@@ -24,8 +24,9 @@ const (
 	maxGuestWaiting = 64
 )
 
-// guest is what a session needs only while its home is another node.
+// guest is what a session needs that was opened at another node, or whose home is another node now.
 type guest struct {
+	home    bool              // this node has become the session's home
 	waiting []message.Inbound // arrived before the first catalog, in order of arrival
 }
 
@@ -94,7 +95,7 @@ func (s *session) keepNumber(last uint64) {
 
 // idleLimit is how long the session may be idle.
 func (s *state) idleLimit() time.Duration {
-	if s.guest != nil {
+	if s.isGuest() {
 		return min(guestIdle, s.limits.SessionIdle)
 	}
 	return s.limits.SessionIdle

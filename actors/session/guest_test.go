@@ -23,7 +23,7 @@ func newGuest(t *testing.T) *conversation {
 }
 
 func guestOptions(facts *cluster.SessionFacts, used *atomic.Uint64) Options {
-	return Options{ID: "session", Transport: "http", Cluster: "abcdefg2", Guest: facts, Used: used, Limits: config.Default().Limits}
+	return Options{ID: "session", Transport: "http", Cluster: "abcdefg2", Facts: facts, Used: used, Limits: config.Default().Limits}
 }
 
 // The calls and questions of a guest have other numbers than those of an earlier guest of its session.

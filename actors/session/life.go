@@ -17,7 +17,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.since, s.life.lastSeen = now, now
 	out = append(out, kernel.Tell(s.registry, message.Subscribe{From: s.self}))
 	if s.transport != "stdio" {
-		out = append(out, kernel.WakeAfter(s.idleLimit(), idleCheck{}))
+		out = append(out, kernel.WakeAfter(s.idleLimit(), idleCheck{s.life.checks}))
 	}
 	if s.client.awaitedServers > 0 {
 		out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
@@ -36,6 +36,9 @@ func (s *state) endSession(m message.EndSession, out []kernel.Effect) []kernel.E
 	}
 	if refusal := admission.CheckProject(m.Admitted, s.catalog.key, nil); refusal != nil {
 		return append(out, kernel.Act(refuseAdmission{m.Exchange, refusal}))
+	}
+	if out, passed := s.notHere(m, out); passed {
+		return out
 	}
 	s.life.deleted = m.Exchange
 	return append(out, kernel.StopSelf())
@@ -68,7 +71,7 @@ func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if rest <= 0 {
 		rest = s.idleLimit()
 	}
-	return append(out, kernel.WakeAfter(rest, idleCheck{}))
+	return append(out, kernel.WakeAfter(rest, idleCheck{s.life.checks}))
 }
 
 func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
@@ -98,7 +101,9 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 		out = s.fault(x, fault, out)
 	}
 	for _, seq := range kernel.SortedKeys(s.subs.reserving) {
-		out = s.fault(s.subs.reserving[seq].x, fault, out)
+		if h := s.subs.reserving[seq]; h.x != nil {
+			out = s.fault(h.x, fault, out)
+		}
 	}
 	for _, seq := range kernel.SortedKeys(s.subs.pending) {
 		out = s.fault(s.subs.pending[seq].x, fault, out)

@@ -68,7 +68,7 @@ func (s *session) resume(stream *downstream.EventStream) bool {
 	case downstream.ResumedStream:
 		return true
 	case downstream.ResumedNothing:
-		if s.state.guest == nil {
+		if !s.state.isGuest() {
 			s.accept(stream)
 			return true
 		}

@@ -16,7 +16,7 @@ import (
 
 // reservation is a resources/subscribe that waits for the gateway to grant it.
 type reservation struct {
-	x        *downstream.Exchange
+	x        *downstream.Exchange // nil = it was refused meanwhile
 	resource clientsubs.Resource
 	count    int
 	canceled bool // the client has unsubscribed meanwhile
@@ -67,10 +67,15 @@ func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []ke
 		return out
 	}
 	delete(s.subs.reserving, m.Seq)
-	if m.Fault != nil {
+	if m.Fault != nil && h.x != nil {
 		return s.fault(h.x, m.Fault, out)
 	}
-	s.subs.reserved += h.count
+	if m.Fault == nil {
+		s.subs.reserved += h.count
+	}
+	if h.x == nil {
+		return s.releaseUnused(out)
+	}
 	from := len(out)
 	if out = s.subscribeReserved(h, out); s.subs.reserved <= 0 {
 		return out

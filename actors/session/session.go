@@ -26,7 +26,9 @@ type Options struct {
 	ID        string
 	Node      string                // names this gateway to other gateways
 	Cluster   string                // incarnation of this node; "" = the gateway is not a node of a cluster
-	Guest     *cluster.SessionFacts // the session's home is another node; nil = this one
+	Facts     *cluster.SessionFacts // another node has opened the session; nil = this one
+	Members   *cluster.Members      // decide which node is the session's home; nil = always this one, or always another one
+	Elsewhere message.Elsewhere     // gets what is not for this node; nil if Members is nil
 	Used      *atomic.Uint64        // guests: the highest number of a call or question of the guests that have ended on this node
 	Transport string                // http | sse | stdio
 	Opened    message.Admitted      // the client's principal and view
@@ -66,8 +68,16 @@ type session struct {
 }
 
 func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if g, ok := msg.(message.GuestInbound); ok {
-		msg = g.Inbound
+	if s.Members != nil {
+		out = s.state.adopt(now, s.Members.View(), out)
+	}
+	switch m := msg.(type) {
+	case message.ClusterInbound:
+		msg = m.Inbound
+	case message.ClusterStream:
+		msg = m.StreamOpened
+	case message.ClusterEnd:
+		msg = m.EndSession
 	}
 	if in, ok := msg.(message.Inbound); ok {
 		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
@@ -120,7 +130,7 @@ type (
 
 // Messages of the session to itself.
 type (
-	idleCheck      struct{}
+	idleCheck      struct{ number uint64 }
 	openTimeout    struct{}               // sse: openWait has passed
 	streamsExpired struct{ at time.Time } // the client's credential may have expired
 	streamReady    struct{ stream *downstream.EventStream }
@@ -166,6 +176,8 @@ func (s *session) Act(self kernel.Self, act any) {
 		s.endReplay()
 	case guestEnded:
 		s.keepNumber(a.last)
+	case passOn:
+		s.passOn(a)
 	}
 }
 

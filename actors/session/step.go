@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol/downstream"
 )
@@ -29,7 +30,8 @@ type state struct {
 	catalog   visible
 	client    client
 	life      life
-	guest     *guest                                                     // nil = this node is the session's home
+	guest     *guest                                                     // nil = this node has opened the session, and is its home
+	members   *cluster.View                                              // newest known view; nil = the session cannot move
 	calls     clientcalls.Calls[*heldCall, string, *downstream.Exchange] // by the client's raw ids
 	questions questions
 	subs      subscriptions
@@ -42,6 +44,7 @@ type state struct {
 type life struct {
 	since    time.Time
 	lastSeen time.Time
+	checks   uint64               // number of the running timer of idleCheck
 	draining bool                 // the gateway is shutting down: the session ends when its calls have ended
 	deleted  *downstream.Exchange // the client's DELETE, answered when the session has ended; nil = none
 
@@ -57,8 +60,8 @@ func newState(o Options, self kernel.Reference) *state {
 	}
 	s.calls = clientcalls.New[*heldCall, string](s, self)
 	s.calls.KeepPayloads(o.Payloads)
-	if o.Guest != nil {
-		s.beGuest(o.Guest, o.Used.Load())
+	if o.Facts != nil {
+		s.beGuest(o.Facts, o.Used.Load())
 	}
 	return s
 }
@@ -92,6 +95,9 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 			x := m.Exchange
 			return s.calls.AuditStranger(m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x}))), true
 		}
+		if out, passed := s.notHere(m, out); passed {
+			return out, true
+		}
 		s.life.lastSeen = now
 		if s.awaitsView() {
 			return s.enqueue(m, out), true
@@ -100,6 +106,9 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {
 			return s.calls.AuditStranger(m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404, stranger: true}))), true
+		}
+		if out, passed := s.notHere(m, out); passed {
+			return out, true
 		}
 		s.life.lastSeen = now
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out)), true
@@ -172,7 +181,9 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		s.life.draining = true
 		return s.leaveWhenDrained(out), true
 	case idleCheck:
-		return s.idle(now, out), true
+		if m.number == s.life.checks {
+			out = s.idle(now, out)
+		}
 	case openTimeout:
 		if !s.client.initialized {
 			out = append(out, kernel.StopSelf())
@@ -180,6 +191,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case admission.StartWaitOver:
 		s.client.awaitedServers = 0
 		return s.serveWaiting(now, out), true
+	case message.MembersChanged: // adopt has done what there is to do
 	case message.NewLimits: // a shorter sessionIdle takes effect at the next check
 		s.limits = m.Limits
 	case message.Inspect:

@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"internal/cluster":            {"internal/decode"},
 	"internal/bus":                {},
 	"internal/bus/fabric":         {"internal/bus"}, // for tests only
-	"internal/node":               {"actors", "internal/bus", "internal/cluster", "internal/config", "internal/relay", "internal/serving", "protocol/downstream", "protocol/stream"},
+	"internal/node":               {"actors", "internal/admin", "internal/bus", "internal/cluster", "internal/config", "internal/relay", "internal/serving", "internal/status", "protocol/downstream", "protocol/stream"},
 	"internal/poll":               {},
 	"internal/relay":              {"actors/message", "internal/cluster", "internal/identity", "internal/poll", "protocol", "protocol/downstream", "protocol/stream"},
 	"internal/keyring":            {},

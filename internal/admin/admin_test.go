@@ -112,7 +112,7 @@ func TestPublicRoutes(t *testing.T) {
 }
 
 func TestPrivateRoutes(t *testing.T) {
-	h := private(local(fixedStatus{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}), nil)
+	h := private(local(fixedStatus{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}), nil, nil)
 	for path, want := range map[string]string{
 		"/statusz":             `"version":"v1"`,
 		"/statusz?pretty":      `  "version": "v1"`,
@@ -137,7 +137,7 @@ func TestPrivateRoutes(t *testing.T) {
 
 func open(t *testing.T, path string, src fixedStatus) *Server {
 	t.Helper()
-	s, err := Listen(path, local(src), nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, local(src), nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestListenOnExistingPath(t *testing.T) {
 	dir := shortDir(t)
 	src := fixedStatus{s: &status.Snapshot{}}
 	listen := func(path string) error {
-		s, err := Listen(path, local(src), nil, slog.New(slog.DiscardHandler))
+		s, err := Listen(path, local(src), nil, nil, slog.New(slog.DiscardHandler))
 		if err == nil {
 			_ = s.Close()
 		}
@@ -242,7 +242,7 @@ func TestFetchReturnsGatewayError(t *testing.T) {
 func TestStatusRoundTrip(t *testing.T) {
 	want := &status.Snapshot{Ready: true, Backends: []status.Backend{{Server: "a", PID: 7, Incarnation: 3}}, Calls: []status.Call{{Item: "x"}}}
 	w := httptest.NewRecorder()
-	private(local(fixedStatus{s: want}), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
+	private(local(fixedStatus{s: want}), nil, nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
 	var got status.Snapshot
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)

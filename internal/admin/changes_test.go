@@ -20,7 +20,7 @@ import (
 func watched(t *testing.T, path string) (*status.CatalogChanges, *Server) {
 	t.Helper()
 	changes := status.NewCatalogChanges()
-	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFollow(t *testing.T) {
 	_ = socket.Close()
 	want("lost")
 	changes.Add(change("between"))
-	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestFollow(t *testing.T) {
 		changes.Add(change("much"))
 	}
 	kept, _ := changes.After(0)
-	if s, err = Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if s, err = Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	want("back false", fmt.Sprint("missed ", 5000-len(kept)), fmt.Sprint(n+2+uint64(5000-len(kept))+1, " much"))
@@ -119,7 +119,7 @@ func TestFollow(t *testing.T) {
 	want("lost")
 	other := status.NewCatalogChanges()
 	other.Add(change("other"))
-	if s, err = Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: other}, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if s, err = Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: other}, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
@@ -145,7 +145,7 @@ func TestFollowEnds(t *testing.T) {
 		t.Errorf("got %v, want the error of Tell", err)
 	}
 	old := filepath.Join(shortDir(t), "s")
-	s, err := Listen(old, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(old, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestFollowEnds(t *testing.T) {
 func TestBadRequestsForChanges(t *testing.T) {
 	changes := status.NewCatalogChanges()
 	changes.Add(change("a"))
-	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil)
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, nil)
 	for _, c := range []struct {
 		query, id string
 		code      int

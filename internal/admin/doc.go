@@ -26,6 +26,9 @@
 //
 // All routes from /statusz on exist on the socket only.
 //
+// The header Goblin-Node: NAME, on the socket only, asks the gateway to pass the request on to that node of its cluster. A node
+// serves the same routes to the other nodes, which connect to it with the certificates of the cluster: see NodeServer.
+//
 // The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not
 // authenticated. The package has no state except the listener. Data comes from a Source (the gateway) and
 // status.Metrics, and is fetched for each request. If a Source does not answer within 5 seconds, the request fails,

@@ -22,8 +22,8 @@ func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
 
 // FetchRecent is like Fetch, but the Snapshot includes the Series of the last seconds, as many as given. 0 = without Series.
 func FetchRecent(ctx context.Context, path string, seconds int) (*status.Snapshot, error) {
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
+	if err := checkAddress(path); err != nil {
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/statusz?seconds="+strconv.Itoa(seconds), nil)
 	if err != nil {

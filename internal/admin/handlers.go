@@ -32,8 +32,8 @@ func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	return func(path string) http.Handler { return routes[path] }
 }
 
-// private returns the handler of the admin socket.
-func private(src status.Source, user status.UseFunc, more ...Route) http.Handler {
+// private returns the handler of the admin socket. dial connects to other nodes of the cluster; nil = the gateway runs alone.
+func private(src status.Source, user status.UseFunc, dial DialNode, more ...Route) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", get(healthz))
 	mux.Handle("/readyz", get(readyz(src, false)))
@@ -68,7 +68,7 @@ func private(src status.Source, user status.UseFunc, more ...Route) http.Handler
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return shown(src, refuseReadOnly(mux))
+	return forNodes(shown(src, refuseReadOnly(mux)), dial)
 }
 
 // get restricts a handler to GET and HEAD.

@@ -57,8 +57,8 @@ func told(err error) error {
 
 // run blocks until ctx ends, a callback returns an error, or the first connection fails. It returns the reason.
 func (r *reader) run(ctx context.Context) error {
-	if len(r.path) > maxSocketPath {
-		return fmt.Errorf("admin socket %s: %w", r.path, ErrPathTooLong)
+	if err := checkAddress(r.path); err != nil {
+		return err
 	}
 	opened := false
 	for {

@@ -26,8 +26,8 @@ type remote struct {
 // Dial returns a Source for the gateway with the admin socket at path. It does not connect. Each request opens its own
 // connection, so the Source works again after a restart of the gateway.
 func Dial(path string) (status.Source, error) {
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
+	if err := checkAddress(path); err != nil {
+		return nil, err
 	}
 	return &remote{path: path, http: client(path)}, nil
 }

@@ -72,7 +72,7 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	log.Info("second\nline", "k", "v")
 	local := status.Local{Gateway: g, Counters: status.NewMetrics(), Log: events}
 	path := filepath.Join(shortDir(t), "s")
-	s, err := Listen(path, local, nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, local, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestRemoteEqualsLocal(t *testing.T) {
 func TestEventsContinue(t *testing.T) {
 	events := new(status.Events)
 	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))
-	srv := httptest.NewServer(private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: events}, nil))
+	srv := httptest.NewServer(private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: events}, nil, nil))
 	defer srv.Close()
 	log.Info("known")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +168,7 @@ func TestEventsContinue(t *testing.T) {
 }
 
 func TestBadRequestsOnTheSocket(t *testing.T) {
-	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil)
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, nil)
 	for _, c := range []struct {
 		method, path, body string
 		code               int
@@ -204,7 +204,7 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 
 // ?after skips recorded messages up to that number, and seconds that began before that time.
 func TestPagesAfter(t *testing.T) {
-	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil)
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, nil)
 	for path, want := range map[string]string{
 		"/recordz": `"number":3`, "/recordz?after=7&call=a": `"number":10`, "/secondz": `"start":100`, "/secondz?after=101": `"start":101`,
 	} {

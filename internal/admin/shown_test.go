@@ -36,7 +36,7 @@ func TestActionsHideSecrets(t *testing.T) {
 			return status.UseResult{}, errors.New("hunter2 is wrong")
 		}
 		return status.UseResult{Result: json.RawMessage(`"hunter2"`)}, nil
-	}, Route{"POST /actions/login", answers(200, "https://login.example/?state=hunter2")}, Route{"POST /actions/login-finish", answers(502, "invalid_grant: hunter2")},
+	}, nil, Route{"POST /actions/login", answers(200, "https://login.example/?state=hunter2")}, Route{"POST /actions/login-finish", answers(502, "invalid_grant: hunter2")},
 		Route{"POST /actions/logout", answers(202, "not yet: hunter2")})
 	for _, c := range []struct {
 		path, body string
@@ -71,7 +71,7 @@ func TestRemoteItemNotThere(t *testing.T) {
 		"gone":  {fmt.Errorf("item %q: %w", "x", status.ErrNotThere), true},
 		"other": {errors.New("the file of the catalog was not found"), false},
 	} {
-		s := httptest.NewServer(private(local(fixedStatus{err: c.err}), nil))
+		s := httptest.NewServer(private(local(fixedStatus{err: c.err}), nil, nil))
 		defer s.Close()
 		r := &remote{path: "s", http: &http.Client{Transport: to(s.Listener.Addr().String())}}
 		if _, err := r.Item(t.Context(), "tool", "x"); err == nil || errors.Is(err, status.ErrNotThere) != c.gone {

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,15 +32,16 @@ type Server struct {
 	done chan struct{}
 }
 
-// Listen opens the socket at path and serves on it until Close. It creates the directory if necessary and sets its mode to 0700
+// Listen opens the socket at path and serves on it until Close. If dial is not nil, requests may be for other nodes of the
+// cluster: see AddressOf. Listen creates the directory if necessary and sets its mode to 0700
 // and that of the socket to 0600. It removes a socket that no process listens on.
-func Listen(path string, src status.Source, user status.UseFunc, log *slog.Logger, more ...Route) (*Server, error) {
+func Listen(path string, src status.Source, user status.UseFunc, dial DialNode, log *slog.Logger, more ...Route) (*Server, error) {
 	l, err := listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("admin socket %s: %w", path, err)
 	}
 	s := &Server{done: make(chan struct{}), http: &http.Server{
-		Handler:           private(src, user, more...),
+		Handler:           private(src, user, dial, more...),
 		ReadHeaderTimeout: 5 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -112,23 +112,4 @@ func removeStale(path string) error {
 type Route struct {
 	Pattern string // pattern for http.ServeMux
 	Handler http.Handler
-}
-
-// Client returns an HTTP client that connects to the admin socket at path, whatever the URL's host.
-func Client(path string) (*http.Client, error) {
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
-	}
-	return client(path), nil
-}
-
-// client is Client without the check of the path's length.
-func client(path string) *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", path)
-		},
-	}}
 }

@@ -69,7 +69,7 @@ func TestFollowOverTheSocket(t *testing.T) {
 	local := status.Local{Gateway: g, Counters: status.NewMetrics(), Log: events, Changes: status.NewCatalogChanges(), Streams: status.NewStreams("v1"),
 		Known: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }}
 	open := func() *Server {
-		s, err := Listen(path, local, nil, slog.New(slog.DiscardHandler))
+		s, err := Listen(path, local, nil, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestFollowOverTheSocket(t *testing.T) {
 }
 
 func TestStreamRequests(t *testing.T) {
-	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: new(status.Events)}, nil)
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: new(status.Events)}, nil, nil)
 	for _, c := range []struct {
 		query, id string
 		code      int
@@ -158,7 +158,7 @@ func TestStreamRequests(t *testing.T) {
 // With Once, Follow over the socket ends after the picture.
 func TestFollowOnce(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
-	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

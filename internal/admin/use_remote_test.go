@@ -19,7 +19,7 @@ func useSocket(t *testing.T, perform status.UseFunc) string {
 	path := filepath.Join(t.TempDir(), "s")
 	source := status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Perform: perform,
 		Known: func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") }}
-	s, err := Listen(path, source, perform, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, source, perform, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestQuestionIsStreamed(t *testing.T) {
 			return nil
 		}}
 	path := filepath.Join(t.TempDir(), "s")
-	s, err := Listen(path, source, nil, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, source, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestUse(t *testing.T) {
 			return status.UseResult{Error: json.RawMessage(`{"code":-31001}`)}, nil
 		}
 		return status.UseResult{Result: json.RawMessage(`{"n":1e400}`)}, nil
-	})
+	}, nil)
 	for _, c := range []struct {
 		verb, body string
 		code       int

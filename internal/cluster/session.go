@@ -46,6 +46,10 @@ type SessionFacts struct {
 	Partial bool
 }
 
+// Movable reports whether another node can become the session's home. The facts of a session of HTTP+SSE are not sealed: it lives
+// as long as its stream.
+func (f *SessionFacts) Movable() bool { return !f.Partial && f.Version != "" }
+
 // Errors of SealSession and OpenSession.
 var (
 	ErrLongFact   = errors.New("a session's path, project, server or principal is too long for its id")

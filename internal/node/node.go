@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"goblin-actor/actors"
+	"goblin-actor/internal/admin"
 	"goblin-actor/internal/bus"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
@@ -40,6 +41,7 @@ type Node struct {
 	relay    *relay.Relay
 	server   *downstream.Server // nil before Serve
 	gateway  atomic.Pointer[actors.Gateway]
+	admin    atomic.Pointer[admin.NodeServer] // nil before ServeAdmin
 	log      *slog.Logger
 }
 
@@ -142,7 +144,7 @@ func (n *Node) Serve(g *actors.Gateway, cfg *config.Config) {
 	}
 	n.gateway.Store(g)
 	n.server = relay.NewServer(g.Relayed(), relay.ServerOptions{
-		Node: n.of.Node, TLS: n.security.NodeTLS, Keys: n.security.Admission(), MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(), TraceHeaders: g.Traced(), Log: n.log,
+		Node: n.of.Node, TLS: n.security.NodeTLS, Keys: n.security.Admission(), MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(), TraceHeaders: g.Traced(), Upgrade: n.upgrade, Log: n.log,
 	})
 	n.server.SetForwarded(cfg.Forwarded())
 	go func() {
@@ -175,6 +177,9 @@ func (n *Node) Stop() {
 		_ = n.server.Shutdown(ctx) // the error says that connections were cut
 	case n.listener != nil:
 		_ = n.listener.Close()
+	}
+	if server := n.admin.Load(); server != nil {
+		server.Close()
 	}
 	if n.relay != nil {
 		n.relay.Close()

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/stream"
@@ -35,6 +36,7 @@ type passing struct {
 	x           *downstream.Exchange    // nil = a stream
 	stream      *downstream.EventStream // nil = an exchange
 	through     *downstream.PassThrough
+	again       cluster.Retry // of a request that was not executed
 
 	target   Target       // of response
 	response *response    // the event stream that is passed on; nil = none yet
@@ -60,8 +62,8 @@ const (
 	lost                       // it is unknown whether the request was executed
 )
 
-// run passes the request on and answers the client. If the request cannot have been executed, run resolves the target
-// once more, and tries again if it has changed.
+// run passes the request on and answers the client. If the request cannot have been executed, its Retry decides again. Without one,
+// run resolves the target once more, and tries again if it has changed.
 func (p *passing) run() {
 	var end outcome
 	var err error
@@ -69,6 +71,9 @@ func (p *passing) run() {
 	for attempt := range 2 {
 		target, ok := p.relay.o.Resolve(p.incarnation)
 		if !ok {
+			if p.retry() {
+				return
+			}
 			p.answerGone()
 			break
 		}
@@ -79,12 +84,36 @@ func (p *passing) run() {
 		if last = target; end == streaming {
 			return
 		}
+		if p.mayRetry(end) && p.retry() {
+			return
+		}
 		if attempt == 1 || end == ended || end == lost {
 			p.answerFailure(end, target, err)
 			break
 		}
 	}
 	p.relay.end(p)
+}
+
+// mayRetry reports whether the request can be passed on to another node: it was not executed, or executing it twice does no harm.
+func (p *passing) mayRetry(end outcome) bool {
+	return end == unreached || end == misdirected || end == lost && p.verb != http.MethodPost
+}
+
+// retry lets the caller of Post, Open or Delete decide again which node handles the request. It returns false if there is nothing to
+// decide.
+func (p *passing) retry() bool {
+	if p.again.Do == nil || p.hasLeft() {
+		return false
+	}
+	p.relay.end(p)
+	if time.Sleep(p.again.After); p.hasLeft() {
+		p.through.Break()
+		return true
+	}
+	p.through.Undo()
+	p.again.Do()
+	return true
 }
 
 // reportUnreached reports a node that has not answered.

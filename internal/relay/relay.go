@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/poll"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/stream"
@@ -79,19 +80,19 @@ func orDefault(value *int, standard int) {
 	}
 }
 
-// Post passes a message on to the node that serves the incarnation. It does not block. If the node cannot be reached, it
-// answers the client.
-func (r *Relay) Post(incarnation string, x *downstream.Exchange) {
-	r.exchange(http.MethodPost, incarnation, x)
+// Post passes a message on to the node that serves the incarnation. It does not block. If the message was not executed, again
+// decides which node handles it; without it, Post answers the client.
+func (r *Relay) Post(incarnation string, x *downstream.Exchange, again cluster.Retry) {
+	r.exchange(http.MethodPost, incarnation, x, again)
 }
 
 // Delete passes the end of a session on, as Post does with a message.
-func (r *Relay) Delete(incarnation string, x *downstream.Exchange) {
-	r.exchange(http.MethodDelete, incarnation, x)
+func (r *Relay) Delete(incarnation string, x *downstream.Exchange, again cluster.Retry) {
+	r.exchange(http.MethodDelete, incarnation, x, again)
 }
 
-func (r *Relay) exchange(verb, incarnation string, x *downstream.Exchange) {
-	p := &passing{relay: r, verb: verb, incarnation: incarnation, origin: &x.Origin, x: x, through: x.PassThrough()}
+func (r *Relay) exchange(verb, incarnation string, x *downstream.Exchange, again cluster.Retry) {
+	p := &passing{relay: r, verb: verb, incarnation: incarnation, origin: &x.Origin, x: x, through: x.PassThrough(), again: again}
 	if !r.begin(p) {
 		return
 	}
@@ -100,8 +101,8 @@ func (r *Relay) exchange(verb, incarnation string, x *downstream.Exchange) {
 }
 
 // Open passes a client's stream on, as Post does with a message.
-func (r *Relay) Open(incarnation string, s *downstream.EventStream) {
-	p := &passing{relay: r, verb: http.MethodGet, incarnation: incarnation, origin: &s.Origin, stream: s, through: s.PassThrough()}
+func (r *Relay) Open(incarnation string, s *downstream.EventStream, again cluster.Retry) {
+	p := &passing{relay: r, verb: http.MethodGet, incarnation: incarnation, origin: &s.Origin, stream: s, through: s.PassThrough(), again: again}
 	if !r.begin(p) {
 		return
 	}

@@ -146,9 +146,15 @@ func (w *rig) serve(s *downstream.Server) (address string) {
 // passingHandler passes everything on to home.
 type passingHandler struct{ relay *Relay }
 
-func (h passingHandler) Post(x *downstream.Exchange)    { h.relay.Post(homeIncarnation, x) }
-func (h passingHandler) Open(s *downstream.EventStream) { h.relay.Open(homeIncarnation, s) }
-func (h passingHandler) Delete(x *downstream.Exchange)  { h.relay.Delete(homeIncarnation, x) }
+func (h passingHandler) Post(x *downstream.Exchange) {
+	h.relay.Post(homeIncarnation, x, cluster.Retry{})
+}
+func (h passingHandler) Open(s *downstream.EventStream) {
+	h.relay.Open(homeIncarnation, s, cluster.Retry{})
+}
+func (h passingHandler) Delete(x *downstream.Exchange) {
+	h.relay.Delete(homeIncarnation, x, cluster.Retry{})
+}
 
 // client is a connection that sends and receives raw bytes.
 type client struct {

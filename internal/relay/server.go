@@ -31,6 +31,7 @@ type ServerOptions struct {
 	MaxMessageBytes int                // as of the public listener; 0 means the default
 	Budget          *stream.Budget     // as of the public listener
 	TraceHeaders    bool               // as of the public listener
+	Upgrade         downstream.Upgrade // accepts connections for other protocols; nil = there are none
 	Log             *slog.Logger
 }
 
@@ -44,6 +45,7 @@ func NewServer(handler downstream.Handler, o ServerOptions) *downstream.Server {
 		Budget:          o.Budget,
 		Admission:       admission{o.Keys},
 		TraceHeaders:    o.TraceHeaders,
+		Upgrade:         o.Upgrade,
 		TLS: &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: (&derived{of: o.TLS, change: func(c *tls.Config) {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 			c.SessionTicketsDisabled = true // no node resumes a session

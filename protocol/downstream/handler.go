@@ -2,6 +2,7 @@ package downstream
 
 import (
 	"crypto/tls"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ type Origin struct {
 	EventsOnly   bool                // the client accepts nothing but an event stream
 	Forwarded    http.Header         // headers to forward to servers, see Server.SetForwarded; nil if there are none
 	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
+	Relayed      bool                // another node of the cluster has passed the request on; the Handler sets it
 }
 
 // HostOf returns an Origin.Remote without its port.
@@ -235,6 +237,10 @@ func (s *EventStream) Close() { s.out.close() }
 // OnGone makes the transport call f once, from one of its goroutines, when the stream has ended for any reason.
 func (s *EventStream) OnGone(f func()) { s.out.onGone(f) }
 
+// Upgrade returns the new owner of a connection whose client wants to use it for another protocol, or nil. It is called before
+// Admission. The owner must close the connection.
+type Upgrade func(path, protocol string) (owner func(net.Conn))
+
 // Options configures a Server.
 type Options struct {
 	AllowedOrigins  []string                       // accepted in addition to the server's own; scheme://host[:port]
@@ -246,6 +252,7 @@ type Options struct {
 	Budget          *stream.Budget                 // limits the buffered bytes
 	Other           func(path string) http.Handler // returns the handler of a path outside MCP, such as /healthz; without a handler, the response is 404
 	Admission       Admission                      // authenticates requests; if nil, every client is identity.Local
+	Upgrade         Upgrade                        // accepts requests to use the connection for another protocol; if nil, there are none
 	TLS             *tls.Config                    // serves HTTPS on all listeners; if nil, plain HTTP
 	TraceHeaders    bool                           // an Observer wants Report.Traceparent and Tracestate
 }

@@ -35,6 +35,7 @@ type passing interface {
 	offer(b []byte) (taken bool, err error)
 	closePassed()
 	breakPassed()
+	undoPassed()
 }
 
 // PassThrough prepares the exchange for the response of another node. The exchange must have arrived over HTTP. The caller
@@ -95,6 +96,9 @@ func (p *PassThrough) Close() { p.response.closePassed() }
 
 // Break ends the stream once the bytes are written, so that its client can see that it is incomplete.
 func (p *PassThrough) Break() { p.response.breakPassed() }
+
+// Undo makes this node give the response after all. Nothing of another node's response may have been written.
+func (p *PassThrough) Undo() { p.response.undoPassed() }
 
 // take appends the waiting bytes to dst. The caller must hold the mutex of the response.
 func (p *PassThrough) take(dst []byte) []byte {
@@ -165,6 +169,13 @@ func (x *Response) breakPassed() {
 	x.carrier.Wake()
 }
 
+func (x *Response) undoPassed() {
+	x.mu.Lock()
+	x.passed = nil
+	x.mu.Unlock()
+	x.carrier.Wake()
+}
+
 // passing reports whether the response comes from another node.
 func (x *Response) passing() bool {
 	x.mu.Lock()
@@ -203,6 +214,12 @@ func (st *StreamResponse) breakPassed() {
 	st.passed.broken = true
 	st.mu.Unlock()
 	st.close()
+}
+
+func (st *StreamResponse) undoPassed() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.passed = nil
 }
 
 // passing reports whether the response comes from another node.

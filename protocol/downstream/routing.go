@@ -52,6 +52,9 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	path, query, _ := bytes.Cut(target, []byte("?"))
+	if s.options.Upgrade != nil && s.handOver(ctx, c, path) {
+		return
+	}
 	if isOpen(path) {
 		s.other(ctx, c, &h, string(path), s.recognize(ctx, c, &h, path, query))
 		return

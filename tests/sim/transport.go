@@ -98,7 +98,7 @@ func (t *transport) checkRest(when string) {
 type relay struct{ from *node }
 
 // Post implements actors.Relay.
-func (r relay) Post(incarnation string, x *downstream.Exchange) {
+func (r relay) Post(incarnation string, x *downstream.Exchange, again cluster.Retry) {
 	raw := slices.Clone(x.Frame.Raw)
 	r.from.w.transport.pass(r.from, incarnation, x, x.Frame.MethodText(), func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
 		second := downstream.NewResponse(x.Origin, carrier, to.gateway.Budget(), clientBuffer)
@@ -106,24 +106,32 @@ func (r relay) Post(incarnation string, x *downstream.Exchange) {
 			return &second.Exchange, &refusedResponse{*refused}, func() {}
 		}
 		return &second.Exchange, second, func() { to.gateway.Relayed().Post(&second.Exchange) }
-	}, func() { message.RefuseNoSession(x) })
+	}, r.otherwise(again, func() { message.RefuseNoSession(x) }))
 }
 
 // Delete implements actors.Relay.
-func (r relay) Delete(incarnation string, x *downstream.Exchange) {
+func (r relay) Delete(incarnation string, x *downstream.Exchange, again cluster.Retry) {
 	r.from.w.transport.pass(r.from, incarnation, x, "DELETE", func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
 		second := downstream.NewResponse(x.Origin, carrier, to.gateway.Budget(), clientBuffer)
 		second.Delete()
 		return &second.Exchange, second, func() { to.gateway.Relayed().Delete(&second.Exchange) }
-	}, func() { message.RefuseNoSession(x) })
+	}, r.otherwise(again, func() { message.RefuseNoSession(x) }))
 }
 
 // Open implements actors.Relay.
-func (r relay) Open(incarnation string, s *downstream.EventStream) {
+func (r relay) Open(incarnation string, s *downstream.EventStream, again cluster.Retry) {
 	r.from.w.transport.pass(r.from, incarnation, s, "GET", func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
 		second := downstream.NewStreamResponse(s.Origin, carrier, to.gateway.Budget(), clientBuffer)
 		return &second.EventStream, second, func() { to.gateway.Relayed().Open(&second.EventStream) }
-	}, func() { s.Refuse(404, nil, 0) })
+	}, r.otherwise(again, func() { s.Refuse(404, nil, 0) }))
+}
+
+// otherwise returns the function that handles a request whose node is gone.
+func (r relay) otherwise(again cluster.Retry, refuse func()) func() {
+	if again.Do == nil {
+		return refuse
+	}
+	return func() { r.from.w.scheduler.After(again.After, again.Do) }
 }
 
 // refusedResponse is the response to a body that a node does not accept.

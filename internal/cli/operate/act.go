@@ -29,7 +29,7 @@ running calls may finish on the old one.`,
 			return act(cmd, connect, status.Action{Verb: status.Restart, Server: args[0]}, "restarting "+args[0])
 		},
 	}
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	return cmd
 }
 
@@ -44,7 +44,7 @@ func NewDrain() *cobra.Command {
 			return act(cmd, connect, status.Action{Verb: status.Drain}, "draining")
 		},
 	}
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	return cmd
 }
 

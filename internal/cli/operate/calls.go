@@ -55,7 +55,7 @@ which the request reached the server and was answered; with --follow, it prints 
 	cmd.Flags().BoolVar(&failed, "failed", false, "print failed calls only")
 	cmd.Flags().StringVar(&server, "server", "", "print calls of this server only")
 	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // cannot fail: the flag exists
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd
 }

@@ -50,7 +50,7 @@ is not, and 4 if it does not answer within 5 seconds. It uses the gateway's admi
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "check only that the process answers")
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	return cmd
 }
 

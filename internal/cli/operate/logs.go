@@ -53,7 +53,7 @@ prints one object per line.`,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines until interrupted")
 	cmd.Flags().IntVarP(&last, "lines", "n", 0, "number of lines to print; 0 = all")
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd
 }

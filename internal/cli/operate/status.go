@@ -46,7 +46,7 @@ The command uses the gateway's admin socket. --connect takes the gateway's port,
 		},
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every second until interrupted")
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	cmd.Flags().VarP(&out, "output", "o", "output format: table, lines (one sentence per fact, with --watch per change), json or yaml")
 	return cmd
 }
@@ -62,7 +62,9 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 		}
 		return target.Unreachable(err)
 	}
-	return printAs(w, snapshot, fetchLately(ctx, path, snapshot.Now), out)
+	l := fetchLately(ctx, path, snapshot.Now)
+	l.Nodes = fetchNodes(ctx, path, snapshot)
+	return printAs(w, snapshot, l, out)
 }
 
 // printAs prints a snapshot, and what has happened lately, in a format.

@@ -19,10 +19,12 @@ const (
 	shownLately  = 3  // of each kind, for people
 )
 
-// lately holds the newest failed calls and refusals of the last ten minutes, at most maxLately of each kind, newest first.
+// lately holds the newest failed calls and refusals of the last ten minutes, at most maxLately of each kind, newest first. For a node
+// of a cluster, it also holds what the other nodes say about themselves.
 type lately struct {
 	Failures []status.FinishedCall `json:"failures,omitempty"`
 	Denials  []status.Denial       `json:"denials,omitempty"`
+	Nodes    []nodeReport          `json:"cluster,omitempty"` // sorted by name
 }
 
 // fetchLately queries the gateway at the socket. What it cannot fetch is left out: an older gateway does not have all pages.

@@ -42,6 +42,7 @@ func printStatus(w io.Writer, s *status.Snapshot, l lately) error {
 			paragraph(&b, "    ", terminal.OneLine(line, 0), terminal.Plain)
 		}
 	}
+	printNodes(&b, l.Nodes, s.Now, p)
 	printRates(&b, ratesOf(s), p)
 	if len(s.Servers) == 0 {
 		b.WriteString("no servers\n")

@@ -61,7 +61,7 @@ socket. If the gateway stops, the UI waits until it is back.`,
 			return console.Show(ctx, source, o)
 		},
 	}
-	target.ConnectFlag(cmd, &connect)
+	target.NodeFlags(cmd, &connect)
 	cmd.Flags().StringVar(&view, "view", "overview", "initial view")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "change nothing: the gateway refuses all actions of this terminal UI")
 	look.Flags(cmd)

@@ -125,7 +125,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	r.Applied = n.Apply
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", "", "", nil); drain(errDrain) }, Reload: r.Request, Switch: r.Switch}
 	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
-	socket := openSocket(listeners[0], source, source.Perform, log, serving.LoginRoutes(pages)...)
+	n.ServeAdmin(source, source.Perform, log)
+	socket := openSocket(listeners[0], source, n.AdminDialer(), log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
 	if o.tui {
@@ -298,14 +299,14 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 	}
 }
 
-// openSocket opens the admin socket for the port. If that fails, it logs a warning and returns nil: the gateway works
+// openSocket opens the admin socket for the port. nodes connects to the other nodes of the cluster; nil = there is none. If that fails, it logs a warning and returns nil: the gateway works
 // without one.
-func openSocket(l net.Listener, source status.Source, user status.UseFunc, log *slog.Logger, more ...admin.Route) *admin.Server {
+func openSocket(l net.Listener, source status.Local, nodes admin.DialNode, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, source, user, log, more...); err == nil {
+		if socket, err = admin.Listen(path, source, source.Perform, nodes, log, more...); err == nil {
 			return socket
 		}
 	}

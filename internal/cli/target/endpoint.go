@@ -83,8 +83,14 @@ func addressOf(socket string) string {
 	return local
 }
 
-// AdminSocket returns the path of the admin socket for an admin command.
+// AdminSocket returns the path of the admin socket for an admin command. With --node, it is an address as of admin.AddressOf.
 func AdminSocket(connect string, getenv func(string) string) (string, error) {
+	connect, node := admin.SplitAddress(connect)
+	path, err := socketOf(connect, getenv)
+	return admin.AddressOf(path, node), err
+}
+
+func socketOf(connect string, getenv func(string) string) (string, error) {
 	connect, by := named(connect, getenv)
 	if connect == "" {
 		return onlySocket(getenv)

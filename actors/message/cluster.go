@@ -1,0 +1,80 @@
+package message
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Elsewhere decides again where a request of a session of a cluster is handled, because this node does not handle it (any more). It
+// answers the request if it cannot be handled anywhere. Its methods do not block.
+type Elsewhere interface {
+	Post(x *downstream.Exchange, a Admitted)
+	Open(s *downstream.EventStream, a Admitted)
+	Delete(x *downstream.Exchange, a Admitted)
+}
+
+// SessionMoves refuses a request of a session whose actor ends on this node, or that moves to another node.
+var SessionMoves = &protocol.Fault{Name: protocol.ServerUnavailable, Retryable: true, RetryAfter: time.Second,
+	Message: "this session is moving to another node of the cluster; the request was not executed"}
+
+// ClusterInbound is an Inbound for a session of a cluster. If the session's actor ends before it handles the message, the session may
+// live on at another node, or here in a new actor.
+type ClusterInbound struct {
+	Inbound
+	Elsewhere
+}
+
+// Abandon decides again where the message goes, or answers that the session is overloaded or has failed.
+func (m ClusterInbound) Abandon(why kernel.Reason) {
+	switch why {
+	case kernel.ReceiverStopped, kernel.NotRunning:
+		m.Post(m.Exchange, m.Admitted)
+	case kernel.Panicked:
+		RefuseFault(m.Exchange, 500, &protocol.Fault{Name: protocol.InternalFault})
+	default:
+		m.Inbound.Abandon(why)
+	}
+}
+
+// ClusterStream is a StreamOpened for a session of a cluster.
+type ClusterStream struct {
+	StreamOpened
+	Elsewhere
+}
+
+// Abandon decides again where the stream goes, or refuses it.
+func (m ClusterStream) Abandon(why kernel.Reason) {
+	if why == kernel.ReceiverStopped || why == kernel.NotRunning {
+		m.Open(m.Stream, m.Admitted)
+		return
+	}
+	m.StreamOpened.Abandon(why)
+}
+
+// ClusterEnd is an EndSession for a session of a cluster.
+type ClusterEnd struct {
+	EndSession
+	Elsewhere
+}
+
+// Abandon decides again where the request goes, or answers that the session does not exist.
+func (m ClusterEnd) Abandon(why kernel.Reason) {
+	if why == kernel.ReceiverStopped || why == kernel.NotRunning {
+		m.Delete(m.Exchange, m.Admitted)
+		return
+	}
+	m.EndSession.Abandon(why)
+}
+
+// MembersChanged tells the sessions that the members of the cluster have changed, so that the home of a session may be another node.
+// They read the newest cluster.View by themselves.
+type MembersChanged struct{}
+
+// Class is State: the newest view counts.
+func (MembersChanged) Class() kernel.Class { return kernel.State }
+
+// Key implements kernel.Keyed.
+func (m MembersChanged) Key() any { return m }

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/clientsubs"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
+)
+
+// A session of a cluster has one home (cluster.View.Home). Before each step, a session that can move compares its role with the
+// newest view. A guest whose node has become the home takes over: it accepts streams and subscriptions, and notifies its first stream
+// of all lists. A session whose home is another node now becomes a guest: it closes its streams, so that its client reconnects, and
+// ends its subscriptions.
+
+// passOn gives a request or stream back to the front, because this node is not the session's home.
+type passOn struct {
+	x        *downstream.Exchange // nil = a stream
+	stream   *downstream.EventStream
+	ends     bool // x is a DELETE
+	admitted message.Admitted
+}
+
+func (s *session) passOn(a passOn) {
+	switch {
+	case a.stream != nil:
+		s.Elsewhere.Open(a.stream, a.admitted)
+	case a.ends:
+		s.Elsewhere.Delete(a.x, a.admitted)
+	default:
+		s.Elsewhere.Post(a.x, a.admitted)
+	}
+}
+
+// isGuest reports whether another node is the session's home.
+func (s *state) isGuest() bool { return s.guest != nil && !s.guest.home }
+
+// adopt makes the session what it is in the newest view of the members. It does nothing if the view knows no home.
+func (s *state) adopt(now time.Time, view *cluster.View, out []kernel.Effect) []kernel.Effect {
+	if view == s.members {
+		return out
+	}
+	s.members = view
+	home := view.Home(s.id)
+	switch here := home != nil && home.Incarnation == view.Self; {
+	case home == nil || here != s.isGuest():
+		return out
+	case here:
+		return s.becomeHome(out)
+	}
+	return s.becomeGuest(now, out)
+}
+
+// becomeHome makes a guest the session's home. Its client is notified of all lists, because it may have missed changes.
+func (s *state) becomeHome(out []kernel.Effect) []kernel.Effect {
+	s.guest.home = true
+	s.catalog.announced = clientsubs.Announced{}
+	return out
+}
+
+// becomeGuest ends what only the session's home has. Requests that wait for a server or for the gateway are still answered.
+func (s *state) becomeGuest(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.guest == nil {
+		s.guest = &guest{}
+	}
+	s.guest.home = false
+	for _, stream := range s.streams {
+		out = append(out, kernel.Act(closeStream{stream}))
+	}
+	s.streams = nil
+	for _, seq := range kernel.SortedKeys(s.subs.reserving) {
+		if h := s.subs.reserving[seq]; h.x != nil {
+			out = s.fault(h.x, message.SessionMoves, out)
+			h.x = nil
+		}
+	}
+	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
+	out = s.releaseAll(out)
+	s.subs = subscriptions{pending: s.subs.pending, reserving: s.subs.reserving}
+	s.life.lastSeen = now
+	s.life.checks++
+	return append(out, kernel.WakeAfter(s.idleLimit(), idleCheck{s.life.checks}))
+}
+
+// notHere passes a message on that only the session's home can handle. It returns false if this node can handle it.
+func (s *state) notHere(m any, out []kernel.Effect) (_ []kernel.Effect, passed bool) {
+	if !s.isGuest() {
+		return out, false
+	}
+	switch m := m.(type) {
+	case message.Inbound:
+		if x := m.Exchange; x.Batch != nil || x.Frame.Kind == protocol.KindRequest && !ServedByGuests(x) {
+			return append(out, kernel.Act(passOn{x: x, admitted: m.Admitted})), true
+		}
+	case message.StreamOpened:
+		if _, call := cluster.NodeOfEvent(m.Stream.Origin.LastEvent); !call {
+			return append(out, kernel.Act(passOn{stream: m.Stream, admitted: m.Admitted})), true
+		}
+	case message.EndSession:
+		return append(out, kernel.Act(passOn{x: m.Exchange, ends: true, admitted: m.Admitted})), true
+	}
+	return out, false
+}
+
+// ServedByGuests reports whether every node can serve a request, whichever node is the session's home.
+func ServedByGuests(x *downstream.Exchange) bool {
+	if x.Batch != nil || x.Frame.Kind != protocol.KindRequest || downstream.RouteMessages.Ends(x.Origin.Path) {
+		return false
+	}
+	switch x.Frame.Method.Owner() {
+	case protocol.OwnerCatalog:
+		return true
+	case protocol.OwnerServer: // only the session's home knows its tasks
+		return x.Frame.Method != protocol.MethodToolsCall || !rawjson.Member(x.Frame.Raw, x.Frame.Params, "task").Present()
+	}
+	return x.Frame.Method == protocol.MethodPing
+}

@@ -1,0 +1,84 @@
+//go:build linux
+
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"goblin-actor/internal/gatetest"
+)
+
+var sessionsMetric = regexp.MustCompile(`(?m)^goblin_sessions\{[^}]*\} ([1-9]\d*)$`)
+
+// homeOf returns the node that has opened the only session of a cluster, and the other nodes. No other node may have served the
+// session yet.
+func homeOf(t *testing.T, c *gatetest.Cluster) (home *gatetest.Node, others []*gatetest.Node) {
+	t.Helper()
+	for _, n := range c.Nodes {
+		if _, page := gatetest.Get(n.Base + "/metrics"); sessionsMetric.MatchString(page) {
+			home = n
+		} else {
+			others = append(others, n)
+		}
+	}
+	if home == nil || len(others) != 2 {
+		t.Fatalf("%d nodes have no session", len(others))
+	}
+	return home, others
+}
+
+// use does everything with a session that it can do on one gateway. Nothing may fail.
+func use(t *testing.T, session *mcp.ClientSession, rounds int) {
+	t.Helper()
+	for i := range rounds {
+		if _, err := session.ListTools(t.Context(), nil); err != nil {
+			t.Fatalf("round %d: tools/list: %v", i, err)
+		}
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "notes_add_note", Arguments: map[string]any{"title": fmt.Sprintf("u%d %d", i, time.Now().UnixNano()), "text": "x"}})
+		if err != nil || r.IsError {
+			t.Fatalf("round %d: a call: %v, %v", i, r, err)
+		}
+		if err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
+			t.Fatalf("round %d: logging/setLevel: %v", i, err)
+		}
+		if err := session.Ping(t.Context(), nil); err != nil {
+			t.Fatalf("round %d: ping: %v", i, err)
+		}
+	}
+}
+
+// balancerTime is how long the balancer still sends requests to a node that was killed.
+const balancerTime = 500 * time.Millisecond
+
+// A session goes on when its home is killed: another node becomes its home, and nothing fails. When the killed node is back, and
+// when the next home is killed too, it goes on again.
+func TestHomeIsKilled(t *testing.T) {
+	behindEach(t, func(t *testing.T, balancer string) {
+		c := start(t, balancer, fmt.Sprintf(servers, binary, binary))
+		session, _ := connect(t, c.URL, "2025-11-25")
+		home, others := homeOf(t, c)
+		use(t, session, 3)
+		home.Kill()
+		if balancer == gatetest.Haproxy {
+			time.Sleep(balancerTime)
+		}
+		use(t, session, 12)
+		home.Start()
+		gatetest.WaitReady(t, home.Base)
+		within(t, gatetest.Patience, "back", "3 3 3", func() string { return members(c.Nodes...) })
+		use(t, session, 6)
+		others[0].Kill()
+		if balancer == gatetest.Haproxy {
+			time.Sleep(balancerTime)
+		}
+		use(t, session, 12)
+		if err := session.Close(); err != nil {
+			t.Errorf("end of the session: %v", err)
+		}
+	})
+}
