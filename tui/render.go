@@ -109,7 +109,7 @@ func (k *Kind) rows(p *Picture, of scope) []Row {
 
 // kinds lists the views that have a name in the prompt, in their display order.
 var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, callsKind, toolsKind, promptsKind, resourcesKind,
-	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind, usersKind, loginsKind, denialsKind}
+	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind, projectsKind, usersKind, loginsKind, denialsKind, nodesKind}
 
 // pages lists the kinds that only enter opens.
 var pages = []*Kind{callKind, actorKind}

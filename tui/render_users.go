@@ -16,6 +16,7 @@ type access struct {
 	Users    status.Users
 	Logins   []status.Login
 	Denials  []status.Denial
+	Nodes    []status.NodeReport
 	Records  records               // of the visible actor or call
 	Payloads []status.KeptPayloads // of the visible call
 }

@@ -226,6 +226,8 @@ func (f *fixed) Finished(_ context.Context, _ string, after uint64) ([]status.Fi
 
 func (f *fixed) Users(context.Context, string) (status.Users, error) { return f.get().Users, nil }
 
+func (f *fixed) Nodes(context.Context) ([]status.NodeReport, error) { return f.get().access.Nodes, nil }
+
 func (f *fixed) Logins(context.Context) ([]status.Login, error) { return f.get().Logins, nil }
 
 func (f *fixed) Records(context.Context, status.RecordQuery) ([]status.Recording, error) {

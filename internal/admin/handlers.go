@@ -52,6 +52,8 @@ func private(src status.Source, user status.UseFunc, dial DialNode, more ...Rout
 	mux.Handle("/userz", get(usersz(src)))
 	mux.Handle("/loginz", get(listed(src.Logins)))
 	mux.Handle("/denialz", get(listed(src.Denials)))
+	mux.Handle("/nodez", get(listed(src.Nodes)))
+	mux.Handle("/activityz", get(part(src, func(s *status.Snapshot) any { return status.ActivityOf(s) })))
 	mux.Handle("/secondz", get(secondz(src)))
 	mux.Handle("/itemz", get(itemz(src)))
 	mux.Handle("/recordz", get(recordz(src)))

@@ -2,9 +2,11 @@ package admin
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
 )
 
@@ -50,6 +53,40 @@ func Connect(ctx context.Context, c net.Conn, node string) error {
 	return c.SetDeadline(time.Time{})
 }
 
+// AskActivity returns a function that asks a node for its status.Activity, as status.Local.AskNode. It returns nil if dial is nil.
+func AskActivity(dial DialNode) func(ctx context.Context, node string) (status.Activity, error) {
+	if dial == nil {
+		return nil
+	}
+	client := &http.Client{Transport: nodeDialer(dial)}
+	return func(ctx context.Context, node string) (a status.Activity, err error) {
+		req, err := http.NewRequestWithContext(context.WithValue(ctx, nodeKey{}, node), http.MethodGet, "http://admin/activityz", nil)
+		if err != nil {
+			return a, err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return a, cmp.Or(errors.Unwrap(err), err) // without the URL, which is a placeholder
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return a, fmt.Errorf("the response has the status %d", resp.StatusCode)
+		}
+		return a, decode.Reader(io.LimitReader(resp.Body, maxActionBytes), "the answer to /activityz", &a)
+	}
+}
+
+// nodeDialer returns the transport for requests whose contexts name a node.
+func nodeDialer(dial DialNode) *http.Transport {
+	return &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx, ctx.Value(nodeKey{}).(string))
+		},
+	}
+}
+
+// nodeKey is the key of the node's name in the context of a request.
 type nodeKey struct{}
 
 // forNodes passes requests for other nodes on. dial is nil if the gateway runs alone.
@@ -59,12 +96,7 @@ func forNodes(next http.Handler, dial DialNode) http.Handler {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", "admin"
 			r.Out.Header.Del(headerNode)
 		},
-		Transport: &http.Transport{
-			DisableKeepAlives: true,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return dial(ctx, ctx.Value(nodeKey{}).(string))
-			},
-		},
+		Transport:     nodeDialer(dial),
 		FlushInterval: -1, // for streams of events
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			code := http.StatusBadGateway

@@ -101,6 +101,7 @@ func TestRemoteEqualsLocal(t *testing.T) {
 	same("Users, none", func(s status.Source) (any, error) { return s.Users(ctx, "a&b") })
 	same("Logins", func(s status.Source) (any, error) { return s.Logins(ctx) })
 	same("Denials", func(s status.Source) (any, error) { return s.Denials(ctx) })
+	same("Nodes", func(s status.Source) (any, error) { return s.Nodes(ctx) })
 	same("Usage", func(s status.Source) (any, error) { return s.Usage(ctx) })
 	same("Item", func(s status.Source) (any, error) { return s.Item(ctx, "tool", "files_read") })
 	same("Records", func(s status.Source) (any, error) {

@@ -47,3 +47,10 @@ func (r *remote) Denials(ctx context.Context) ([]status.Denial, error) {
 	err := r.json(ctx, "/denialz", &denials)
 	return denials, err
 }
+
+// Nodes implements status.Source.
+func (r *remote) Nodes(ctx context.Context) ([]status.NodeReport, error) {
+	var nodes []status.NodeReport
+	err := r.json(ctx, "/nodez", &nodes)
+	return nodes, err
+}

@@ -37,6 +37,10 @@ type Source interface {
 	// Denials returns refused requests: see Local.Denials.
 	Denials(ctx context.Context) ([]Denial, error)
 
+	// Nodes returns the nodes of the cluster, sorted by name, and asks each of the others about its Activity. It returns an
+	// empty list if the gateway runs alone.
+	Nodes(ctx context.Context) ([]NodeReport, error)
+
 	// Usage returns the counters of all items that were called: see Metrics.Usage.
 	Usage(ctx context.Context) ([]ItemUsage, error)
 
@@ -173,6 +177,9 @@ type Local struct {
 	Keys     func() []User   // the users with keys and what they use; nil = clients are not authenticated
 	Perform  UseFunc         // performs calls for the console; nil = not supported
 	Reply    AnswerFunc      // answers questions of these calls; nil = there are none
+
+	// AskNode asks another node of the cluster about its Activity. nil = not supported.
+	AskNode func(ctx context.Context, node string) (Activity, error)
 
 	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error

@@ -62,9 +62,7 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 		}
 		return target.Unreachable(err)
 	}
-	l := fetchLately(ctx, path, snapshot.Now)
-	l.Nodes = fetchNodes(ctx, path, snapshot)
-	return printAs(w, snapshot, l, out)
+	return printAs(w, snapshot, fetchLately(ctx, path, snapshot.Now), out)
 }
 
 // printAs prints a snapshot, and what has happened lately, in a format.

@@ -24,7 +24,7 @@ const (
 type lately struct {
 	Failures []status.FinishedCall `json:"failures,omitempty"`
 	Denials  []status.Denial       `json:"denials,omitempty"`
-	Nodes    []nodeReport          `json:"cluster,omitempty"` // sorted by name
+	Nodes    []status.NodeReport   `json:"cluster,omitempty"` // sorted by name
 }
 
 // fetchLately queries the gateway at the socket. What it cannot fetch is left out: an older gateway does not have all pages.
@@ -39,6 +39,7 @@ func fetchLately(ctx context.Context, path string, now time.Time) (l lately) {
 			l.Failures = append(l.Failures, c)
 		}
 	}
+	l.Nodes, _ = source.Nodes(ctx)
 	denials, _ := source.Denials(ctx)
 	for _, d := range denials {
 		if len(l.Denials) < maxLately && now.Sub(d.Last) <= latelyWindow {

@@ -1,78 +1,18 @@
 package operate
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"goblin-actor/internal/admin"
 	"goblin-actor/internal/cli/output"
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/status"
 )
 
-// nodeTime limits how long status waits for the other nodes of a cluster. It asks all of them at the same time.
-const nodeTime = time.Second
-
-// nodeReport is a node of the cluster, and what it says about itself.
-type nodeReport struct {
-	status.Node
-	Started  time.Time `json:"started,omitzero"`
-	Ready    int       `json:"ready"` // servers that are ready
-	Servers  int       `json:"servers"`
-	Sessions int       `json:"sessions"`
-	Calls    int       `json:"calls"`           // in flight
-	Fault    string    `json:"fault,omitempty"` // why the node was not asked or did not answer; then the counts are 0
-}
-
-// fetchNodes asks the other nodes of the gateway's cluster, through the gateway at the socket. It returns nil if the gateway runs
-// alone, or if the snapshot is already that of another node.
-func fetchNodes(ctx context.Context, path string, s *status.Snapshot) []nodeReport {
-	if _, node := admin.SplitAddress(path); node != "" || len(s.Nodes) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, nodeTime)
-	defer cancel()
-	list := make([]nodeReport, len(s.Nodes))
-	var all sync.WaitGroup
-	for i, n := range s.Nodes {
-		list[i].Node = n
-		switch {
-		case n.Self:
-			list[i].add(s)
-		case !n.IsMember():
-			list[i].Fault = "not a member"
-		default:
-			all.Go(func() { list[i].fetch(ctx, path) })
-		}
-	}
-	all.Wait()
-	return list
-}
-
-func (r *nodeReport) fetch(ctx context.Context, path string) {
-	s, err := admin.Fetch(ctx, admin.AddressOf(path, r.Name))
-	if err != nil {
-		r.Fault = err.Error()
-		return
-	}
-	r.add(s)
-}
-
-func (r *nodeReport) add(s *status.Snapshot) {
-	r.Started, r.Servers, r.Sessions, r.Calls = s.Started, len(s.Servers), len(s.Sessions), len(s.Calls)
-	for i := range s.Servers {
-		if s.Servers[i].ReadyCount > 0 {
-			r.Ready++
-		}
-	}
-}
-
 // printNodes prints a line for each node of the cluster, and then their warnings.
-func printNodes(b *strings.Builder, nodes []nodeReport, now time.Time, p terminal.Palette) {
+func printNodes(b *strings.Builder, nodes []status.NodeReport, now time.Time, p terminal.Palette) {
 	if len(nodes) == 0 {
 		return
 	}
