@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/message"
 	"goblin-actor/internal/cluster"
 )
 
@@ -108,5 +107,4 @@ func TestHomeMovesUnderLoad(t *testing.T) {
 			}
 		}
 	}
-	b.gateway.self.Tell(message.MembersChanged{})
 }

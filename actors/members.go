@@ -32,8 +32,9 @@ type memberBus struct {
 	Bus
 	log     *slog.Logger
 	mu      sync.Mutex
-	cancels []func() // end the subscriptions to queries and messages
-	queries func()   // ends the subscription to queries; nil = there is none
+	note    func(payload []byte, answer func([]byte))
+	cancels []func() // end the subscriptions to messages
+	queries func()   // ends the subscriptions to queries and notes; nil = there are none
 	closed  bool
 }
 
@@ -87,7 +88,12 @@ func (b *memberBus) Serve(incarnation string, to kernel.Reference) {
 		b.log.Error("this node cannot be asked by other nodes of the cluster", "error", err)
 		return
 	}
-	b.queries = cancel
+	cancelNotes, err := b.Subscribe(cluster.SubjectOfNotes(incarnation), b.note)
+	if err != nil {
+		b.log.Error("other nodes of the cluster cannot send this node notes about their sessions", "error", err)
+		cancelNotes = func() {}
+	}
+	b.queries = func() { cancel(); cancelNotes() }
 }
 
 // startMembership spawns the actor that knows the members of the cluster, if they are not fixed.
@@ -96,7 +102,7 @@ func (g *Gateway) startMembership(o *Options) error {
 	if c == nil || c.Bus == nil {
 		return nil
 	}
-	bus := &memberBus{Bus: c.Bus, log: g.log}
+	bus := &memberBus{Bus: c.Bus, log: g.log, note: g.heardNote}
 	g.leaveCluster = bus.close
 	g.membership = membership.Spawn(g.system, membership.Options{
 		Cluster: c.Name, Node: c.Node, Address: c.Address, Version: o.Version, Incarnation: c.Members.Self(),
@@ -113,7 +119,7 @@ func (g *Gateway) startMembership(o *Options) error {
 // setMembers publishes a new view of the members. Sessions may have another home in it.
 func (g *Gateway) setMembers(v *cluster.View) {
 	g.cluster.Members.Set(v)
-	g.self.Tell(message.MembersChanged{})
+	g.self.Tell(message.MembersChanged{View: v})
 }
 
 // tellMembership sends a message to the membership actor, if there is one.

@@ -16,6 +16,7 @@ type sessions struct {
 	owners   owners
 	starting int    // number of sessions being spawned
 	streams  uint64 // number of subscription streams opened so far
+	notes    notes  // about sessions of other nodes
 }
 
 func newSessions() sessions { return sessions{owners: newOwners()} }

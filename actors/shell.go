@@ -108,6 +108,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case startSession:
 		g.startSession(self, a)
+	case answerNote, noteKept:
+		g.noteAct(a)
 	case refuseSession:
 		g.refuseSession(a)
 	case startStore:
@@ -243,6 +245,9 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 	}
 	if g.cluster != nil && g.cluster.movable(id) {
 		o.Members, o.Elsewhere = g.cluster.Members, elsewhere{Gateway: g.Gateway}
+		if g.cluster.Bus != nil {
+			o.SendNote = g.sendNote
+		}
 	}
 	ref := session.Spawn(self, o)
 	self.Next(sessionStarted{ref, a.owner, 0})

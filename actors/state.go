@@ -64,8 +64,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.starts.step(m, &s.servers, s.config.Limits.StartsAtOnce, out)
 	case message.SetSessionLevel:
 		return s.setLevel(m, out)
-	case message.MembersChanged:
-		return s.sessions.tell(m, out)
+	case message.MembersChanged, message.KeepNote, message.TakeNote, sweepNotes:
+		return s.stepNotes(now, m, out)
 	case message.Principals:
 		return s.setPrincipals(m, out)
 	case message.RequestLogin, message.LoginAnswer, message.EndLogins, message.RememberToken, message.ReadToken:

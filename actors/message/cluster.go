@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -69,12 +70,12 @@ func (m ClusterEnd) Abandon(why kernel.Reason) {
 	m.EndSession.Abandon(why)
 }
 
-// MembersChanged tells the sessions that the members of the cluster have changed, so that the home of a session may be another node.
-// They read the newest cluster.View by themselves.
-type MembersChanged struct{}
+// MembersChanged tells the gateway and its sessions that the members of the cluster have changed, so that the home of a session may be
+// another node. A session reads the newest view by itself.
+type MembersChanged struct{ View *cluster.View }
 
 // Class is State: the newest view counts.
 func (MembersChanged) Class() kernel.Class { return kernel.State }
 
 // Key implements kernel.Keyed.
-func (m MembersChanged) Key() any { return m }
+func (MembersChanged) Key() any { return MembersChanged{} }

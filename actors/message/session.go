@@ -60,10 +60,11 @@ type SessionBusy struct{ Session kernel.Reference }
 
 func (SessionBusy) Class() kernel.Class { return kernel.Outcome }
 
+// NoSession is the fault of a message for a session that does not exist.
+var NoSession = &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it has ended or never existed; send initialize to begin a new one"}
+
 // RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
-func RefuseNoSession(x *downstream.Exchange) {
-	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it has ended or never existed; send initialize to begin a new one"})
-}
+func RefuseNoSession(x *downstream.Exchange) { RefuseFault(x, 404, NoSession) }
 
 // RefuseFault answers with an HTTP status and the fault as a JSON-RPC error, with the request's id if it has one.
 func RefuseFault(x *downstream.Exchange, status int, fault *protocol.Fault) {

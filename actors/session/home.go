@@ -41,29 +41,34 @@ func (s *state) isGuest() bool { return s.guest != nil && !s.guest.home }
 
 // adopt makes the session what it is in the newest view of the members. It does nothing if the view knows no home.
 func (s *state) adopt(now time.Time, view *cluster.View, out []kernel.Effect) []kernel.Effect {
-	if view == s.members {
+	if view == s.noting.members {
 		return out
 	}
-	s.members = view
+	s.noting.members = view
 	home := view.Home(s.id)
-	switch here := home != nil && home.Incarnation == view.Self; {
-	case home == nil || here != s.isGuest():
+	if home == nil {
 		return out
-	case here:
-		return s.becomeHome(out)
 	}
-	return s.becomeGuest(now, out)
+	switch here := home.Incarnation == view.Self; {
+	case here && s.isGuest():
+		out = s.becomeHome(out)
+	case !here && !s.isGuest():
+		return s.becomeGuest(now, home.Incarnation, out)
+	}
+	return s.heirChanged(out)
 }
 
 // becomeHome makes a guest the session's home. Its client is notified of all lists, because it may have missed changes.
 func (s *state) becomeHome(out []kernel.Effect) []kernel.Effect {
 	s.guest.home = true
 	s.catalog.announced = clientsubs.Announced{}
-	return out
+	return s.takeNote(out)
 }
 
-// becomeGuest ends what only the session's home has. Requests that wait for a server or for the gateway are still answered.
-func (s *state) becomeGuest(now time.Time, out []kernel.Effect) []kernel.Effect {
+// becomeGuest ends what only the session's home has, and tells the new home about it. Requests that wait for a server or for the
+// gateway are still answered.
+func (s *state) becomeGuest(now time.Time, home string, out []kernel.Effect) []kernel.Effect {
+	out = s.handOver(home, out)
 	if s.guest == nil {
 		s.guest = &guest{}
 	}
@@ -73,6 +78,7 @@ func (s *state) becomeGuest(now time.Time, out []kernel.Effect) []kernel.Effect 
 	}
 	s.streams = nil
 	for _, seq := range kernel.SortedKeys(s.subs.reserving) {
+		s.subs.reserving[seq].restores = ""
 		if h := s.subs.reserving[seq]; h.x != nil {
 			out = s.fault(h.x, message.SessionMoves, out)
 			h.x = nil
@@ -89,7 +95,7 @@ func (s *state) becomeGuest(now time.Time, out []kernel.Effect) []kernel.Effect 
 // notHere passes a message on that only the session's home can handle. It returns false if this node can handle it.
 func (s *state) notHere(m any, out []kernel.Effect) (_ []kernel.Effect, passed bool) {
 	if !s.isGuest() {
-		return out, false
+		return s.refuseLost(m, out)
 	}
 	switch m := m.(type) {
 	case message.Inbound:
@@ -102,6 +108,21 @@ func (s *state) notHere(m any, out []kernel.Effect) (_ []kernel.Effect, passed b
 		}
 	case message.EndSession:
 		return append(out, kernel.Act(passOn{x: m.Exchange, ends: true, admitted: m.Admitted})), true
+	}
+	return out, false
+}
+
+// refuseLost refuses messages of a client whose subscriptions are lost, as if the session had ended, so that the client initializes
+// again.
+func (s *state) refuseLost(m any, out []kernel.Effect) (_ []kernel.Effect, refused bool) {
+	if !s.noting.lost {
+		return out, false
+	}
+	switch m := m.(type) {
+	case message.Inbound:
+		return append(out, kernel.Act(refuse{m.Exchange, 404, message.NoSession})), true
+	case message.StreamOpened:
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})), true
 	}
 	return out, false
 }

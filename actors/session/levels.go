@@ -24,7 +24,7 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 	}
 	s.client.level = level
 	if len(s.client.pendingLevels) >= maxLevels {
-		return s.result(x, []byte("{}"), append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level})))
+		return s.answerNoted(x, append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level})))
 	}
 	seq := s.calls.Next()
 	put(&s.client.pendingLevels, seq, x)
@@ -38,7 +38,7 @@ func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) [
 		return out
 	}
 	delete(s.client.pendingLevels, m.Seq)
-	return s.result(x, []byte("{}"), out)
+	return s.answerNoted(x, out)
 }
 
 // wantsLog reports whether the client gets a log line. If the client's level is debug or not set, it gets all lines.

@@ -82,7 +82,7 @@ func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
 }
 
 // stop answers every call and waiting request, cancels the calls at the servers, and closes the streams.
-func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
+func (s *state) stop(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
 	why := "the session ended"
 	switch {
@@ -96,7 +96,10 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.client.earlyInitialize != nil {
 		out = append(out, kernel.Act(refuse{s.client.earlyInitialize, 503, fault}))
 	}
-	out = s.refuseEnqueued(fault, out)
+	out = s.answerWaiting(s.refuseEnqueued(fault, out))
+	if reason != kernel.WhyShutdown && !s.life.draining && !s.isGuest() {
+		out = s.dropFrom(s.noting.heir, out)
+	}
 	for _, x := range s.calls.Waiting() {
 		out = s.fault(x, fault, out)
 	}
@@ -106,7 +109,9 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 		}
 	}
 	for _, seq := range kernel.SortedKeys(s.subs.pending) {
-		out = s.fault(s.subs.pending[seq].x, fault, out)
+		if x := s.subs.pending[seq].x; x != nil {
+			out = s.fault(x, fault, out)
+		}
 	}
 	for _, seq := range kernel.SortedKeys(s.client.pendingLevels) {
 		out = s.fault(s.client.pendingLevels[seq], fault, out)

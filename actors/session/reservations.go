@@ -16,7 +16,8 @@ import (
 
 // reservation is a resources/subscribe that waits for the gateway to grant it.
 type reservation struct {
-	x        *downstream.Exchange // nil = it was refused meanwhile
+	x        *downstream.Exchange // nil = it was refused meanwhile, or the session restores a subscription
+	restores string               // the URI of the subscription to restore; "" = none
 	resource clientsubs.Resource
 	count    int
 	canceled bool // the client has unsubscribed meanwhile
@@ -74,6 +75,9 @@ func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []ke
 		s.subs.reserved += h.count
 	}
 	if h.x == nil {
+		if h.restores != "" && !h.canceled && m.Fault == nil {
+			out = s.restoreSubscription(h.restores, out)
+		}
 		return s.releaseUnused(out)
 	}
 	from := len(out)

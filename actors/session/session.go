@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -31,16 +32,21 @@ type Options struct {
 	Elsewhere message.Elsewhere     // gets what is not for this node; nil if Members is nil
 	Used      *atomic.Uint64        // guests: the highest number of a call or question of the guests that have ended on this node
 	Transport string                // http | sse | stdio
-	Opened    message.Admitted      // the client's principal and view
-	Limits    config.Limits
-	Expect    int // servers to wait for, up to StartWait, before initialize is answered; 0 = none
-	Registry  kernel.Reference
-	Gateway   kernel.Reference
-	Metrics   *status.Metrics
-	Payloads  *message.PayloadGate // nil = no payloads are kept
-	Budget    *stream.Budget       // of bytes that are kept for resumption
-	Audit     *audit.Log           // nil = there is none
-	Log       *slog.Logger
+
+	// SendNote sends a note to another node, and reports whether that node keeps it. It blocks for at most cluster.NoteTime. nil = the
+	// nodes send each other no notes.
+	SendNote func(ctx context.Context, to string, n *cluster.Note) bool
+
+	Opened   message.Admitted // the client's principal and view
+	Limits   config.Limits
+	Expect   int // servers to wait for, up to StartWait, before initialize is answered; 0 = none
+	Registry kernel.Reference
+	Gateway  kernel.Reference
+	Metrics  *status.Metrics
+	Payloads *message.PayloadGate // nil = no payloads are kept
+	Budget   *stream.Budget       // of bytes that are kept for resumption
+	Audit    *audit.Log           // nil = there is none
+	Log      *slog.Logger
 }
 
 // mailbox is the capacity of the session's mailbox, in messages.
@@ -178,6 +184,10 @@ func (s *session) Act(self kernel.Self, act any) {
 		s.keepNumber(a.last)
 	case passOn:
 		s.passOn(a)
+	case sendNote:
+		s.sendNote(self, a)
+	case dropNote:
+		s.dropNote(self, a)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol/downstream"
 )
@@ -31,7 +30,7 @@ type state struct {
 	client    client
 	life      life
 	guest     *guest                                                     // nil = this node has opened the session, and is its home
-	members   *cluster.View                                              // newest known view; nil = the session cannot move
+	noting    noting                                                     // what the next home must know
 	calls     clientcalls.Calls[*heldCall, string, *downstream.Exchange] // by the client's raw ids
 	questions questions
 	subs      subscriptions
@@ -58,6 +57,7 @@ func newState(o Options, self kernel.Reference) *state {
 		catalog:   visible{key: o.Opened.View},
 		client:    client{awaitedServers: o.Expect},
 	}
+	s.noting.sends = o.SendNote != nil
 	s.calls = clientcalls.New[*heldCall, string](s, self)
 	s.calls.KeepPayloads(o.Payloads)
 	if o.Facts != nil {
@@ -78,7 +78,7 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 // that it is about.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	for _, route := range [...]func(*state, time.Time, any, []kernel.Effect) ([]kernel.Effect, bool){
-		(*state).clientStep, (*state).callStep, (*state).pushStep, (*state).lifeStep,
+		(*state).clientStep, (*state).callStep, (*state).pushStep, (*state).noteStep, (*state).lifeStep,
 	} {
 		if out, handled := route(s, now, msg, out); handled {
 			return out
@@ -127,6 +127,24 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 		return s.reservationResult(m, out), true
 	case message.SetSessionLevelResult:
 		return s.levelSet(m, out), true
+	}
+	return out, false
+}
+
+// noteStep handles messages about the session's note.
+func (s *state) noteStep(_ time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
+	switch m := msg.(type) {
+	case noteSent:
+		return s.noteSent(m, out), true
+	case noteDue:
+		if m.seq == s.noting.seq && !s.noting.sending {
+			out = s.noteChanged(out)
+		}
+		return out, true
+	case message.NoteKept:
+		return s.takeNote(out), true
+	case message.NoteTaken:
+		return s.noteTaken(m, out), true
 	}
 	return out, false
 }
@@ -197,7 +215,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case message.Inspect:
 		return append(out, kernel.Act(report{m})), true
 	case kernel.Stopping:
-		return s.stop(now, out), true
+		return s.stop(now, m.Reason, out), true
 	default:
 		return out, false
 	}

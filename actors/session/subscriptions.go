@@ -41,7 +41,7 @@ func (u *subscriptions) resources() []clientsubs.Resource {
 
 // subscribing is a resources/subscribe that the server has not answered.
 type subscribing struct {
-	x *downstream.Exchange
+	x *downstream.Exchange // nil = the session restores a subscription of its note
 	clientsubs.Resource
 	own              *message.ConnectionOwner // owner of the connections it uses; nil = shared connections
 	subscribedBefore bool                     // the session was already subscribed, and stays so if this fails
@@ -87,7 +87,8 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 
 // unsubscribe ends a subscription. The pool unsubscribes at the server some time after the last subscriber has left.
 func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	_, found, fault := s.resourceOf(x)
+	uri, found, fault := s.resourceOf(x)
+	s.noting.forget(uri)
 	if fault != nil {
 		out, _ = s.lookup(x, fault, nil, out)
 		return out
@@ -96,7 +97,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 	s.dropReservations(r)
 	if sub := s.subs.active[r]; sub != nil {
 		s.forgetSubscription(r)
-		out = s.releaseUnused(append(out, s.unsubscribeEffect(r, sub)))
+		out = s.noteChanged(s.releaseUnused(append(out, s.unsubscribeEffect(r, sub))))
 	}
 	return s.result(x, []byte("{}"), out)
 }
@@ -114,11 +115,16 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 	}
 	delete(s.subs.pending, m.Seq)
 	switch {
+	case m.Fault == nil && m.Error == nil && w.x == nil:
+		return out
 	case m.Fault == nil && m.Error == nil:
-		return s.result(w.x, []byte("{}"), out)
+		return s.answerNoted(w.x, out)
 	case !w.subscribedBefore && s.subs.active[w.Resource] != nil && s.subs.active[w.Resource].Own.KeyOf() == w.own.KeyOf():
 		s.forgetSubscription(w.Resource)
 		out = s.releaseUnused(out)
+	}
+	if w.x == nil {
+		return s.noteChanged(out)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // replaced, because its text contains the server's URI
 		return s.fault(w.x, clientcalls.NoResource(w.x), out)

@@ -77,7 +77,7 @@ func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []ke
 	default: // initialize will be refused
 		return out
 	}
-	out = s.serveEnqueued(now, s.serveWaiting(now, s.resubscribe(out)))
+	out = s.serveEnqueued(now, s.serveWaiting(now, s.restoreSubscriptions(s.resubscribe(out))))
 	if early {
 		return out
 	}

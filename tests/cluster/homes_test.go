@@ -82,3 +82,48 @@ func TestHomeIsKilled(t *testing.T) {
 		}
 	})
 }
+
+// drain empties what a client was told of resources.
+func (h *heard) drain() {
+	for len(h.updated) > 0 {
+		<-h.updated
+	}
+}
+
+// awaitUpdate waits until the client is told of an update of the resource.
+func (h *heard) awaitUpdate(t *testing.T, uri, when string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for late := time.After(gatetest.Patience); ; {
+		select {
+		case got := <-h.updated:
+			if got == uri {
+				return time.Since(began)
+			}
+		case <-late:
+			t.Fatalf("%s: the client was not told of the resource", when)
+		}
+	}
+}
+
+// A subscriber whose home is killed hears of its resource once more when its stream is open again, and of later changes.
+func TestSubscriberOfAKilledHome(t *testing.T) {
+	c := start(t, gatetest.Nginx, fmt.Sprintf(servers, binary, binary))
+	session, h := connect(t, c.URL, "2025-11-25")
+	home, others := homeOf(t, c)
+	const uri = "resource://notes/note:///welcome"
+	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	h.drain()
+	home.Kill()
+	t.Logf("the subscriber hears of its resource %v after the end of its home", h.awaitUpdate(t, uri, "after the kill"))
+	time.Sleep(100 * time.Millisecond)
+	h.drain()
+	for range 2 * len(others) { // each node has its own notes, and the client is subscribed to those of its home
+		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "notes_edit_note", Arguments: map[string]any{"slug": "welcome", "text": time.Now().String()}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.awaitUpdate(t, uri, "after an update")
+}
