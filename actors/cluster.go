@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"goblin-actor/actors/membership"
+	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/cluster"
@@ -80,6 +81,9 @@ func (g *gateway) sessionID(a *startSession) (string, error) {
 	}
 	return g.cluster.Secrets.SealSession(g.cluster.Members.Self(), session.FactsOf(a.first.Exchange, &a.first.Admitted))
 }
+
+// NodeJoined tells the gateway that a node is now a member of the cluster. Servers that run there are used again at once.
+func (g *Gateway) NodeJoined(node string) { g.self.Tell(message.NodeJoined{Node: node}) }
 
 // poolHops returns how pools reach servers on other nodes.
 func (c *Cluster) poolHops() pool.Hops {

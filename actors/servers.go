@@ -95,6 +95,8 @@ func (s *state) stepServers(msg any, out []kernel.Effect) []kernel.Effect {
 		if s.levels.current != "" {
 			return append(out, kernel.Tell(m.ref, message.SetLevel{Level: s.levels.current}))
 		}
+	case message.NodeJoined:
+		return s.servers.tell(m, out)
 	case message.RememberCatalog:
 		s.servers.remember(m)
 		return append(out, kernel.Tell(s.store, m))

@@ -3,10 +3,22 @@ package backend
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
+
+// nodeJoined connects at once, because the node that runs the server has joined the cluster. If the server is not ready there yet,
+// the pauses start again with the shortest.
+func (s *state) nodeJoined(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.life.phase != message.Waiting {
+		return out
+	}
+	s.life.failures, s.life.lostAt = 0, now
+	return s.connect(now, out)
+}
 
 // keyBytes is the size of the hash that identifies a client on the node that runs the server.
 const keyBytes = 12

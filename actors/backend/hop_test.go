@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"goblin-actor/actors/message"
 )
@@ -18,6 +19,22 @@ func TestHopHeaders(t *testing.T) {
 		caller := &message.Caller{Principal: c.principal, ClientKey: "client"}
 		if got := fmt.Sprint(appendBehalf(nil, caller, c.isolation)); got != c.want {
 			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// A backend that waits connects when the node of its server joins. In other phases nothing happens.
+func TestNodeJoinedConnects(t *testing.T) {
+	for _, phase := range []message.Phase{message.Idle, message.Connecting, message.Ready, message.Waiting, message.Draining} {
+		o := readyWith(t, `{}`)
+		o.s.life.phase, o.s.life.failures = phase, 7
+		opens := false
+		for _, e := range step(o.s, time.Unix(9, 0), message.NodeJoined{Node: "b"}, nil) {
+			_, is := e.Act.(open)
+			opens = opens || is
+		}
+		if want := phase == message.Waiting; opens != want || (o.s.life.failures == 0) != want {
+			t.Errorf("phase %s: opens %v, failures %d", phase, opens, o.s.life.failures)
 		}
 	}
 }

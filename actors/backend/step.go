@@ -89,6 +89,8 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.requestConnect(out)
 	case message.Connect:
 		return s.connectGranted(now, out)
+	case message.NodeJoined:
+		return s.nodeJoined(now, out)
 	case message.LoggedIn:
 		return s.loggedIn(out)
 	case message.LoggedOut:

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net"
 
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
@@ -26,6 +28,14 @@ func (p *pool) openHop(server config.Server, _ int) (func(upstream.Sink) upstrea
 		Dial: func(ctx context.Context) (net.Conn, error) { return p.Hops.Dial(ctx, server.Hop) },
 	}
 	return func(sink upstream.Sink) upstream.Link { return remote.OpenHTTP(o, sink) }, "http"
+}
+
+// nodeJoined makes the backends connect if the node that runs the server has joined the cluster.
+func (s *state) nodeJoined(m message.NodeJoined, out []kernel.Effect) []kernel.Effect {
+	if s.server.Hop != m.Node {
+		return out
+	}
+	return s.broadcastExcept(m, func(conn *connection) bool { return conn.leaving }, out)
 }
 
 // withHolder returns the configuration for a tenant's connection to another node: all its requests are for the tenant's

@@ -46,6 +46,8 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		s.limits, s.catalog.remembered.limits = m.Limits, m.Limits
 	case message.Restart:
 		return s.restart(now, m, out)
+	case message.NodeJoined:
+		return s.nodeJoined(m, out)
 	case clientsServed:
 		return s.startAfterClients(now, out)
 	case message.BackendIdle:

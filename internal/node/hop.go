@@ -6,8 +6,23 @@ import (
 	"fmt"
 	"net"
 
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/relay"
 )
+
+// tellJoined tells the gateway of each node that is a member under a new incarnation, or that is ready now.
+func (n *Node) tellJoined(before, after *cluster.View) {
+	g := n.gateway.Load()
+	if g == nil {
+		return
+	}
+	for i := range after.Members {
+		m := &after.Members[i]
+		if was := before.Member(m.Incarnation); (was == nil || was.Joining && !m.Joining) && m.Node != n.of.Node {
+			g.NodeJoined(m.Node)
+		}
+	}
+}
 
 // dial opens a connection to another node, for requests to the servers that run there. It implements actors.Cluster.Dial.
 func (n *Node) dial(ctx context.Context, node string) (net.Conn, error) {

@@ -95,7 +95,7 @@ func (n *Node) unreached(incarnation string) {
 	}
 }
 
-// membersChanged ends what was passed on to processes that are no longer members.
+// membersChanged ends what was passed on to processes that are no longer members, and tells the gateway of nodes that have joined.
 func (n *Node) membersChanged(before, after *cluster.View) {
 	for i := range before.Members {
 		m := &before.Members[i]
@@ -105,6 +105,7 @@ func (n *Node) membersChanged(before, after *cluster.View) {
 			}
 		}
 	}
+	defer n.tellJoined(before, after)
 	n.relay.Forget(func(t relay.Target) bool {
 		return slices.ContainsFunc(after.Members, func(m cluster.Member) bool { return m.Node == t.Node && m.Address == t.Address })
 	})

@@ -6,12 +6,9 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// How a server is reached on the node that runs it. An attempt while that node is no member costs nothing, so a server is used
-// again soon after its node has joined.
-const (
-	reconnectMin = 100 * time.Millisecond
-	reconnectMax = 500 * time.Millisecond
-)
+// reconnectMax is the longest pause between two attempts to reach a server that another node runs. When that node joins the
+// cluster, the next attempt is made at once.
+const reconnectMax = 10 * time.Second
 
 // place prepares the servers for this node: a server that another node runs becomes one with a URL there. It marks the servers
 // that this version cannot run in a cluster, so that no node starts them: those with run: one, and members of a group that run on
@@ -39,7 +36,7 @@ func hop(s config.Server) config.Server {
 	s.Command, s.Args, s.Env, s.EnvFiles, s.InheritEnv, s.Cwd, s.Headers = "", nil, nil, nil, false, "", nil
 	s.Auth = config.ServerAuth{Type: "none", As: "shared", CatalogAs: "shared"}
 	s.Replicas, s.MaxConcurrent, s.Retry.InFlight = 1, 0, "never"
-	s.Startup, s.Reconnect = "eager", config.Reconnect{Min: reconnectMin, Max: reconnectMax}
+	s.Startup, s.Reconnect.Max = "eager", max(s.Reconnect.Min, min(s.Reconnect.Max, reconnectMax))
 	if s.Isolation == "leased" {
 		s.Isolation = "class"
 	}

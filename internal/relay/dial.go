@@ -2,6 +2,9 @@ package relay
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"syscall"
 )
@@ -29,6 +32,26 @@ type dialed struct {
 	*conn
 	relay  *Relay
 	target Target
+}
+
+// Read reads from the node.
+func (d *dialed) Read(p []byte) (int, error) {
+	n, err := d.conn.Read(p)
+	return n, d.explain(err)
+}
+
+// Write writes to the node.
+func (d *dialed) Write(p []byte) (int, error) {
+	n, err := d.conn.Write(p)
+	return n, d.explain(err)
+}
+
+// explain replaces errors that would show clients the nodes' addresses. The end of the connection and timeouts stay.
+func (d *dialed) explain(err error) error {
+	if err == nil || errors.Is(err, io.EOF) || isTimeout(err) {
+		return err
+	}
+	return fmt.Errorf("the connection to node %s of the cluster was lost", d.target.Node)
 }
 
 // Close closes the connection at once, without waiting for the other node.

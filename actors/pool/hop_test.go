@@ -1,0 +1,81 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream"
+)
+
+// A pool tells its backends that the node of its server has joined, and nothing about other nodes.
+func TestNodeJoinedIsPassedOn(t *testing.T) {
+	for node, want := range map[string]int{"b": 1, "c": 0} {
+		w := newWorld(t, config.Server{Hop: "b"}, 1)
+		w.spawned()
+		told := 0
+		for _, e := range step(w.s, w.now, message.NodeJoined{Node: node}, nil) {
+			if e.Msg == any(message.NodeJoined{Node: node}) {
+				told++
+			}
+		}
+		if told != want {
+			t.Errorf("node %s: told %d backends, want %d", node, told, want)
+		}
+	}
+}
+
+// Only the connection of one principal to another node names the principal. The configuration is not changed.
+func TestHolderOfTenant(t *testing.T) {
+	ann := &message.Tenant{Key: "principal ann", Who: "ann"}
+	entry := config.Server{Hop: "b", Headers: map[string]string{"X": "y"}}
+	for _, c := range []struct {
+		hop    string
+		tenant *message.Tenant
+		want   string
+	}{{"b", ann, "ann"}, {"", ann, ""}, {"b", nil, ""}, {"b", &message.Tenant{Key: "headers"}, ""}} {
+		entry.Hop = c.hop
+		got := withHolder(&connection{tenant: c.tenant}, entry)
+		if got.Headers[protocol.HeaderNodeHolder] != c.want || got.Headers["X"] != "y" {
+			t.Errorf("%+v: %v", c, got.Headers)
+		}
+	}
+	if len(entry.Headers) != 1 {
+		t.Errorf("the configuration has %v", entry.Headers)
+	}
+}
+
+// A connection to another node is opened by the node's name, and its failure is that of the frame.
+func TestHopDialsTheNode(t *testing.T) {
+	gone := errors.New("node b is gone")
+	p := &pool{Options: Options{Hops: Hops{Node: "a", Dial: func(_ context.Context, node string) (net.Conn, error) {
+		if node != "b" {
+			t.Errorf("dials %s", node)
+		}
+		return nil, gone
+	}}}}
+	open, _ := p.openHop(config.Server{Hop: "b", URLs: []string{"https://b/s/one/mcp"}}, 0)
+	events := make(chan upstream.Event, 8)
+	link := open(func(_ context.Context, e upstream.Event) error { events <- e; return nil })
+	link.Send(upstream.Outgoing{Ticket: 1, Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), Request: true})
+	late := time.After(10 * time.Second)
+	for {
+		select {
+		case e := <-events:
+			if n, is := e.(upstream.NotSent); is {
+				if !errors.Is(n.Err, gone) {
+					t.Error(n.Err)
+				}
+				link.Close(0)
+				return
+			}
+		case <-late:
+			t.Fatal("nothing was reported")
+		}
+	}
+}
