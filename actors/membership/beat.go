@@ -57,7 +57,7 @@ func (s *state) newBeat(now time.Time) *cluster.Beat {
 		Head:   cluster.Head{Cluster: o.Cluster, Node: o.Node, Incarnation: s.own.incarnation, Speaks: cluster.Spoken, Version: o.Version},
 		Former: s.formerNames(), Address: o.Address, Seq: s.own.seq, Round: s.own.round, Since: s.own.since, Time: now.UnixMilli(),
 		Joining: !s.join.done, Draining: s.own.draining, Config: s.facts.Config, Keys: s.facts.Keys, Revoked: s.revoked.digestText(),
-		Spent: s.spending.entries(),
+		Generations: s.generations, Spent: s.spending.entries(),
 	}
 }
 

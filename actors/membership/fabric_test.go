@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/cluster"
+	"goblin-actor/protocol"
 )
 
 // fabric runs the steps of several nodes in simulated time. The same seed gives the same run.
@@ -24,7 +25,8 @@ type fabric struct {
 	order  int
 	minted int // incarnations
 
-	applyTime time.Duration // until revoked keys are applied
+	applyTime time.Duration                         // until revoked keys are applied
+	catalogs  func(*node, [protocol.ItemKinds]bool) // called with a node that hears of changed catalogs; nil = not called
 
 	// Faults of the network.
 	lost, doubled, old int                       // messages per thousand; old ones arrive once more, seconds later
@@ -181,6 +183,10 @@ func (f *fabric) perform(n *node, act any) any {
 		f.ask(n, a.incarnation, a.question, func(answer []byte, err error) any { return fetched{a.incarnation, answer, err} })
 	case answer:
 		a.reply(a.payload)
+	case catalogsChanged:
+		if f.catalogs != nil {
+			f.catalogs(n, a.kinds)
+		}
 	case setView:
 		n.view = a.view
 	case revoke:

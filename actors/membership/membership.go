@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/policy"
+	"goblin-actor/protocol"
 )
 
 // How long another node has to answer a query. A query whether it exists may get lost while its connections break, and is
@@ -51,14 +52,20 @@ type Options struct {
 	Version     string // of the program
 	Incarnation string // the first one of this process
 
-	Bus            Bus
-	Rates          Rates                 // nil = there are no request rates
-	NewIncarnation func() string         // returns a random incarnation; nil = cluster.NewIncarnation
-	Changed        func(*cluster.View)   // called with each new view, which also says whether the node is ready; must not block
-	Hint           func(*cluster.Hint)   // called with hints of other nodes about sessions; must not block; nil = they are ignored
-	Revoked        func(map[string]bool) // called with all revoked holders after a change, one call at a time; may block; nil = not called
-	Log            *slog.Logger
+	Bus             Bus
+	Rates           Rates                          // nil = there are no request rates
+	NewIncarnation  func() string                  // returns a random incarnation; nil = cluster.NewIncarnation
+	Changed         func(*cluster.View)            // called with each new view, which also says whether the node is ready; must not block
+	Hint            func(*cluster.Hint)            // called with hints of other nodes about sessions; must not block; nil = they are ignored
+	CatalogsChanged func([protocol.ItemKinds]bool) // called with the kinds of items that other nodes have changed; must not block; nil = not called
+	Session         AnswerSession                  // answers questions of guests; nil = SessionUnknown
+	Revoked         func(map[string]bool)          // called with all revoked holders after a change, one call at a time; may block; nil = not called
+	Log             *slog.Logger
 }
+
+// AnswerSession calls reply, now or later and at most once, with what this node knows about a session of a holder. It does
+// not block.
+type AnswerSession func(session, holder string, reply func(life cluster.SessionLife, level string))
 
 // Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. If it ends, the other
 // nodes give this one up.
@@ -103,14 +110,20 @@ type (
 		reply   func([]byte)
 		payload []byte
 	}
+	answerSession struct {
+		query  *cluster.Query
+		reply  func([]byte)
+		answer cluster.Answer // lacks what is known about the session
+	}
 	charge struct {
 		now   time.Time
 		spent []policy.Spent
 	}
-	setView struct{ view *cluster.View }
-	revoke  struct{ holders map[string]bool } // applied follows
-	hint    struct{ hint *cluster.Hint }
-	report  struct {
+	setView         struct{ view *cluster.View }
+	catalogsChanged struct{ kinds [protocol.ItemKinds]bool }
+	revoke          struct{ holders map[string]bool } // applied follows
+	hint            struct{ hint *cluster.Hint }
+	report          struct {
 		message.Inspect
 		now time.Time
 	}
@@ -139,6 +152,12 @@ func (m *membership) Act(self kernel.Self, act any) {
 		})
 	case answer:
 		a.reply(a.payload)
+	case catalogsChanged:
+		if m.CatalogsChanged != nil {
+			m.CatalogsChanged(a.kinds)
+		}
+	case answerSession:
+		m.answerSession(a)
 	case charge:
 		m.Rates.Charge(a.now, a.spent)
 	case setView:

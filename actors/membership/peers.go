@@ -102,7 +102,7 @@ func (s *state) hear(now time.Time, b *cluster.Beat, out []kernel.Effect) []kern
 	case b.Seq <= p.beat.Seq:
 		return out
 	}
-	out = s.charge(now, p, b, out)
+	out = s.compareCatalog(now, p, b, s.charge(now, p, b, out))
 	p.beat, p.heard = b, now
 	s.compare(now, p)
 	return s.fetchMissing(now, p, out)
@@ -118,6 +118,7 @@ func (s *state) meet(now time.Time, b *cluster.Beat, out []kernel.Effect) (*peer
 		if was := s.peers[f]; was != nil {
 			text = "a node continues under a new incarnation"
 			p.beat.Round = was.beat.Round // the rounds before it are accounted for
+			p.beat.Generations = was.beat.Generations
 			delete(s.peers, f)
 		}
 		if !s.mine(f) {
@@ -205,20 +206,11 @@ func (s *state) query(now time.Time, m message.NodeQuery, out []kernel.Effect) [
 		return out
 	}
 	a := cluster.Answer{Revocations: cluster.Revocations{Cluster: s.options.Cluster, From: s.own.incarnation}, Joining: !s.join.done, Digest: s.revoked.digestText()}
-	if q.Kind == cluster.QueryRevocations {
+	switch q.Kind {
+	case cluster.QueryRevocations:
 		a.List, a.More = cluster.Page(s.revoked.sorted(now), q.After)
+	case cluster.QuerySession:
+		return append(out, kernel.Act(answerSession{q, m.Reply, a}))
 	}
 	return append(out, kernel.Act(answer{m.Reply, a.Encode()}))
-}
-
-// hearHint passes a hint on. A node that another one could not reach is checked here, too.
-func (s *state) hearHint(now time.Time, h *cluster.Hint, out []kernel.Effect) []kernel.Effect {
-	switch {
-	case h.Cluster != s.options.Cluster || s.mine(h.From):
-	case h.Kind == cluster.HintDead:
-		return s.suspect(now, h.Incarnation, out)
-	case s.options.Hint != nil:
-		return append(out, kernel.Act(hint{h}))
-	}
-	return out
 }

@@ -25,6 +25,9 @@ type state struct {
 	logs      logLimits
 	revoked   revocations
 	spending  spending
+	hints     sentHints
+
+	generations []uint64 // counters of the changes of this node's catalog, by kind of item
 }
 
 // own is what this node knows about itself.
@@ -129,6 +132,10 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		}
 	case message.RevokeHolders:
 		out = s.revokeHolders(now, m.Holders, out)
+	case message.OwnCatalogChanged:
+		out = s.ownCatalog(now, m, out)
+	case message.TellNodes:
+		out = s.tellNodes(now, m.Hint, out)
 	case message.RestoreHolders:
 		out = s.restoreHolders(now, m.Holders, out)
 	}

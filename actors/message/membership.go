@@ -1,6 +1,9 @@
 package message
 
-import "goblin-actor/actors/kernel"
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/cluster"
+)
 
 // Heard is a message of another node of the cluster, or of this one, as the bus delivers it. A node whose mailbox is full
 // drops it: whatever nodes tell each other is repeated.
@@ -53,3 +56,7 @@ type RestoreHolders struct{ Holders []string }
 
 // Class is Outcome: each change of the key file sends one.
 func (RestoreHolders) Class() kernel.Class { return kernel.Outcome }
+
+// TellNodes sends a hint to the other nodes of the cluster. The membership actor sets the members Cluster and From. If too
+// many hints are sent, it is dropped: hints may get lost.
+type TellNodes struct{ Hint cluster.Hint }

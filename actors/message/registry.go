@@ -60,6 +60,27 @@ type CatalogNaming struct {
 
 func (CatalogNaming) Class() kernel.Class { return kernel.Outcome }
 
+// PeerCatalogsChanged says that other nodes of the cluster have changed their catalogs. Clients are notified as if each server
+// had announced a change of these kinds.
+type PeerCatalogsChanged struct{ Kinds [protocol.ItemKinds]bool }
+
+// Class is State.
+func (PeerCatalogsChanged) Class() kernel.Class { return kernel.State }
+
+// Key implements kernel.Keyed: there is one queued message for each set of kinds.
+func (m PeerCatalogsChanged) Key() any { return m }
+
+// OwnCatalogChanged tells the membership actor how often the catalog of this node has changed so far, by kind.
+type OwnCatalogChanged struct{ Generations []uint64 }
+
+// Class is State: only the newest counters matter.
+func (OwnCatalogChanged) Class() kernel.Class { return kernel.State }
+
+// Key implements kernel.Keyed.
+func (OwnCatalogChanged) Key() any { return ownCatalogKey{} }
+
+type ownCatalogKey struct{}
+
 // Subscribe requests the current Snapshot and every later one.
 type Subscribe struct{ From kernel.Reference }
 

@@ -153,6 +153,7 @@ type IdleSince struct {
 	At      time.Time
 	Calls   bool // the session has calls
 	Streams bool // the session has streams
+	Guest   bool // the session's home is another node, so that its client loses nothing if it ends here
 }
 
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }

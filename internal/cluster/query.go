@@ -7,6 +7,17 @@ type QueryKind string
 const (
 	QueryPresence    QueryKind = "presence"    // whether the incarnation exists; any answer means that it does
 	QueryRevocations QueryKind = "revocations" // a page of the revocations that the node knows
+	QuerySession     QueryKind = "session"     // whether Session lives, and its log level; keeps it from being idle
+)
+
+// SessionLife is what a node knows about a session of which it is the home.
+type SessionLife string
+
+// The values of SessionLife.
+const (
+	SessionUnknown SessionLife = ""      // the node is not the home of the session, or cannot say now
+	SessionLives   SessionLife = "lives" // the session is open
+	SessionEnded   SessionLife = "ended" // the session has ended, belongs to another holder, or never existed
 )
 
 // Query is a question of one node to another.
@@ -15,6 +26,9 @@ type Query struct {
 	From    string    `json:"from"` // incarnation of the node that asks
 	Kind    QueryKind `json:"kind"`
 	After   string    `json:"after,omitempty"` // of QueryRevocations: the last holder of the previous page
+
+	Session string `json:"session,omitempty"` // of QuerySession
+	Holder  string `json:"holder,omitempty"`  // of QuerySession: of the session's principal; "" = no principal
 }
 
 // Answer answers a Query. Fields that a kind does not need are empty.
@@ -23,6 +37,9 @@ type Answer struct {
 	Joining bool   `json:"joining,omitempty"` // the node is not ready, so it may not know all revocations
 	More    bool   `json:"more,omitempty"`    // there is another page
 	Digest  string `json:"digest,omitempty"`  // of all revocations that the node knows
+
+	Session SessionLife `json:"session,omitempty"`
+	Level   string      `json:"level,omitempty"` // of the session; "" = its client has set none
 }
 
 // Encode returns the query as a message.
@@ -43,6 +60,10 @@ func ParseQuery(message []byte) (*Query, error) {
 		return nil, errField("query", "kind")
 	case !printable(q.After, MaxHolder):
 		return nil, errField("query", "after")
+	case len(q.Session) > MaxSessionID:
+		return nil, errField("query", "session")
+	case !printable(q.Holder, MaxHolder):
+		return nil, errField("query", "holder")
 	}
 	return q, nil
 }
@@ -71,6 +92,10 @@ func ParseAnswer(message []byte) (*Answer, error) {
 		return nil, errField("answer", "more")
 	case !printable(a.Digest, maxText):
 		return nil, errField("answer", "digest")
+	case !printable(string(a.Session), maxText):
+		return nil, errField("answer", "session")
+	case !printable(a.Level, maxText):
+		return nil, errField("answer", "level")
 	}
 	return a, nil
 }

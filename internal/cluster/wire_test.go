@@ -72,11 +72,11 @@ func TestMessages(t *testing.T) {
 	if got, err := ParseRevocations(r.Encode()); err != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	q := &Query{Cluster: "prod", From: home, Kind: QueryRevocations, After: "key:a"}
+	q := &Query{Cluster: "prod", From: home, Kind: QueryRevocations, After: "key:a", Session: "2abc", Holder: "key:b"}
 	if got, err := ParseQuery(q.Encode()); err != nil || *got != *q {
 		t.Errorf("%+v, %v", got, err)
 	}
-	a := &Answer{Revocations: *r, Joining: true, More: true, Digest: "00"}
+	a := &Answer{Revocations: *r, Joining: true, More: true, Digest: "00", Session: SessionLives, Level: "info"}
 	if got, err := ParseAnswer(a.Encode()); err != nil || !reflect.DeepEqual(got, a) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -156,7 +156,7 @@ func FuzzMessages(f *testing.F) {
 	for _, seed := range [][]byte{
 		usualBeat().Encode(), (&Verdict{"prod", other, "a", home, ReasonGone}).Encode(), hint,
 		(&Answer{Revocations: Revocations{"prod", home, []Revocation{{"key:a", 1, false, 3}}}, More: true}).Encode(),
-		(&Query{"prod", home, QueryPresence, ""}).Encode(),
+		(&Query{Cluster: "prod", From: home, Kind: QuerySession, Session: "2abc", Holder: "key:a"}).Encode(),
 	} {
 		f.Add(seed)
 	}

@@ -1,0 +1,74 @@
+package membership
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/cluster"
+)
+
+// Limits of the hints that this node sends. Clients cause hints, for example with cancellations. Hints must not displace
+// the beats in the mailboxes of other nodes.
+const (
+	hintTime           = time.Second
+	maxHints           = 1000 // of all sessions, in hintTime
+	maxHintsPerSession = 64   // in hintTime, so that one client cannot use up maxHints
+)
+
+// sentHints counts the hints of the current hintTime.
+type sentHints struct {
+	began     time.Time
+	all       int
+	bySession map[string]int
+}
+
+// allow counts a hint, and reports whether it may be sent.
+func (c *sentHints) allow(now time.Time, session string) bool {
+	if now.Sub(c.began) >= hintTime {
+		*c = sentHints{began: now, bySession: map[string]int{}}
+	}
+	if c.all >= maxHints || c.bySession[session] >= maxHintsPerSession {
+		return false
+	}
+	c.all++
+	c.bySession[session]++
+	return true
+}
+
+// tellNodes sends a hint to the other nodes.
+func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []kernel.Effect {
+	if !s.hints.allow(now, h.Session) {
+		return out
+	}
+	h.Cluster, h.From = s.options.Cluster, s.own.incarnation
+	payload, err := h.Encode()
+	if err != nil { // the client's request id is too long
+		return out
+	}
+	return append(out, kernel.Act(publish{cluster.SubjectHint, payload}))
+}
+
+// hearHint passes a hint on. A node that another one could not reach is checked here, too.
+func (s *state) hearHint(now time.Time, h *cluster.Hint, out []kernel.Effect) []kernel.Effect {
+	switch {
+	case h.Cluster != s.options.Cluster || s.mine(h.From):
+	case h.Kind == cluster.HintDead:
+		return s.suspect(now, h.Incarnation, out)
+	case s.options.Hint != nil:
+		return append(out, kernel.Act(hint{h}))
+	}
+	return out
+}
+
+// answerSession answers the question of a guest.
+func (m *membership) answerSession(a answerSession) {
+	if m.Session == nil {
+		a.reply(a.answer.Encode())
+		return
+	}
+	m.Session(a.query.Session, a.query.Holder, func(life cluster.SessionLife, level string) {
+		answer := a.answer
+		answer.Session, answer.Level = life, level
+		a.reply(answer.Encode())
+	})
+}
