@@ -30,6 +30,7 @@ type Options struct {
 	Projects []config.Project
 	Changes  *status.CatalogChanges // records the changes
 	Expect   int                    // number of servers that must be known before anything is published, for at most firstWait
+	Nodes    kernel.Reference       // tells the other nodes of the cluster about changes; zero = the gateway runs alone
 	Log      *slog.Logger           // nil = the logger of the parent's system
 }
 

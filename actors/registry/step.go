@@ -32,6 +32,9 @@ type state struct {
 	dirty bool // there are changes that are not in the snapshot
 	pace  pace
 
+	nodes       kernel.Reference // the membership actor; zero = the gateway runs alone
+	generations generations
+
 	changeLog changeLog
 }
 
@@ -64,7 +67,7 @@ type (
 
 func newState(o Options) *state {
 	empty := catalog.Build(nil, nil, o.Naming, o.Projects...)
-	return &state{naming: o.Naming, projects: o.Projects, expect: o.Expect, servers: map[string]*serverState{}, snapshot: empty, changeLog: changeLog{of: empty}}
+	return &state{nodes: o.Nodes, naming: o.Naming, projects: o.Projects, expect: o.Expect, servers: map[string]*serverState{}, snapshot: empty, changeLog: changeLog{of: empty}}
 }
 
 // step applies msg to s at the time now and appends the resulting effects to out.
@@ -96,6 +99,8 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 			s.pace.hasten()
 		}
 		s.naming, s.projects = m.Naming, m.Projects
+	case message.PeerCatalogsChanged:
+		s.peersChanged(m)
 	case message.Confirm:
 		s.unbuilt = append(s.unbuilt, m)
 	case message.Subscribe:
@@ -207,7 +212,7 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	old := s.snapshot
 	if s.dirty {
-		s.snapshot = catalog.Build(old, s.sources(), s.naming, s.projects...)
+		out = s.build(out)
 		s.dirty = false
 		for _, warning := range without(s.snapshot.Warnings(), old.Warnings()) {
 			out = append(out, kernel.Log(slog.LevelWarn, "catalog", "warning", warning))
