@@ -26,7 +26,6 @@ type Cluster struct {
 	Bus            Bus                                                      // connects the nodes; nil = the members are fixed
 	Rates          membership.Rates                                         // request rates, which all nodes share; nil = each node has its own
 	Revoked        func(holders map[string]bool)                            // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
-	Hint           func(*cluster.Hint)                                      // called with hints of other nodes; must not block; nil = not called
 	NewIncarnation func() string                                            // returns a random incarnation; nil = cluster.NewIncarnation
 }
 

@@ -110,7 +110,7 @@ func (e *eviction) choose(all *sessions, limit int, out []kernel.Effect) []kerne
 	idle := e.candidates(all)
 	stay := e.waiting[:min(len(e.closing), len(e.waiting))] // for these, sessions are already closing
 	for _, next := range e.waiting[len(stay):] {
-		leaves, streams := idle.pick(next.owner, limit)
+		leaves, streams := idle.pick(next.owner, next.isGuest(), limit)
 		if leaves.IsZero() {
 			out = append(out, next.refuse(message.NoRoom(kernel.Overloaded)))
 			continue

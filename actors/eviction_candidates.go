@@ -10,7 +10,8 @@ import (
 
 // candidates holds the sessions that may be closed: those without running calls, by owner.
 type candidates struct {
-	sessions map[owner]int // the number of sessions of each owner; take moves a session from its owner to the waiting client
+	guests   []kernel.Reference // of all owners, the least recently used first
+	sessions map[owner]int      // the number of sessions of each owner; take moves a session from its owner to the waiting client
 	by       map[owner]*ownCandidates
 	all      []*ownCandidates // in the order of their least recently used sessions
 }
@@ -31,6 +32,10 @@ func (e *eviction) candidates(all *sessions) *candidates {
 		if !known || a.Calls || e.closing[a.Session] || !all.members.Has(a.Session) {
 			continue
 		}
+		if a.Guest {
+			c.guests = append(c.guests, a.Session)
+			continue
+		}
 		of := c.by[who]
 		if of == nil {
 			of = &ownCandidates{owner: who}
@@ -46,12 +51,20 @@ func (e *eviction) candidates(all *sessions) *candidates {
 	return c
 }
 
-// pick returns the session to close for a new session of the client. It is an idle session of the owner who, among those
+// pick returns the session to close for a new session of the client. A guest is closed first, because its client loses nothing.
+// A new guest closes no other sessions. Without guests, it is an idle session of the owner who, among those
 // with idle sessions, has the most sessions, if that owner has more sessions than the client. Otherwise it is an idle
 // session of the client or, if the client has none, of an owner with as many sessions as the client. If there is no such
 // session and another principal has more than half of the limit, it is a session of that principal with a stream, and the
 // result streams is true. If no session can be closed, pick returns the zero Reference.
-func (c *candidates) pick(client owner, limit int) (leaves kernel.Reference, streams bool) {
+func (c *candidates) pick(client owner, guest bool, limit int) (leaves kernel.Reference, streams bool) {
+	if len(c.guests) > 0 {
+		leaves, c.guests = c.guests[0], c.guests[1:]
+		return leaves, false
+	}
+	if guest {
+		return kernel.Reference{}, false
+	}
 	var idle, hog *ownCandidates
 	for _, of := range c.all {
 		if len(of.idle) > 0 && (idle == nil || c.sessions[of.owner] > c.sessions[idle.owner]) {

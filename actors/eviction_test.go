@@ -70,7 +70,7 @@ func TestSessionToEvict(t *testing.T) {
 			s.sessions.started(sessionStarted{refs[i], session.of, 0})
 			s.eviction.answers = append(s.eviction.answers, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Calls: session.state == calls, Streams: session.state == streams})
 		}
-		leaves, closes := s.eviction.candidates(&s.sessions).pick(test.client, 10)
+		leaves, closes := s.eviction.candidates(&s.sessions).pick(test.client, false, 10)
 		got := -1
 		for i := range refs {
 			if refs[i] == leaves {
@@ -79,6 +79,27 @@ func TestSessionToEvict(t *testing.T) {
 		}
 		if got != test.want || closes != test.streams {
 			t.Errorf("%s: %d %v, want %d %v", test.name, got, closes, test.want, test.streams)
+		}
+	}
+}
+
+// Guests of all owners are closed first. A guest takes no other session's place.
+func TestGuestsAreEvictedFirst(t *testing.T) {
+	a, b := owner{"a", true}, owner{"b", true}
+	refs := childReferences(t, 4)
+	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
+	for i, of := range []owner{a, a, b, a} {
+		s.sessions.begin(of, 0)
+		s.sessions.started(sessionStarted{refs[i], of, 0})
+		s.eviction.answers = append(s.eviction.answers, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Guest: i >= 2})
+	}
+	idle := s.eviction.candidates(&s.sessions)
+	for i, want := range []struct {
+		guest bool
+		ref   kernel.Reference
+	}{{true, refs[2]}, {false, refs[3]}, {true, kernel.Reference{}}, {false, refs[0]}} {
+		if got, _ := idle.pick(b, want.guest, 10); got != want.ref {
+			t.Errorf("%d: %v, want %v", i, got, want.ref)
 		}
 	}
 }

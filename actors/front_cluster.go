@@ -65,6 +65,9 @@ func (e elsewhere) Post(x *downstream.Exchange, admitted message.Admitted) {
 	case x.Origin.Relayed:
 		message.RefuseFault(x, 421, misdirected)
 		return
+	case isCancellation(x) && e.bus != nil && e.attempts == 0:
+		e.cancel(node, x, admitted)
+		return
 	}
 	if _, ok := e.owned(&x.Origin, &admitted, x.Frame.MethodText()); !ok {
 		message.RefuseNoSession(x)
@@ -126,7 +129,7 @@ func (e elsewhere) postHere(home string, x *downstream.Exchange, admitted messag
 	case !ok:
 		message.RefuseNoSession(x)
 	case facts.Movable() && e.attempts < cluster.MaxAttempts:
-		e.self.Tell(message.OpenSession{Exchange: x, Facts: &facts, Attempts: e.attempts, Admitted: narrowed(&facts, admitted)})
+		e.self.Tell(message.OpenSession{Exchange: x, Facts: &facts, Guest: home != "", Attempts: e.attempts, Admitted: narrowed(&facts, admitted)})
 	case facts.Movable():
 		message.RefuseFault(x, 503, message.SessionMoves)
 	case home != "":

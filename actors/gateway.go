@@ -93,7 +93,9 @@ type Gateway struct {
 	node           string                      // identifies this process in sealed states and to other gateways
 	cluster        *Cluster                    // nil = the gateway runs alone
 	membership     kernel.Reference            // zero = the members of the cluster are fixed; not modified after Start
-	leaveCluster   func()                      // ends what membership hears; not modified after Start
+	bus            *memberBus                  // what membership hears; nil = the members are fixed; not modified after Start
+	asking         atomic.Int64                // guests that wait for the answer of a home; at most maxAsking
+	stopping       atomic.Bool                 // Stop was called
 	guestNumbers   atomic.Uint64               // see session.Options.Used
 }
 
@@ -119,7 +121,6 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		started:        time.Now(),
 		node:           rand.Text(),
 		cluster:        o.Cluster,
-		leaveCluster:   func() {},
 	}
 	g.requests.metrics = g.metrics
 	if o.Telemetry != nil {
@@ -138,6 +139,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g.seconds = monitor.SpawnSeconds(g.system, g.metrics)
 	g.recorder = monitor.SpawnRecorder(g.system, g.recordingEnded)
 	g.startPayloads(cfg, o)
+	g.startMembership(&o)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
 		s := newState(cfg, self.Reference())
@@ -147,7 +149,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if g.self.IsZero() {
 		return nil, errors.Join(ErrStopped, g.audit.Close())
 	}
-	if err := g.startMembership(&o); err != nil {
+	if err := g.joinCluster(); err != nil {
 		return nil, errors.Join(err, g.Stop(context.Background(), 0))
 	}
 	g.audit.Notify(func(m audit.Mark) { g.self.Tell(message.RememberAudit{Mark: m}) })
@@ -224,6 +226,7 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 // process. It stops waiting when ctx ends. The error names what is still running.
 func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	done := make(chan struct{})
+	g.stopping.Store(true)
 	g.tellMembership(message.DrainNode{})
 	g.self.Tell(message.DrainAll{Done: done})
 	timer := time.NewTimer(drain)
@@ -234,7 +237,9 @@ func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	case <-ctx.Done():
 	}
 	err := g.system.Stop(ctx)
-	g.leaveCluster()
+	if g.bus != nil {
+		g.bus.close()
+	}
 	if waitErr := g.links.Wait(ctx); waitErr != nil {
 		err = errors.Join(err, fmt.Errorf("wait for servers to end: %w", waitErr))
 	}

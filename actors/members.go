@@ -96,24 +96,32 @@ func (b *memberBus) Serve(incarnation string, to kernel.Reference) {
 	b.queries = func() { cancel(); cancelNotes() }
 }
 
-// startMembership spawns the actor that knows the members of the cluster, if they are not fixed.
-func (g *Gateway) startMembership(o *Options) error {
+// startMembership spawns the actor that knows the members of the cluster, if they are not fixed. It hears nothing before
+// joinCluster, but the other actors of the gateway may send it messages.
+func (g *Gateway) startMembership(o *Options) {
 	c := o.Cluster
 	if c == nil || c.Bus == nil {
-		return nil
+		return
 	}
-	bus := &memberBus{Bus: c.Bus, log: g.log, note: g.heardNote}
-	g.leaveCluster = bus.close
+	g.bus = &memberBus{Bus: c.Bus, log: g.log, note: g.heardNote}
 	g.membership = membership.Spawn(g.system, membership.Options{
 		Cluster: c.Name, Node: c.Node, Address: c.Address, Version: o.Version, Incarnation: c.Members.Self(),
-		Bus: bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: g.setMembers, Revoked: c.Revoked, Hint: c.Hint, Log: o.Log,
+		Bus: g.bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: g.setMembers, Revoked: c.Revoked, Hint: g.heardHint, Session: g.answerGuest,
+		CatalogsChanged: g.peerCatalogsChanged, Log: o.Log,
 	})
+}
+
+// joinCluster makes the membership actor hear the other nodes.
+func (g *Gateway) joinCluster() error {
+	if g.bus == nil {
+		return nil
+	}
 	for _, subject := range []string{cluster.SubjectBeat, cluster.SubjectVerdict, cluster.SubjectRevoked, cluster.SubjectHint} {
-		if err := bus.hear(subject, g.membership); err != nil {
+		if err := g.bus.hear(subject, g.membership); err != nil {
 			return fmt.Errorf("join the cluster: %w", err)
 		}
 	}
-	return g.startWitnessing(bus)
+	return g.startWitnessing(g.bus)
 }
 
 // setMembers publishes a new view of the members. Sessions may have another home in it.

@@ -91,6 +91,9 @@ func (r *openRequest) admitted() *message.Admitted {
 	return &r.stream.Admitted
 }
 
+// isGuest reports whether the session's home is another node.
+func (r *openRequest) isGuest() bool { return r.session != nil && r.session.Guest }
+
 // refuse returns the effect that answers the client with an error.
 func (r *openRequest) refuse(why *protocol.Fault) kernel.Effect {
 	if r.session != nil {

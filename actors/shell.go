@@ -115,7 +115,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startStore:
 		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
-		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
+		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Nodes: g.membership, Log: g.Log}
 		self.Next(registryStarted{registry.Spawn(self, o)})
 	case startMeta:
 		ref := meta.Spawn(self, meta.Options{Registry: g.state.registry, Monitor: g.monitor, Log: g.Log})
@@ -234,7 +234,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		return
 	}
 	o := session.Options{
-		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Facts: a.first.Facts, Used: &g.guestNumbers, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
+		ID: id, Node: g.node, Cluster: g.cluster.incarnation(), Facts: a.first.Facts, Used: &g.guestNumbers, Nodes: g.membership, Home: g.askHome(), Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Payloads: g.payloads.gate, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {

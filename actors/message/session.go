@@ -88,7 +88,8 @@ type OpenSession struct {
 	Exchange *downstream.Exchange
 	Stream   *downstream.EventStream
 	Facts    *cluster.SessionFacts
-	Attempts int // how often an actor of the session has ended before it could handle the request
+	Guest    bool // another node is the session's home
+	Attempts int  // how often an actor of the session has ended before it could handle the request
 	Admitted
 }
 

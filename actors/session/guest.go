@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"goblin-actor/actors/admission"
@@ -20,14 +21,18 @@ const (
 	// guestIdle is how long a guest stays without requests. The next request makes a new one.
 	guestIdle = time.Minute
 
-	// maxGuestWaiting limits the messages that wait until a new guest has its view of the catalog.
+	// maxGuestWaiting limits the messages that wait until a new guest can serve them.
 	maxGuestWaiting = 64
 )
 
 // guest is what a session needs that was opened at another node, or whose home is another node now.
 type guest struct {
 	home    bool              // this node has become the session's home
-	waiting []message.Inbound // arrived before the first catalog, in order of arrival
+	waiting []message.Inbound // arrived before the guest could serve them, in order of arrival
+	unsure  bool              // the first question to the home is not answered yet
+	asking  bool              // a question to the home is not answered yet
+	asked   time.Time         // when the last question began
+	leveled bool              // a hint has brought the log level since then
 }
 
 // beGuest makes the session what its facts say, as if its client had initialized it here. The numbers of its calls and
@@ -50,10 +55,12 @@ func (c *client) declare(capabilities, info []byte) {
 	c.asCaller = nil
 }
 
-// awaitsView reports whether a guest has not received the catalog yet.
-func (s *state) awaitsView() bool { return s.guest != nil && s.catalog.view == nil }
+// mustWait reports whether a guest cannot serve requests yet: it lacks the catalog or the home's first answer.
+func (s *state) mustWait() bool {
+	return s.guest != nil && (s.catalog.view == nil || s.guest.unsure)
+}
 
-// enqueue keeps a message until the guest has received the catalog.
+// enqueue keeps a message until the guest can serve it.
 func (s *state) enqueue(m message.Inbound, out []kernel.Effect) []kernel.Effect {
 	if len(s.guest.waiting) >= maxGuestWaiting {
 		return append(out, kernel.Act(refuse{m.Exchange, 503, &protocol.Fault{Name: protocol.Overloaded, Message: "too many messages wait in this session", Retryable: true}}))
@@ -62,9 +69,24 @@ func (s *state) enqueue(m message.Inbound, out []kernel.Effect) []kernel.Effect 
 	return out
 }
 
-// serveEnqueued handles the messages that have waited for the catalog.
-func (s *state) serveEnqueued(now time.Time, out []kernel.Effect) []kernel.Effect {
+// takeWaiting removes the waiting call with that id. Other requests are answered soon and without a server, so they cannot be
+// canceled.
+func (s *state) takeWaiting(id string) (x *downstream.Exchange, found bool) {
 	if s.guest == nil {
+		return nil, false
+	}
+	for i, m := range s.guest.waiting {
+		if x := m.Exchange; x.Frame.Kind == protocol.KindRequest && x.Frame.Method.Owner() == protocol.OwnerServer && string(x.Frame.IDBytes()) == id {
+			s.guest.waiting = slices.Delete(s.guest.waiting, i, i+1)
+			return x, true
+		}
+	}
+	return nil, false
+}
+
+// serveEnqueued handles the messages that have waited, if the guest can serve them now.
+func (s *state) serveEnqueued(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.guest == nil || s.mustWait() {
 		return out
 	}
 	waiting := s.guest.waiting
@@ -93,10 +115,10 @@ func (s *session) keepNumber(last uint64) {
 	}
 }
 
-// idleLimit is how long the session may be idle.
+// idleLimit is how long the session may be idle. A guest asks its home once in this time, so that the home is not idle.
 func (s *state) idleLimit() time.Duration {
 	if s.isGuest() {
-		return min(guestIdle, s.limits.SessionIdle)
+		return min(guestIdle, s.limits.SessionIdle/2)
 	}
 	return s.limits.SessionIdle
 }

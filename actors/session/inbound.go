@@ -1,8 +1,6 @@
 package session
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"goblin-actor/actors/admission"
@@ -12,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -54,19 +53,35 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 		s.client.ready = s.client.initialized
 		return s.notifyChanges(out)
 	case protocol.NotificationCancelled:
-		id := x.Params.RequestID.Of(x.Frame.Raw)
-		if seq, ok := s.calls.Find(string(id)); ok {
-			return s.calls.Apply(now, seq, call.Withdrawn{Reason: "the client canceled the call"}, out)
-		}
-		if y, found := s.calls.CancelLookup(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
-			return s.endCanceled(y, &protocol.Fault{Name: protocol.Cancelled}, out)
-		}
+		return s.cancel(now, x.Params.RequestID.Of(x.Frame.Raw), out)
 	case protocol.NotificationRootsListChanged:
-		for _, server := range slices.Sorted(maps.Keys(s.questions.rootsPools)) {
-			out = append(out, kernel.Tell(s.questions.rootsPools[server], message.RootsChanged{Client: s.id}))
-		}
+		return s.tellNodes(cluster.Hint{Kind: cluster.HintRoots}, s.tellRootsPools(out))
 	}
 	return out
+}
+
+// cancel cancels the request with that id, raw JSON. If it does not run here, it may run at another node.
+func (s *state) cancel(now time.Time, id []byte, out []kernel.Effect) []kernel.Effect {
+	out, found := s.cancelHere(now, string(id), out)
+	if h, ok := CancelHint("", "", id); ok && !found {
+		return s.tellNodes(h, out)
+	}
+	return out
+}
+
+// cancelHere cancels the request with that id, if it runs on this node.
+func (s *state) cancelHere(now time.Time, id string, out []kernel.Effect) (_ []kernel.Effect, found bool) {
+	if seq, ok := s.calls.Find(id); ok {
+		return s.calls.Apply(now, seq, call.Withdrawn{Reason: "the client canceled the call"}, out), true
+	}
+	x, found := s.calls.CancelLookup(func(x *downstream.Exchange) bool { return string(x.Frame.IDBytes()) == id })
+	if !found {
+		x, found = s.takeWaiting(id)
+	}
+	if !found {
+		return out, false
+	}
+	return s.endCanceled(x, &protocol.Fault{Name: protocol.Cancelled}, out), true
 }
 
 // endCanceled ends the exchange of a request that its client has canceled. The specification says that such a

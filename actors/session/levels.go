@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
@@ -23,6 +24,7 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LevelNames(), " ")), out)
 	}
 	s.client.level = level
+	out = s.tellNodes(cluster.Hint{Kind: cluster.HintLevel, Level: string(level)}, out)
 	if len(s.client.pendingLevels) >= maxLevels {
 		return s.answerNoted(x, append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level})))
 	}

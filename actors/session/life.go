@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -25,8 +26,11 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.transport == "sse" {
 		out = append(out, kernel.WakeAfter(openWait, openTimeout{}))
 	}
-	return out
+	return s.askFirst(now, out)
 }
+
+// busy reports whether the session has calls, or messages that wait for a guest's beginning.
+func (s *state) busy() bool { return s.calls.Len() > 0 || s.guest != nil && len(s.guest.waiting) > 0 }
 
 // endSession ends the session for its client's DELETE.
 func (s *state) endSession(m message.EndSession, out []kernel.Effect) []kernel.Effect {
@@ -71,7 +75,7 @@ func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if rest <= 0 {
 		rest = s.idleLimit()
 	}
-	return append(out, kernel.WakeAfter(rest, idleCheck{s.life.checks}))
+	return s.askAgain(now, append(out, kernel.WakeAfter(rest, idleCheck{s.life.checks})))
 }
 
 func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
@@ -123,6 +127,9 @@ func (s *state) stop(now time.Time, reason string, out []kernel.Effect) []kernel
 	out = append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
 	if s.guest != nil {
 		out = append(out, kernel.Act(guestEnded{max(s.calls.Last(), s.questions.last)}))
+	}
+	if !s.isGuest() && s.client.initialized && !s.life.draining { // the session of a node that stops has not ended
+		out = s.tellNodes(cluster.Hint{Kind: cluster.HintEnded}, out)
 	}
 	if s.life.deleted == nil {
 		return out

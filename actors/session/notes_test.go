@@ -155,7 +155,7 @@ func TestNoteIsTaken(t *testing.T) {
 	}
 	note := &cluster.Note{Session: k.s.id, Level: "error", URIs: []string{"file:///r", "file:///unknown"}}
 	k.step(message.NoteTaken{Note: &cluster.Note{Session: k.s.id, Holder: "key:other", Level: "debug"}})
-	if got := k.step(message.NoteTaken{Note: note}); got != "" || k.s.client.level != protocol.LevelError {
+	if got := k.step(message.NoteTaken{Note: note}); got != "level error" || k.s.client.level != protocol.LevelError {
 		t.Errorf("before the catalog: %q, level %s", got, k.s.client.level)
 	}
 	if got := k.step(askingServer()); got != "subscribing" || len(k.s.subs.active) != 1 {

@@ -31,6 +31,8 @@ type Options struct {
 	Members   *cluster.Members      // decide which node is the session's home; nil = always this one, or always another one
 	Elsewhere message.Elsewhere     // gets what is not for this node; nil if Members is nil
 	Used      *atomic.Uint64        // guests: the highest number of a call or question of the guests that have ended on this node
+	Nodes     kernel.Reference      // sends hints to the other nodes of the cluster; zero = there are none
+	Home      AskHome               // asks the session's home on behalf of a guest; nil = it cannot be asked
 	Transport string                // http | sse | stdio
 
 	// SendNote sends a note to another node, and reports whether that node keeps it. It blocks for at most cluster.NoteTime. nil = the
@@ -48,6 +50,9 @@ type Options struct {
 	Audit    *audit.Log           // nil = there is none
 	Log      *slog.Logger
 }
+
+// AskHome asks the home of a session about it. It may block until ctx ends, but not for long.
+type AskHome func(ctx context.Context, id, holder string) HomeAnswer
 
 // mailbox is the capacity of the session's mailbox, in messages.
 const mailbox = 512
@@ -105,6 +110,7 @@ type (
 		fault  *protocol.Fault // nil = no body
 	}
 	notFound        struct{ x *downstream.Exchange } // answers a principal other than the session's
+	refuseEnded     struct{ x *downstream.Exchange } // answers that the session has ended
 	refuseAdmission struct {                         // admission refused the message
 		x       *downstream.Exchange
 		refusal *message.Refusal
@@ -119,6 +125,12 @@ type (
 	closeStream struct{ stream *downstream.EventStream }
 	endReplay   struct{}
 	guestEnded  struct{ last uint64 } // the highest number of a call or question
+	tellNodes   struct{ hint cluster.Hint }
+	askHome     struct{ holder string } // HomeAnswer follows
+	homeAnswer  struct {                // answers a guest at another node
+		message.GuestAsks
+		HomeAnswer
+	}
 	// push writes to the newest of the client's streams that takes the message. If none does and undelivered is set,
 	// the session gets it back.
 	push struct {
@@ -188,6 +200,10 @@ func (s *session) Act(self kernel.Self, act any) {
 		s.sendNote(self, a)
 	case dropNote:
 		s.dropNote(self, a)
+	case refuseEnded:
+		message.RefuseNoSession(a.x)
+	case tellNodes, askHome, homeAnswer:
+		s.talk(self, a)
 	}
 }
 

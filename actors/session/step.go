@@ -99,7 +99,7 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 			return out, true
 		}
 		s.life.lastSeen = now
-		if s.awaitsView() {
+		if s.mustWait() {
 			return s.enqueue(m, out), true
 		}
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out)), true
@@ -186,13 +186,21 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		return s.start(now, out), true
 	case message.Principals:
 		return s.principals(now, m, out), true
+	case message.GuestAsks:
+		return s.answerGuest(now, m, out), true
+	case HomeAnswer:
+		return s.homeAnswered(now, m, out), true
+	case kernel.GoPanicked: // perhaps the question to the home
+		return s.homeAnswered(now, HomeAnswer{}, out), true
+	case message.SessionHint:
+		return s.hinted(now, m, out), true
 	case message.CloseIfIdle:
-		if s.calls.Len() == 0 && (len(s.streams) == 0 || m.Streams) {
+		if !s.busy() && (len(s.streams) == 0 || m.Streams) {
 			return append(out, kernel.StopSelf()), true
 		}
 		return append(out, kernel.Tell(s.gateway, message.SessionBusy{Session: s.self})), true
 	case message.QueryIdleSince:
-		return append(out, kernel.Tell(m.To, message.IdleSince{Survey: m.Survey, Session: s.self, At: s.life.lastSeen, Calls: s.calls.Len() > 0, Streams: len(s.streams) > 0})), true
+		return append(out, kernel.Tell(m.To, message.IdleSince{Survey: m.Survey, Session: s.self, At: s.life.lastSeen, Calls: s.busy(), Streams: len(s.streams) > 0, Guest: s.isGuest()})), true
 	case message.End:
 		return s.endByOperator(m, out), true
 	case message.DrainSession:

@@ -70,6 +70,14 @@ func (k *conversation) step(msg any) string {
 			say("accepted")
 		case refuse:
 			say("%d", a.status)
+		case tellNodes:
+			say("tells %s %s%s", a.hint.Kind, a.hint.Request, a.hint.Level)
+		case refuseEnded:
+			say("ended")
+		case askHome:
+			say("asks home")
+		case homeAnswer:
+			say("answers %q %s", a.Life, a.HomeAnswer.Level)
 		case reply.Notify:
 			f := actortest.Frame(k.t, string(a.Frame))
 			say("%s", f.MethodText())
@@ -80,7 +88,11 @@ func (k *conversation) step(msg any) string {
 		case kernel.SelfStop:
 			say("leaves")
 		}
-		switch e.Msg.(type) {
+		switch m := e.Msg.(type) {
+		case message.SetSessionLevel:
+			say("level %s", m.Level)
+		case message.RootsChanged:
+			say("roots")
 		case message.Dispatch:
 			say("dispatched")
 		case message.Cancel:
