@@ -84,10 +84,13 @@ func (g *gateway) sessionID(a *startSession) (string, error) {
 // NodeJoined tells the gateway that a node is now a member of the cluster. Servers that run there are used again at once.
 func (g *Gateway) NodeJoined(node string) { g.self.Tell(message.NodeJoined{Node: node}) }
 
+// NodesChanged tells the gateway that the members of the cluster have changed.
+func (g *Gateway) NodesChanged(view *cluster.View) { g.self.Tell(message.NodesChanged{View: view}) }
+
 // poolHops returns how pools reach servers on other nodes.
 func (c *Cluster) poolHops() pool.Hops {
 	if c == nil {
 		return pool.Hops{}
 	}
-	return pool.Hops{Node: c.Node, Dial: c.Dial}
+	return pool.Hops{Node: c.Node, Dial: c.Dial, Members: c.Members}
 }

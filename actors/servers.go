@@ -95,7 +95,7 @@ func (s *state) stepServers(msg any, out []kernel.Effect) []kernel.Effect {
 		if s.levels.current != "" {
 			return append(out, kernel.Tell(m.ref, message.SetLevel{Level: s.levels.current}))
 		}
-	case message.NodeJoined:
+	case message.NodeJoined, message.NodesChanged:
 		return s.servers.tell(m, out)
 	case message.RememberCatalog:
 		s.servers.remember(m)

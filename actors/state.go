@@ -58,7 +58,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case statelessStarted:
 		s.stateless.add(m.ref)
 		return s.principals.catchUp(m.ref, out)
-	case poolStarted, message.RememberCatalog, message.NodeJoined:
+	case poolStarted, message.RememberCatalog, message.NodeJoined, message.NodesChanged:
 		return s.stepServers(m, out)
 	case message.RequestStartSlot, message.ReleaseStartSlot, message.StartSlotsReset, slotExpired, requestsGathered:
 		return s.starts.step(m, &s.servers, s.config.Limits.StartsAtOnce, out)

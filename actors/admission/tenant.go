@@ -15,7 +15,7 @@ func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 	if !rules.Isolates() {
 		return nil
 	}
-	t := message.Tenant{Epoch: caller.Epoch, Level: caller.LogLevel, Isolation: rules.Isolation, Forwarded: rules.ForwardHeaders}
+	t := message.Tenant{Epoch: caller.Epoch, Level: caller.LogLevel, Isolation: rules.Isolation, Forwarded: rules.ForwardHeaders, Hop: caller.Hop}
 	switch rules.Isolation {
 	case "session":
 		t.Key, t.Client, t.Who = "session "+caller.ClientKey, caller.ClientKey, caller.Principal

@@ -28,6 +28,7 @@ type Caller struct {
 	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown
 	LogLevel     protocol.Level // modern: level this request asked for; LevelNone = none
 	Can          CapabilitySet  // server requests that the client can answer, derived from Capabilities
+	Hop          bool           // another node of the cluster sends the request for the client
 	Extras       Extras         // legacy: the client's other capabilities, declared to modern servers
 }
 

@@ -21,6 +21,7 @@ type Tenant struct {
 	Lane    string            // the holder whose login at the server the connections use; "" = the shared login
 	Headers map[string]string // headers sent in addition to the configured ones, by name
 	Level   protocol.Level    // log level that the client has set; LevelNone = none
+	Hop     bool              // another node of the cluster sends the request, and has found that this node has the connections
 
 	Isolation string                 // the server's isolation setting when the tenant was created; a reload may change the setting
 	Forwarded []config.ForwardHeader // the server's forwardHeaders setting at that time; read-only
@@ -81,7 +82,7 @@ func (t *Tenant) equal(other *Tenant) bool {
 		return t == other
 	}
 	return t.Key == other.Key && t.Who == other.Who && t.Epoch == other.Epoch && t.Client == other.Client && t.Lane == other.Lane &&
-		maps.Equal(t.Headers, other.Headers) && t.Level == other.Level && t.Isolation == other.Isolation && slices.Equal(t.Forwarded, other.Forwarded)
+		maps.Equal(t.Headers, other.Headers) && t.Level == other.Level && t.Hop == other.Hop && t.Isolation == other.Isolation && slices.Equal(t.Forwarded, other.Forwarded)
 }
 
 // Of returns the tenant, or nil for shared connections.

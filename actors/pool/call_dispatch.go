@@ -14,6 +14,9 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	if q.Request.Unlisted && !s.tenants.mentionsFor(q.Request.Tenant.KeyOf()).has(q.Request.Item) {
 		return append(out, s.fail(q.Dispatch, unknownResource(q.Request)))
 	}
+	if s.isMisplaced(q.Request.Tenant) {
+		return append(out, s.fail(q.Dispatch, s.misplacedFault()))
+	}
 	out = s.wake(now, out)
 	if q.Request.Tenant != nil {
 		out = s.updateLevel(q.Request.Tenant, out)

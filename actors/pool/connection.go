@@ -17,6 +17,7 @@ type connection struct {
 	replica   int               // index, from 0
 	labels    map[string]string // of the replica; read-only
 	tenant    *message.Tenant   // the only tenant whose calls it carries; nil = it is shared
+	node      string            // the node that has the tenant's connections; "" = this one
 	main      bool
 	announces message.CapabilitySet // declared to the server; unless it is CanAll, the connection serves only clients with exactly this set
 	legacy    bool                  // opened in a legacy era, for legacy clients of a modern server

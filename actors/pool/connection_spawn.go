@@ -49,7 +49,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	key, _ := s.loginOf(conn)
 	return append(out, kernel.Act(spawn{
 		login:  key,
-		server: s.backendConfig(conn.replica), entry: withHolder(conn, withTenantHeaders(conn, entry)), own: own, member: s.memberOf(conn), replica: conn.replica, number: conn.number, announce: conn.announces, catalog: conn.main, legacy: conn.legacy,
+		server: s.settingsOf(conn), entry: entryOf(conn, entry), own: own, member: s.memberOf(conn), replica: conn.replica, number: conn.number, announce: conn.announces, catalog: conn.main, legacy: conn.legacy,
 		known: s.replicas.eras.known[eraIdentity(s.server, conn.replica)], before: before, whose: conn.tenant.Description(),
 	}))
 }

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
@@ -15,8 +16,9 @@ import (
 
 // Hops says how a node of a cluster reaches the servers that other nodes run.
 type Hops struct {
-	Node string                                                            // the name of this node
-	Dial func(ctx context.Context, node string) (conn net.Conn, err error) // opens a connection to a node; nil = there are no other nodes
+	Node    string                                                            // the name of this node
+	Members *cluster.Members                                                  // the members of the cluster; nil = there are none
+	Dial    func(ctx context.Context, node string) (conn net.Conn, err error) // opens a connection to a node; nil = there are no other nodes
 }
 
 // openHop is the Opener for a server that another node of the cluster runs (config.Server.Hop).

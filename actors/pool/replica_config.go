@@ -46,7 +46,7 @@ func (s *state) sendConfig(out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		entry, _, _ := s.server.Replica(conn.replica)
 		conn.labels = entry.Labels
-		out = append(out, kernel.Tell(conn.ref, message.NewServer{Server: s.backendConfig(conn.replica)}))
+		out = append(out, kernel.Tell(conn.ref, message.NewServer{Server: s.settingsOf(conn)}))
 	}
 	return out
 }

@@ -200,6 +200,9 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 	if !m.Own.Of().Fits(&s.server) {
 		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: s.isolationChangedFault()}))
 	}
+	if s.isMisplaced(m.Own.Of()) {
+		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: s.misplacedFault()}))
+	}
 	if m.Unlisted && !s.tenants.mentionsFor(key.tenant).has(m.URI) {
 		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}

@@ -12,7 +12,7 @@ import (
 // spawnForTenant opens a connection for the client of a request.
 func (s *state) spawnForTenant(now time.Time, conn *connection, by requester, out []kernel.Effect) []kernel.Effect {
 	if of := by.tenant; of != nil {
-		conn.tenant, conn.usedAt = of, now
+		conn.tenant, conn.node, conn.usedAt = of, s.placeOf(of), now
 		if s.tenants.byKey[of.Key] == nil {
 			t := &tenant{level: of.Level}
 			if of.Client != "" && !by.modern {

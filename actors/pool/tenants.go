@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 )
 
@@ -18,6 +19,7 @@ type tenants struct {
 	sweepArmed     bool               // the timer that ends idle connections and logins runs
 	sharedMentions mentions           // resources that the server has mentioned on shared connections
 	sharedLevel    protocol.Level     // log level of shared connections; LevelNone = no client has set one
+	nodes          *cluster.View      // the members of the cluster; nil = all connections are on this node
 }
 
 // mentionsFor returns the resources that the server has mentioned to a tenant; "" = on shared connections.

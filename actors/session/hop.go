@@ -26,7 +26,7 @@ func (s *state) callerOf(x *downstream.Exchange, server *catalog.Server) *messag
 		}
 	}
 	c := *s.caller()
-	c.Principal = message.PrincipalOf(behalf.Who)
+	c.Principal, c.Hop = message.PrincipalOf(behalf.Who), true
 	if behalf.Client != "" && server.Rules.Isolation != "session" { // under "session", the node opens a session for each of its clients
 		c.ClientKey = behalf.Client
 	}

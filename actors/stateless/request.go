@@ -240,7 +240,7 @@ func (s *state) callerOf(m message.StatelessRequest) *message.Caller {
 		Principal: m.Principal(), Epoch: m.Epoch, ClientKey: s.memo.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
-	if m.Behalf != nil && m.Behalf.Client != "" {
+	if c.Hop = m.Behalf != nil; c.Hop && m.Behalf.Client != "" {
 		c.ClientKey = m.Behalf.Client
 	}
 	c.Can = s.memo.canOf(c.Capabilities)

@@ -67,7 +67,7 @@ func newState(o Options, self kernel.Reference) *state {
 		listener: listener{
 			who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, name: admission.ClientName(params.MetaClientInfo.Of(frame.Raw)),
 			caller: message.Caller{
-				Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who),
+				Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, Hop: o.Admitted.Behalf != nil, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who),
 				Can: message.CanOf(params.MetaCapabilities.Of(frame.Raw)),
 			},
 		},

@@ -46,8 +46,8 @@ var mayImport = map[string][]string{
 	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/cluster", "internal/config", "internal/identity", "internal/policy", "internal/status", "internal/trace"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
-	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "protocol/upstream/embedded", "internal/secret"}, actorMayImport...), // starts backends
-	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                                                             // does not see messages between clients and the gateway
+	"actors/pool":         append([]string{"actors/backend", "internal/cluster", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "protocol/upstream/embedded", "internal/secret"}, actorMayImport...), // starts backends
+	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                                                                                 // does not see messages between clients and the gateway
 	"actors/admission":    append([]string{"protocol/toolschema", "protocol/downstream"}, actorMayImport...),
 	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),

@@ -271,6 +271,9 @@ type ServerAuth struct {
 	Issuer string `key:"issuer" change:"connection"`
 }
 
+// HopURL returns the address at which another node of the cluster serves the server.
+func (s *Server) HopURL(node string) string { return "https://" + node + "/s/" + s.Name + "/mcp" }
+
 // ReplicaCount returns the number of replicas: addresses, processes or, for a group, those of all members. It is at least 1.
 func (s *Server) ReplicaCount() int {
 	if len(s.Members) > 0 {

@@ -10,12 +10,13 @@ import (
 	"goblin-actor/internal/relay"
 )
 
-// tellJoined tells the gateway of each node that is a member under a new incarnation, or that is ready now.
+// tellJoined tells the gateway of the new members, and of each node that is a member under a new incarnation or is ready now.
 func (n *Node) tellJoined(before, after *cluster.View) {
 	g := n.gateway.Load()
 	if g == nil {
 		return
 	}
+	g.NodesChanged(after)
 	for i := range after.Members {
 		m := &after.Members[i]
 		if was := before.Member(m.Incarnation); (was == nil || was.Joining && !m.Joining) && m.Node != n.of.Node {

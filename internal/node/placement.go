@@ -32,7 +32,7 @@ func place(cfg *config.Config, node string) {
 // hop returns the configuration of a server that another node runs, as this node uses it. What that node does for all nodes is left
 // out: limits, logins, replicas, the choice between them, and repeated calls.
 func hop(s config.Server) config.Server {
-	s.Hop, s.URLs, s.Type = s.Run, []string{"https://" + s.Run + "/s/" + s.Name + "/mcp"}, "http"
+	s.Hop, s.URLs, s.Type = s.Run, []string{s.HopURL(s.Run)}, "http"
 	s.Command, s.Args, s.Env, s.EnvFiles, s.InheritEnv, s.Cwd, s.Headers = "", nil, nil, nil, false, "", nil
 	s.Auth = config.ServerAuth{Type: "none", As: "shared", CatalogAs: "shared"}
 	s.Replicas, s.MaxConcurrent, s.Retry.InFlight = 1, 0, "never"
