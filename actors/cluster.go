@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
 )
 
 // Cluster makes a gateway a node of a cluster: several gateways with one configuration behind one address. Its session ids
@@ -26,6 +27,7 @@ type Cluster struct {
 	Bus            Bus                                                      // connects the nodes; nil = the members are fixed
 	Rates          membership.Rates                                         // request rates, which all nodes share; nil = each node has its own
 	Revoked        func(holders map[string]bool)                            // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
+	Fence          func(server string) upstream.Fence                       // says whether this node may run a server with run: one; nil = there are no such servers
 	NewIncarnation func() string                                            // returns a random incarnation; nil = cluster.NewIncarnation
 }
 
@@ -92,5 +94,5 @@ func (c *Cluster) poolHops() pool.Hops {
 	if c == nil {
 		return pool.Hops{}
 	}
-	return pool.Hops{Node: c.Node, Dial: c.Dial, Members: c.Members}
+	return pool.Hops{Node: c.Node, Dial: c.Dial, Members: c.Members, Fence: c.Fence}
 }

@@ -14,11 +14,12 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// Hops says how a node of a cluster reaches the servers that other nodes run.
+// Hops says how a node of a cluster reaches the servers that other nodes run, and whether it may run one itself.
 type Hops struct {
 	Node    string                                                            // the name of this node
 	Members *cluster.Members                                                  // the members of the cluster; nil = there are none
 	Dial    func(ctx context.Context, node string) (conn net.Conn, err error) // opens a connection to a node; nil = there are no other nodes
+	Fence   func(server string) upstream.Fence                                // of a server with run: one; nil = there are no such servers
 }
 
 // openHop is the Opener for a server that another node of the cluster runs (config.Server.Hop).

@@ -51,6 +51,9 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 		Command: server.Command, Args: server.Args, Env: environment(server), Dir: expandHome(server.Cwd), Base: server.Base,
 		MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 	}
+	if server.Run == config.RunOne && p.Hops.Fence != nil {
+		o.Fence = p.Hops.Fence(server.Name)
+	}
 	return func(sink upstream.Sink) upstream.Link { return process.Open(o, sink) }, "stdio"
 }
 

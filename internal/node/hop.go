@@ -25,8 +25,14 @@ func (n *Node) tellJoined(before, after *cluster.View) {
 	}
 }
 
+// errNoHolder is the error of a connection to a server with run: one that no node runs.
+var errNoHolder = errors.New("no node runs the server now; one takes it over within 15 s, if more than half of the voters are running")
+
 // dial opens a connection to another node, for requests to the servers that run there. It implements actors.Cluster.Dial.
 func (n *Node) dial(ctx context.Context, node string) (net.Conn, error) {
+	if node == noNode {
+		return nil, errNoHolder
+	}
 	m := n.members.View().Named(node)
 	if m == nil {
 		return nil, fmt.Errorf("node %s is not a member of the cluster; start it, or set run to another node", node)

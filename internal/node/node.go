@@ -42,6 +42,9 @@ type Node struct {
 	server   *downstream.Server // nil before Serve
 	gateway  atomic.Pointer[actors.Gateway]
 	admin    atomic.Pointer[admin.NodeServer] // nil before ServeAdmin
+	leases   *leases
+	written  []config.Server // the servers of the newest configuration, before they were placed
+	stopping context.CancelFunc
 	log      *slog.Logger
 }
 
@@ -56,12 +59,13 @@ func Start(cfg *config.Config, e *serving.Security, state string, budget *stream
 	if !cfg.Cluster.Present {
 		return nil, nil
 	}
-	place(cfg, cfg.Cluster.Node)
 	n := &Node{of: cfg.Cluster, security: e, members: cluster.NewMembers(cluster.NewIncarnation()), log: log}
 	if err := n.connect(cfg, state, budget); err != nil {
 		n.Stop()
 		return nil, fmt.Errorf("join the cluster: %w", err)
 	}
+	n.leases = newLeases(n.of.Node, n.bus.Records(), log)
+	n.place(cfg)
 	return n, nil
 }
 
@@ -132,7 +136,7 @@ func (n *Node) Options() *actors.Cluster {
 		return nil
 	}
 	c := &actors.Cluster{
-		Name: n.of.Name, Node: n.of.Node, Address: n.listener.Addr().String(), Secrets: n.security.ClusterSecrets(), Members: n.members, Relay: n.relay, Dial: n.dial, Bus: nodeBus{n.bus},
+		Name: n.of.Name, Node: n.of.Node, Address: n.listener.Addr().String(), Secrets: n.security.ClusterSecrets(), Members: n.members, Relay: n.relay, Dial: n.dial, Fence: n.leases.fence, Bus: nodeBus{n.bus},
 	}
 	n.security.Join(c)
 	return c
@@ -158,9 +162,44 @@ func (n *Node) Serve(g *actors.Gateway, cfg *config.Config) {
 // Apply applies a new configuration, whose secrets and certificate serving.Security has read. It does nothing if n is nil.
 func (n *Node) Apply(cfg *config.Config) {
 	if n != nil {
-		place(cfg, n.of.Node)
+		n.place(cfg)
+		n.leases.configure(n.written)
 		n.server.SetForwarded(cfg.Forwarded())
 	}
+}
+
+// place prepares the servers in cfg for this node, and keeps them as they were.
+func (n *Node) place(cfg *config.Config) {
+	n.written = slices.Clone(cfg.Servers)
+	place(cfg, n.of.Node, n.leases.holder)
+}
+
+// Follow applies the configurations that r has read, begins to take the leases of servers, and makes r apply the configuration again
+// whenever another node runs a server than before, until Stop. It does nothing if n is nil.
+func (n *Node) Follow(r *serving.Reloader) {
+	if n == nil {
+		return
+	}
+	r.Applied = n.Apply
+	ctx, cancel := context.WithCancel(context.Background())
+	n.stopping = cancel
+	n.leases.configure(n.written)
+	go func() {
+		for {
+			select {
+			case <-n.leases.changed:
+			case <-ctx.Done():
+				return
+			}
+			err := r.Refresh(ctx, func(cfg *config.Config) {
+				cfg.Servers = slices.Clone(n.written)
+				place(cfg, n.of.Node, n.leases.holder)
+			})
+			if err != nil && ctx.Err() == nil {
+				n.log.Warn("a server could not be moved between nodes yet", "err", err)
+			}
+		}
+	}()
 }
 
 // stopTime limits how long Stop waits for requests that other nodes have passed on. The gateway has answered them before.
@@ -181,6 +220,12 @@ func (n *Node) Stop() {
 	}
 	if server := n.admin.Load(); server != nil {
 		server.Close()
+	}
+	if n.stopping != nil {
+		n.stopping()
+	}
+	if n.leases != nil {
+		n.leases.stop()
 	}
 	if n.relay != nil {
 		n.relay.Close()

@@ -1,6 +1,9 @@
 package node
 
 import (
+	"cmp"
+	"maps"
+	"strconv"
 	"time"
 
 	"goblin-actor/internal/config"
@@ -10,10 +13,17 @@ import (
 // cluster, the next attempt is made at once.
 const reconnectMax = 10 * time.Second
 
-// place prepares the servers for this node: a server that another node runs becomes one with a URL there. It marks the servers
-// that this version cannot run in a cluster, so that no node starts them: those with run: one, and members of a group that run on
-// one node only.
-func place(cfg *config.Config, node string) {
+// fenceVariable is the environment variable that tells a process with run: one how often a node has taken the lease of the server
+// before. It rises, so that a store that remembers the largest number it has seen can refuse the writes of an older process.
+const fenceVariable = "GOBLIN_FENCE"
+
+// noNode stands for the node that runs a server while none does. No node can have this name.
+const noNode = config.RunOne
+
+// place prepares the servers for this node: a server that another node runs becomes one with a URL there. holder returns the node that
+// runs a server with run: one, or "", and the token if it is this node. place marks the servers that this version cannot run in a
+// cluster, so that no node starts them: members of a group that run on one node only.
+func place(cfg *config.Config, node string, holder func(server string) (node string, token uint64)) {
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
 		switch {
@@ -21,18 +31,30 @@ func place(cfg *config.Config, node string) {
 		case s.Group != "":
 			s.Fault = "run: " + s.Run + " does not work yet in a group; write run: each"
 		case s.Run == config.RunOne:
-			s.Fault = "run: one does not work yet; write run: each or the name of a node"
-		case s.Run == node:
-		default:
-			*s = hop(*s)
+			placeOne(s, node, holder)
+		case s.Run != node:
+			*s = hop(*s, s.Run)
 		}
 	}
 }
 
+func placeOne(s *config.Server, node string, holder func(server string) (node string, token uint64)) {
+	at, token := holder(s.Name)
+	if at != node {
+		*s = hop(*s, cmp.Or(at, noNode))
+		return
+	}
+	s.Env = maps.Clone(s.Env)
+	if s.Env == nil {
+		s.Env = map[string]string{}
+	}
+	s.Env[fenceVariable] = strconv.FormatUint(token, 10)
+}
+
 // hop returns the configuration of a server that another node runs, as this node uses it. What that node does for all nodes is left
 // out: limits, logins, replicas, the choice between them, and repeated calls.
-func hop(s config.Server) config.Server {
-	s.Hop, s.URLs, s.Type = s.Run, []string{s.HopURL(s.Run)}, "http"
+func hop(s config.Server, node string) config.Server {
+	s.Hop, s.URLs, s.Type = node, []string{s.HopURL(node)}, "http"
 	s.Command, s.Args, s.Env, s.EnvFiles, s.InheritEnv, s.Cwd, s.Headers = "", nil, nil, nil, false, "", nil
 	s.Auth = config.ServerAuth{Type: "none", As: "shared", CatalogAs: "shared"}
 	s.Replicas, s.MaxConcurrent, s.Retry.InFlight = 1, 0, "never"

@@ -19,6 +19,8 @@ import (
 // applyTime is the maximum time to apply a configuration. Starting the servers is not included.
 const applyTime = 3 * time.Second
 
+var errBusy = errors.New("the gateway is busy and will apply the configuration soon")
+
 // Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request, Switch and DrainTime may
 // be called from any.
 type Reloader struct {
@@ -93,7 +95,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 	r.cfg = next
 	r.drain.Store(int64(next.Drain))
 	edgeErr := r.security.apply(next)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy and will apply the configuration soon"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errBusy)
 	defer cancel()
 	err := r.g.Apply(ctx, next)
 	if r.credentialsFailed = edgeErr != nil; r.credentialsFailed {
@@ -118,6 +120,20 @@ func (r *Reloader) load(ctx context.Context) (next *config.Config, report config
 		}
 	}
 	return next, report
+}
+
+// Refresh makes the goroutine of follow apply the configuration in force again, after change has changed a copy of it. It waits for
+// that, and returns the error of the gateway or of ctx.
+func (r *Reloader) Refresh(ctx context.Context, change func(*config.Config)) error {
+	_, err := r.run(ctx, func(context.Context) error {
+		next := *r.cfg
+		change(&next)
+		r.cfg = &next
+		ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errBusy)
+		defer cancel()
+		return r.g.Apply(ctx, &next)
+	})
+	return err
 }
 
 // reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force, and the

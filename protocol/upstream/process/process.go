@@ -37,6 +37,7 @@ type Options struct {
 	WriteTimeout    time.Duration  // the connection ends if the child does not read for this long; 0 = 30 s
 	QueueBytes      int            // maximum size of queued frames; Send reports NotSent beyond it; 0 = 8 MiB
 	Budget          *stream.Budget // counts buffered bytes; nil = uncounted
+	Fence           upstream.Fence // ends the program when it is lost; nil = none
 }
 
 // Open starts the program in a goroutine and returns at once. Opened or Closed reports the result. The process leads
@@ -79,7 +80,12 @@ type link struct {
 	last    stderrTail
 }
 
-func (p *link) Send(o upstream.Outgoing) { p.outbox.push(o) }
+func (p *link) Send(o upstream.Outgoing) {
+	if fenced(p.o.Fence) {
+		p.ban()
+	}
+	p.outbox.push(o)
+}
 
 // Cancel does nothing. Over stdio, a request is canceled by a notification.
 func (*link) Cancel(uint64)     {}
@@ -98,10 +104,17 @@ func (p *link) Close(grace time.Duration) {
 // run runs the link from start to end.
 func (p *link) run() {
 	defer p.cancel()
+	if fenced(p.o.Fence) {
+		p.finish(errFenced)
+		return
+	}
 	child, err := startChild(p.o)
 	if err != nil {
 		p.finish(fmt.Errorf("start %q: %w", secret.Text(p.o.Command), err))
 		return
+	}
+	if p.o.Fence != nil {
+		go p.guard(p.o.Fence)
 	}
 	p.streams.Add(2)
 	go p.readStdout(child)

@@ -1,0 +1,9 @@
+package upstream
+
+// Fence says whether this node may run a server of which the cluster has one process at a time.
+type Fence interface {
+	// Held reports whether the node certainly is the only one that may run the server. It does not block, and is called for each frame.
+	Held() bool
+	// Lost returns a channel that is closed when the node must end the process at once.
+	Lost() <-chan struct{}
+}
