@@ -24,6 +24,7 @@ type ClusterOptions struct {
 	Dir      string // a short directory for the files of all nodes
 	Config   string // text of the configuration, YAML or JSON, without the section cluster
 	Balancer string // Nginx or Haproxy; "" = none
+	Voters   bool   // all nodes keep records
 }
 
 const clusterNodes = 3
@@ -102,6 +103,9 @@ func (c *Cluster) config() string {
 	all["cluster"] = map[string]any{
 		"name": "test", "node": "${NODE}", "listen": "${NODE_HOST}:" + c.port, "routes": "${NODE_HOST}:" + routes, "seeds": seeds,
 		"secrets": []string{"${file:cluster.secret}"},
+	}
+	if c.o.Voters {
+		all["cluster"].(map[string]any)["voters"] = []string{"a", "b", "c"}
 	}
 	text, err := yaml.Marshal(all)
 	if err != nil {
