@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"contrib/pypi":            {},
 	"contrib/registry/check":  {},
 
-	"actors": append([]string{"protocol/rawjson", "protocol/upstream/embedded", "actors/admission", "actors/membership", "actors/clientcalls", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+	"actors": append([]string{"protocol/rawjson", "protocol/upstream", "protocol/upstream/embedded", "actors/admission", "actors/membership", "actors/clientcalls", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/cluster", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
 	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"internal/cluster":            {"internal/decode"},
 	"internal/bus":                {},
 	"internal/bus/fabric":         {"internal/bus"}, // for tests only
-	"internal/node":               {"actors", "internal/admin", "internal/bus", "internal/cluster", "internal/config", "internal/relay", "internal/serving", "internal/status", "protocol/downstream", "protocol/stream"},
+	"internal/node":               {"actors", "internal/admin", "internal/bus", "internal/cluster", "internal/config", "internal/relay", "internal/serving", "internal/status", "protocol/downstream", "protocol/stream", "protocol/upstream"},
 	"internal/poll":               {},
 	"internal/relay":              {"actors/message", "internal/cluster", "internal/identity", "internal/poll", "protocol", "protocol/downstream", "protocol/stream"},
 	"internal/keyring":            {},

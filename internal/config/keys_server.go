@@ -153,8 +153,8 @@ type Server struct {
 
 	// Run selects where the server runs in a cluster: `each` (on every node), `one` (on one node at a time, and on another one if that fails) or the name of
 	// a node. `one` requires `cluster.voters` or `cluster.nats`. A node need not exist when the file is read: until it joins the cluster, calls of the
-	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. This version does not start servers
-	// with `one`, and in a `group` only members with `each`.
+	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. In a `group`, this version
+	// starts only members with `each`.
 	// Default: each for URLs; in a cluster, a command requires the key.
 	Run string `key:"run" change:"connection"`
 
