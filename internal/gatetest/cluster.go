@@ -114,6 +114,9 @@ func (c *Cluster) config() string {
 	return string(text)
 }
 
+// Address returns where the node accepts requests of other nodes, as host:port.
+func (n *Node) Address() string { return n.Host + ":" + n.cluster.port }
+
 // Start starts the node, also again after it has ended. It does not wait until the node is ready.
 func (n *Node) Start() {
 	n.cluster.t.Helper()
