@@ -11,6 +11,11 @@ const (
 	RunOne  = "one"
 )
 
+// RunsElsewhere reports whether another node of the cluster runs the server.
+func (c *Config) RunsElsewhere(s *Server) bool {
+	return c.Cluster.Present && s.Run != "" && s.Run != RunEach && s.Run != RunOne && s.Run != c.Cluster.Node
+}
+
 // checkRunName checks the form of a server's run, and replaces the name of a node by its slug.
 func (d *decoder) checkRunName(s *Server, path string) {
 	if !d.written(path) || d.reported[path] {

@@ -76,6 +76,7 @@ func checkCluster(ctx context.Context, cfg *config.Config, report config.Report)
 	c.checkPort(ctx, "routes", c.doc.Routes)
 	c.checkSeeds(ctx)
 	c.checkVoters()
+	c.checkPlacement()
 	return c.doc
 }
 
@@ -165,6 +166,28 @@ func (c *nodeChecks) checkVoters() {
 		return
 	}
 	c.note("voters", fmt.Sprintf("%s; not seen among the seeds: %s", strings.Join(voters, ", "), strings.Join(absent, ", ")))
+}
+
+// checkPlacement names the servers that other nodes run, and which of these nodes were not found at the seeds' addresses.
+func (c *nodeChecks) checkPlacement() {
+	var servers, absent []string
+	for i := range c.cfg.Servers {
+		s := &c.cfg.Servers[i]
+		if !c.cfg.RunsElsewhere(s) {
+			continue
+		}
+		servers = append(servers, s.Name+" on "+s.Run)
+		if !slices.Contains(c.nodes, s.Run) && !slices.Contains(absent, s.Run) {
+			absent = append(absent, s.Run)
+		}
+	}
+	switch {
+	case len(servers) == 0:
+	case len(absent) == 0:
+		c.note("run", strings.Join(servers, ", ")+"; examine them there")
+	default:
+		c.note("run", fmt.Sprintf("%s; not seen among the seeds: %s", strings.Join(servers, ", "), strings.Join(absent, ", ")))
+	}
 }
 
 // examineCluster adds the checks of this node to the report. It does nothing if the gateway runs alone, or if the section cluster has errors.

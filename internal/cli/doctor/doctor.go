@@ -98,7 +98,8 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	if cfg != nil {
 		if running == nil { // start every server
 			for i := range cfg.Servers {
-				cfg.Servers[i].Startup = "eager"
+				s := &cfg.Servers[i]
+				s.Startup, s.Disabled = "eager", s.Disabled || cfg.RunsElsewhere(s)
 			}
 		}
 		if err := configfile.SelectServers(cfg, names); err != nil {
