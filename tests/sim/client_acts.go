@@ -182,7 +182,7 @@ func (c *client) recover() {
 	if c.state != "ready" {
 		c.initialize()
 	} else {
-		c.w.at(c.keptAlive(), func() { c.send("ping", "", "") })
+		c.w.at(c.informed(), func() { c.send("ping", "", "") })
 	}
 	c.w.scheduler.After(20*time.Second, func() {
 		c.listen()

@@ -208,7 +208,7 @@ func (w *world) sceneEndingGuests() {
 				w.at(n, func() { second = c.send("tools/list", "", "") })
 			})
 			w.advance(guestIdle / 2)
-			w.at(c.keptAlive(), func() { c.send("ping", "", "") })
+			w.at(c.informed(), func() { c.send("ping", "", "") })
 			w.advance(guestIdle)
 			if first.failed || second.answers == 0 || second.failed {
 				w.violated("%s at %s got %d responses, %s %s, although its session lives", second, n, second.answers, second.code, second.message)
@@ -242,7 +242,7 @@ func (w *world) sceneThefts() {
 	}
 	w.advance(guestIdle + time.Second)
 	for _, c := range w.readyClients(func(c *client) bool { return !c.modern }) {
-		w.at(c.keptAlive(), func() { c.send("ping", "", "") })
+		w.at(c.informed(), func() { c.send("ping", "", "") })
 		w.advance(time.Second)
 		if !c.ready() {
 			continue

@@ -52,6 +52,15 @@ func (n *node) resolve(incarnation string) *node {
 	return nil
 }
 
+// informed returns the node at which a client's requests know of the events of its session: of its end, its log level, and canceled
+// calls. Without a bus, the nodes cannot tell each other. nil = every node knows.
+func (c *client) informed() *node {
+	if !c.w.isCluster() || c.w.p.Bus {
+		return nil
+	}
+	return c.home()
+}
+
 // awaitMembers waits until the nodes that have started know each other. Until then, a balancer sends them nothing.
 func (w *world) awaitMembers() {
 	if !w.p.Bus {

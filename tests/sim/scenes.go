@@ -106,6 +106,7 @@ type scene struct {
 	play    func()
 	wide    bool // for wide stories only
 	cluster bool // for clusters only
+	bus     bool // for clusters with a bus only
 }
 
 func (w *world) allScenes() []scene {
@@ -132,6 +133,11 @@ func (w *world) allScenes() []scene {
 		{name: "guests", play: w.sceneGuests, cluster: true},
 		{name: "thefts", play: w.sceneThefts, cluster: true},
 		{name: "ending guests", play: w.sceneEndingGuests, cluster: true},
+		{name: "canceled elsewhere", play: w.sceneCanceledElsewhere, bus: true},
+		{name: "levels elsewhere", play: w.sceneLevelsElsewhere, bus: true},
+		{name: "changes elsewhere", play: w.sceneChangesElsewhere, bus: true},
+		{name: "used elsewhere", play: w.sceneUsedElsewhere, bus: true},
+		{name: "ended elsewhere", play: w.sceneEndedElsewhere, bus: true},
 	}
 }
 
@@ -141,13 +147,13 @@ func (w *world) playScenes() {
 		if w.failed() {
 			return
 		}
-		if slices.Contains(w.p.SkippedScenes, scene.name) || scene.wide && !w.p.Wide || scene.cluster && !w.isCluster() || w.p.Bus && !scene.cluster {
+		if slices.Contains(w.p.SkippedScenes, scene.name) || scene.wide && !w.p.Wide || scene.cluster && !w.isCluster() || w.p.Bus != scene.bus && !scene.cluster {
 			continue
 		}
 		w.trace("— %s —", scene.name)
 		for _, c := range w.clients {
 			if !c.modern && c.ready() {
-				w.at(c.keptAlive(), func() { c.send("ping", "", "") })
+				w.at(c.informed(), func() { c.send("ping", "", "") })
 			}
 			c.ignoresQuestions = false
 		}
@@ -199,7 +205,7 @@ func (w *world) sceneAbandonedQuestion() {
 		for _, s := range w.servers {
 			w.count("a scene: a call canceled during its question")
 			var a *clientRequest
-			w.at(c.cancelable(), func() { a = c.callWith(s, "ask") })
+			w.at(c.informed(), func() { a = c.callWith(s, "ask") })
 			w.advance(2 * time.Second)
 			if a.answers > 0 {
 				continue

@@ -69,9 +69,13 @@ func (w *world) checkLogLine(s *server, a, b *client) {
 	}
 	a.ignoresQuestions, b.wantsLogs = true, true
 	var x, y *clientRequest
-	w.at(a.cancelable(), func() { x = a.callWith(s, "ask") })
+	w.at(a.informed(), func() { x = a.callWith(s, "ask") })
 	w.advance(2 * time.Second)
-	w.at(b.logsAt(a), func() { y = b.callWith(s, "log") })
+	at := b.informed()
+	if b.modern { // both calls must use the same process
+		at = a.informed()
+	}
+	w.at(at, func() { y = b.callWith(s, "log") })
 	w.advance(3 * time.Second)
 	if line := fmt.Sprintf(`"of %d"`, y.nonce); x.answers == 0 && y.answers == 1 && !y.failed {
 		for _, c := range w.readyClients(func(*client) bool { return true }) {
