@@ -42,6 +42,9 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if era == protocol.EraModern {
+		if !x.Params.RequestState.Present() && !x.Params.TaskID.Present() && f.passToOther(x, 0) {
+			return
+		}
 		f.modern(x, admitted, f.relayed)
 		return
 	}
@@ -58,6 +61,9 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Frame.Kind == protocol.KindRequest && x.Frame.Method == protocol.MethodInitialize && x.Batch == nil && !messages { // HTTP+SSE opens a session with its stream
+		if f.passToOther(x, 0) {
+			return
+		}
 		f.self.Tell(message.OpenSession{Exchange: x, Admitted: admitted})
 		return
 	}

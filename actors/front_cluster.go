@@ -59,7 +59,7 @@ func (e elsewhere) Post(x *downstream.Exchange, admitted message.Admitted) {
 		}
 	}
 	switch {
-	case node == "" || session.ServedByGuests(x) && !x.Origin.Relayed && e.attempts == 0:
+	case node == "" || session.ServedByGuests(x) && !x.Origin.Relayed && e.attempts == 0 && !e.leaving.Load():
 		e.postHere(node, x, admitted)
 		return
 	case x.Origin.Relayed:

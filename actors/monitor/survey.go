@@ -134,11 +134,16 @@ func joining(nodes []status.Node) bool {
 	})
 }
 
+// draining reports whether this node of a cluster is about to stop.
+func draining(nodes []status.Node) bool {
+	return slices.ContainsFunc(nodes, func(n status.Node) bool { return n.Self && n.State == status.NodeDraining })
+}
+
 // finish adds the gateway's part, sorts the lists, and determines which servers are still starting or have failed,
 // and whether the gateway is ready.
 func finish(overview *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	overview.Now = time.Now()
-	overview.Listen, overview.Config, overview.Draining, overview.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
+	overview.Listen, overview.Config, overview.Draining, overview.Catalog = report.Listen, report.Config, report.Draining || draining(overview.Nodes), report.Catalog
 	overview.ConfigFault, overview.Projects, overview.TLS = report.Fault, report.Projects, report.TLS
 	missing := slices.Clone(report.Enabled) // enabled servers whose pool has not started or did not answer
 	for i := range overview.Servers {

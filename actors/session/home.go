@@ -39,9 +39,10 @@ func (s *session) passOn(a passOn) {
 // isGuest reports whether another node is the session's home.
 func (s *state) isGuest() bool { return s.guest != nil && !s.guest.home }
 
-// adopt makes the session what it is in the newest view of the members. It does nothing if the view knows no home.
+// adopt makes the session what it is in the newest view of the members. It does nothing if the view knows no
+// home, or before the client has initialized.
 func (s *state) adopt(now time.Time, view *cluster.View, out []kernel.Effect) []kernel.Effect {
-	if view == s.noting.members {
+	if view == s.noting.members || !s.client.initialized {
 		return out
 	}
 	s.noting.members = view
@@ -92,14 +93,15 @@ func (s *state) becomeGuest(now time.Time, home string, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(s.idleLimit(), idleCheck{s.life.checks}))
 }
 
-// notHere passes a message on that only the session's home can handle. It returns false if this node can handle it.
+// notHere passes a message on that only the session's home can handle, or any message if this node is about to stop. It returns false
+// if this node can handle it.
 func (s *state) notHere(m any, out []kernel.Effect) (_ []kernel.Effect, passed bool) {
 	if !s.isGuest() {
 		return s.refuseLost(m, out)
 	}
 	switch m := m.(type) {
 	case message.Inbound:
-		if x := m.Exchange; x.Batch != nil || x.Frame.Kind == protocol.KindRequest && !ServedByGuests(x) {
+		if x := m.Exchange; x.Batch != nil || x.Frame.Kind == protocol.KindRequest && (s.life.draining || !ServedByGuests(x)) {
 			return append(out, kernel.Act(passOn{x: x, admitted: m.Admitted})), true
 		}
 	case message.StreamOpened:

@@ -116,6 +116,11 @@ func (v *View) Heir(id string) *Member {
 	return v.first(id, func(m *Member) bool { return m.settled() && m != home })
 }
 
+// Other returns another member that can serve any client, or nil if there is none. Equal keys lead to equal members.
+func (v *View) Other(key string) *Member {
+	return v.first(key, func(m *Member) bool { return m.settled() && m.Incarnation != v.Self })
+}
+
 // named returns the member that a session id names as its home, or nil.
 func (v *View) named(id string) *Member {
 	incarnation, ok := HomeOf(id)

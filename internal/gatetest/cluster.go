@@ -197,7 +197,7 @@ backend nodes
   option httpchk
   http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost
   http-request set-header Host localhost
-  default-server check inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
+  default-server check inter 200ms fall 1 rise 1
 %[2]s`
 
 // HasBalancer reports whether a balancer is installed. NGINX_PROGRAM and HAPROXY_PROGRAM name other paths.

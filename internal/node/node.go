@@ -202,6 +202,17 @@ func (n *Node) Follow(r *serving.Reloader) {
 	}()
 }
 
+// AwaitRelayed blocks until the requests that this node has passed on to others are answered, or until a time has passed. It does
+// nothing if n is nil.
+func (n *Node) AwaitRelayed(limit time.Duration) {
+	if n == nil {
+		return
+	}
+	for end := time.Now().Add(limit); n.relay.Stats().Requests > 0 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // stopTime limits how long Stop waits for requests that other nodes have passed on. The gateway has answered them before.
 const stopTime = time.Second
 

@@ -31,6 +31,9 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
 	c.busy.Store(true)
 	s.counters.requests.Add(1)
+	if s.retiring.Load() {
+		ctx.SetConnectionClose()
+	}
 	c.who, c.client = nil, netip.Addr{}
 	defer s.recovered(ctx, c)
 	var h knownHeader

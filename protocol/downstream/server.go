@@ -42,6 +42,7 @@ type Server struct {
 
 	counters serverCounters
 	stopping atomic.Bool
+	retiring atomic.Bool // each response closes its connection
 
 	mu         sync.Mutex
 	conns      map[*serverConn]struct{}
@@ -145,6 +146,10 @@ func (s *Server) Connections() (open, streams int) {
 	defer s.mu.Unlock()
 	return len(s.conns) + len(s.streams), len(s.streams)
 }
+
+// Retire makes each later response close its connection. When Shutdown then closes the idle connections, no balancer uses them any
+// more.
+func (s *Server) Retire() { s.retiring.Store(true) }
 
 // Shutdown stops listening, closes idle connections, ends streams once their waiting messages are written, and waits
 // until running exchanges are answered. If ctx ends first, Shutdown closes all connections and returns an error that

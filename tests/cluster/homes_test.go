@@ -3,7 +3,10 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"testing"
 	"time"
@@ -36,20 +39,27 @@ func homeOf(t *testing.T, c *gatetest.Cluster) (home *gatetest.Node, others []*g
 func use(t *testing.T, session *mcp.ClientSession, rounds int) {
 	t.Helper()
 	for i := range rounds {
-		if _, err := session.ListTools(t.Context(), nil); err != nil {
-			t.Fatalf("round %d: tools/list: %v", i, err)
-		}
-		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "notes_add_note", Arguments: map[string]any{"title": fmt.Sprintf("u%d %d", i, time.Now().UnixNano()), "text": "x"}})
-		if err != nil || r.IsError {
-			t.Fatalf("round %d: a call: %v, %v", i, r, err)
-		}
-		if err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
-			t.Fatalf("round %d: logging/setLevel: %v", i, err)
-		}
-		if err := session.Ping(t.Context(), nil); err != nil {
-			t.Fatalf("round %d: ping: %v", i, err)
+		if err := useOnce(t.Context(), session); err != nil {
+			t.Fatalf("round %d: %v", i, err)
 		}
 	}
+}
+
+func useOnce(ctx context.Context, session *mcp.ClientSession) error {
+	if _, err := session.ListTools(ctx, nil); err != nil {
+		return fmt.Errorf("tools/list: %w", err)
+	}
+	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "notes_add_note", Arguments: map[string]any{"title": fmt.Sprint(time.Now().UnixNano()), "text": "x"}})
+	if err != nil || r.IsError {
+		return fmt.Errorf("a call: %v, %w", r, err)
+	}
+	if err := session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
+		return fmt.Errorf("logging/setLevel: %w", err)
+	}
+	if err := session.Ping(ctx, nil); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
 }
 
 // balancerTime is how long the balancer still sends requests to a node that was killed.
@@ -126,4 +136,74 @@ func TestSubscriberOfAKilledHome(t *testing.T) {
 		}
 	}
 	h.awaitUpdate(t, uri, "after an update")
+}
+
+// load uses sessions until stop is closed, or until something fails.
+func load(t *testing.T, url string, session, modern *mcp.ClientSession, stop chan struct{}, rounds *int) error {
+	for ; ; *rounds++ {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if err := useOnce(t.Context(), session); err != nil {
+			return err
+		}
+		if _, err := modern.ListTools(t.Context(), nil); err != nil {
+			return fmt.Errorf("a modern client: %w", err)
+		}
+		if *rounds%5 > 0 {
+			continue
+		}
+		client := mcp.NewClient(&mcp.Implementation{Name: "new", Version: "1"}, nil)
+		fresh, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			return fmt.Errorf("a new client: %w", err)
+		}
+		if err := errors.Join(useOnce(t.Context(), fresh), fresh.Close()); err != nil {
+			return fmt.Errorf("a new client: %w", err)
+		}
+	}
+}
+
+// When the nodes are stopped and started one after the other under load, no request fails, and a subscriber goes on.
+func TestRollingRestart(t *testing.T) {
+	behindEach(t, func(t *testing.T, balancer string) {
+		c := start(t, balancer, "shutdown: {drain: 2s}\n"+fmt.Sprintf(servers, binary, binary))
+		session, h := connect(t, c.URL, "2025-11-25")
+		const uri = "resource://notes/note:///welcome"
+		if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+			t.Fatal(err)
+		}
+		modern, _ := connect(t, c.URL, "2026-07-28")
+		stop, failed := make(chan struct{}), make(chan error, 1)
+		rounds := 0
+		go func() { failed <- load(t, c.URL, session, modern, stop, &rounds) }()
+		for _, n := range c.Nodes {
+			_ = n.Cmd.Process.Signal(os.Interrupt)
+			<-n.Exited
+			n.Start()
+			gatetest.WaitReady(t, n.Base)
+			time.Sleep(balancerTime)
+		}
+		close(stop)
+		if err := <-failed; err != nil {
+			t.Fatalf("round %d: %v", rounds, err)
+		}
+		t.Logf("%d rounds", rounds)
+		h.drain()
+		late := time.After(gatetest.Patience)
+		for told := false; !told; {
+			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "notes_edit_note", Arguments: map[string]any{"slug": "welcome", "text": time.Now().String()}}); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-h.updated:
+				told = got == uri
+			case <-time.After(50 * time.Millisecond):
+			case <-late:
+				t.Fatal("the subscriber was not told of an update")
+			}
+		}
+	})
 }

@@ -144,7 +144,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	err = waitForEnd(ctx, signals, failed, left, log)
 	drain(nil)
 	stop()
-	return errors.Join(err, end(r.DrainTime(), g, server, socket, log))
+	return errors.Join(err, end(r.DrainTime(), g, n, server, socket, log))
 }
 
 // startGateway starts the gateway and, if the configuration says so, makes it a node of a cluster. Otherwise, the node is nil.
@@ -379,11 +379,16 @@ func secondSignal(signals <-chan os.Signal) {
 	os.Exit(command.ExitInterrupted)
 }
 
-// end drains and stops everything. Open streams end at once; running calls have the duration drain to finish.
-func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
+// end drains and stops everything. Open streams end at once; running calls have the duration drain to finish. The node n of a
+// cluster passes on what still arrives.
+func end(drain time.Duration, g *actors.Gateway, n *node.Node, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
 	notifySystemd(daemon.SdNotifyStopping, log)
 	started := time.Now()
+	if n != nil {
+		server.Retire()
+	}
 	err := serving.Stop(g, drain)
+	n.AwaitRelayed(time.Until(started.Add(drain)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err = errors.Join(err, server.Shutdown(ctx))
