@@ -11,6 +11,7 @@ import (
 // candidates holds the sessions that may be closed: those without running calls, by owner.
 type candidates struct {
 	guests   []kernel.Reference // of all owners, the least recently used first
+	guestsOf []owner            // the owners of guests
 	sessions map[owner]int      // the number of sessions of each owner; take moves a session from its owner to the waiting client
 	by       map[owner]*ownCandidates
 	all      []*ownCandidates // in the order of their least recently used sessions
@@ -34,6 +35,7 @@ func (e *eviction) candidates(all *sessions) *candidates {
 		}
 		if a.Guest {
 			c.guests = append(c.guests, a.Session)
+			c.guestsOf = append(c.guestsOf, who)
 			continue
 		}
 		of := c.by[who]
@@ -59,8 +61,9 @@ func (e *eviction) candidates(all *sessions) *candidates {
 // result streams is true. If no session can be closed, pick returns the zero Reference.
 func (c *candidates) pick(client owner, guest bool, limit int) (leaves kernel.Reference, streams bool) {
 	if len(c.guests) > 0 {
-		leaves, c.guests = c.guests[0], c.guests[1:]
-		return leaves, false
+		of := c.guestsOf[0]
+		c.guestsOf = c.guestsOf[1:]
+		return c.take(&c.guests, of, client), false
 	}
 	if guest {
 		return kernel.Reference{}, false

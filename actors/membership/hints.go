@@ -48,10 +48,12 @@ func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []
 	return append(out, kernel.Act(publish{cluster.SubjectHint, payload}))
 }
 
-// hearHint passes a hint on. A node that another one could not reach is checked here, too.
+// hearHint passes a hint on. A node that another one could not reach is checked here, too. Hints of an incarnation that was given up
+// are ignored: it may believe to be the home of sessions that have moved.
 func (s *state) hearHint(now time.Time, h *cluster.Hint, out []kernel.Effect) []kernel.Effect {
+	_, gone := s.verdicts[h.From]
 	switch {
-	case h.Cluster != s.options.Cluster || s.mine(h.From):
+	case h.Cluster != s.options.Cluster || s.mine(h.From) || gone:
 	case h.Kind == cluster.HintDead:
 		return s.suspect(now, h.Incarnation, out)
 	case s.options.Hint != nil:

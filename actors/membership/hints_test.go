@@ -74,15 +74,18 @@ func TestHintsAreLimited(t *testing.T) {
 
 // A node passes on the hints of other nodes of its cluster, but not its own, and answers questions about sessions.
 func TestHintsAreHeard(t *testing.T) {
-	_, a, b, _ := three(t)
+	f, a, b, _ := three(t)
 	a.state.options.Hint = func(*cluster.Hint) {}
+	was := b.state.own.incarnation
+	f.stall(b, 2*time.Second)
+	f.run(5 * time.Second)
 	for _, c := range []struct {
 		of, from string
 		kind     cluster.HintKind
 		heard    bool
 	}{
 		{"prod", b.state.own.incarnation, cluster.HintEnded, true}, {"prod", b.state.own.incarnation, "unknown", true},
-		{"prod", a.state.own.incarnation, cluster.HintEnded, false}, {"other", b.state.own.incarnation, cluster.HintEnded, false},
+		{"prod", a.state.own.incarnation, cluster.HintEnded, false}, {"prod", was, cluster.HintEnded, false}, {"other", b.state.own.incarnation, cluster.HintEnded, false},
 	} {
 		h := cluster.Hint{Cluster: c.of, From: c.from, Kind: c.kind, Session: "2s"}
 		payload, err := h.Encode()
