@@ -168,6 +168,9 @@ func (c *Calls[H, K, R]) Hold(now time.Time, h H, out []kernel.Effect) []kernel.
 func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, project string, denied *admission.Denied, r *message.Request, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
 	b.version, b.trace, b.in, b.who = r.Caller.Version, r.Trace, len(x.Frame.Raw), message.NameOf(x.Origin.Principal)
+	if behalf := x.Origin.Principal.Behalf(); behalf != nil {
+		b.who = message.NameOf(behalf.Who)
+	}
 	b.usage = identity.Of(x.Origin.Principal).Usage
 	x.Report.Version = b.version
 	if subject := b.Method.Names(); subject == protocol.SubjectTool || subject == protocol.SubjectPrompt {

@@ -11,7 +11,7 @@ import (
 )
 
 // discoverHop answers the server/discover of another node of the cluster as the server itself would.
-func (s *state) discoverHop(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (*state) discoverHop(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	server, why, later := admission.HopTarget(view, protocol.EraModern)
 	switch {
 	case later:
