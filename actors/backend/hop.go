@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -24,10 +25,13 @@ func (s *state) nodeJoined(now time.Time, out []kernel.Effect) []kernel.Effect {
 const keyBytes = 12
 
 // appendBehalf appends the headers that say for whom a call is, if another node of the cluster runs the server. A connection of one
-// principal says so itself.
-func appendBehalf(headers []protocol.HeaderField, caller *message.Caller, isolation string) []protocol.HeaderField {
-	if caller.Principal != "" && isolation != "principal" && isolation != "session" {
+// principal says so itself, and so does that of a client at a server that runs on each node.
+func appendBehalf(headers []protocol.HeaderField, caller *message.Caller, server *config.Server) []protocol.HeaderField {
+	if caller.Principal != "" && server.Isolation != "principal" && server.Isolation != "session" {
 		headers = append(headers, protocol.HeaderField{Name: protocol.HeaderNodeHolder, Value: caller.Principal})
+	}
+	if server.Isolation == "session" && server.Run == config.RunEach {
+		return headers
 	}
 	sum := sha256.Sum256([]byte(caller.ClientKey))
 	return append(headers, protocol.HeaderField{Name: protocol.HeaderNodeKey, Value: base64.RawURLEncoding.EncodeToString(sum[:keyBytes])})

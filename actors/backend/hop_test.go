@@ -6,18 +6,20 @@ import (
 	"time"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 )
 
 // A call to a server of another node says whose it is. A connection of one principal need not.
 func TestHopHeaders(t *testing.T) {
-	for _, c := range []struct{ principal, isolation, want string }{
-		{"key:ann@1", "shared", "[{Goblin-Node-Holder key:ann@1} {Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
-		{"", "shared", "[{Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
-		{"key:ann@1", "principal", "[{Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
-		{"key:ann@1", "session", "[{Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
+	for _, c := range []struct{ principal, isolation, run, want string }{
+		{"key:ann@1", "shared", "b", "[{Goblin-Node-Holder key:ann@1} {Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
+		{"", "shared", "b", "[{Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
+		{"key:ann@1", "principal", "b", "[{Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
+		{"key:ann@1", "session", "b", "[{Goblin-Node-Key lI_mA_YdwDa1xZbc}]"},
+		{"key:ann@1", "session", "each", "[]"},
 	} {
 		caller := &message.Caller{Principal: c.principal, ClientKey: "client"}
-		if got := fmt.Sprint(appendBehalf(nil, caller, c.isolation)); got != c.want {
+		if got := fmt.Sprint(appendBehalf(nil, caller, &config.Server{Isolation: c.isolation, Run: c.run})); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

@@ -155,7 +155,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 		o.Headers = append(o.Headers, traceHeaders(r.Trace)...)
 	}
 	if s.server.Hop != "" {
-		o.Headers = appendBehalf(o.Headers, r.Caller, s.server.Isolation)
+		o.Headers = appendBehalf(o.Headers, r.Caller, &s.server)
 	}
 	return o
 }

@@ -41,16 +41,25 @@ func (s *state) nodeJoined(m message.NodeJoined, out []kernel.Effect) []kernel.E
 	return s.broadcastExcept(m, func(conn *connection) bool { return conn.leaving }, out)
 }
 
-// withHolder returns the configuration for a tenant's connection to another node: all its requests are for the tenant's
-// principal. On other connections each call says for whom it is.
+// maxKey is the maximum length of the key with which a client is named to another node.
+const maxKey = 2048
+
+// withHolder returns the configuration for a tenant's connection to another node: all its requests are for the tenant's principal
+// and, if that node has the connection of the tenant's client, for the client. On other connections each call says for whom it is.
 func withHolder(conn *connection, entry config.Server) config.Server {
-	if entry.Hop == "" || conn.tenant == nil || conn.tenant.Who == "" {
+	if entry.Hop == "" || conn.tenant == nil {
 		return entry
 	}
-	entry.Headers = maps.Clone(entry.Headers)
-	if entry.Headers == nil {
-		entry.Headers = map[string]string{}
+	headers := map[string]string{}
+	if conn.tenant.Who != "" {
+		headers[protocol.HeaderNodeHolder] = conn.tenant.Who
 	}
-	entry.Headers[protocol.HeaderNodeHolder] = conn.tenant.Who
+	if client := conn.tenant.Client; conn.node != "" && client != "" && len(client) <= maxKey {
+		headers[protocol.HeaderNodeKey] = protocol.EncodeHeaderValue(client)
+	}
+	if len(headers) > 0 {
+		maps.Copy(headers, entry.Headers)
+		entry.Headers = headers
+	}
 	return entry
 }

@@ -8,8 +8,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// In a cluster, the connections of a principal (isolation: principal) exist on one node only, as the server may keep state for the
-// principal. All nodes find that node by the same hash. The pools of the other nodes connect to it instead of to the server.
+// In a cluster, the connections of a principal or session (isolation: principal, session) exist on one node only, as the server may
+// keep state for it. For a session, that is its home. For a principal, and for a client without sessions, all nodes find it by the same
+// hash. The pools of the other nodes connect to that node instead of to the server.
 
 // view returns the members of the cluster, or nil if there are none.
 func (h *Hops) view() *cluster.View {
@@ -22,10 +23,13 @@ func (h *Hops) view() *cluster.View {
 // placeOf returns the node that has a tenant's connections, or "" if that is this node. Members of groups, servers with logins, and
 // connections with headers of clients are not placed: each node has its own.
 func (s *state) placeOf(of *message.Tenant) string {
-	if s.tenants.nodes == nil || of == nil || of.Isolation != "principal" || s.server.Run != config.RunEach || len(of.Headers) > 0 || s.server.LogsIn() {
+	if s.tenants.nodes == nil || of == nil || of.Isolation != "principal" && of.Isolation != "session" || s.server.Run != config.RunEach || len(of.Headers) > 0 || s.server.LogsIn() {
 		return ""
 	}
 	m := s.tenants.nodes.First(s.server.Name + " " + of.Key)
+	if _, sealed := cluster.HomeOf(of.Client); sealed {
+		m = s.tenants.nodes.Home(of.Client)
+	}
 	if m == nil || s.tenants.nodes.Mine(m.Incarnation) {
 		return ""
 	}

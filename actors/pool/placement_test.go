@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"goblin-actor/actors/message"
@@ -14,10 +15,12 @@ import (
 func nodes(names ...string) *cluster.View {
 	var members []cluster.Member
 	for _, name := range names {
-		members = append(members, cluster.Member{Incarnation: "inc" + name, Node: name})
+		members = append(members, cluster.Member{Incarnation: incarnation(name), Node: name})
 	}
-	return cluster.NewView("inca", nil, members)
+	return cluster.NewView(incarnation("a"), nil, members)
 }
+
+func incarnation(node string) string { return "inc" + strings.Repeat(node, 5) }
 
 func principal(name string) *message.Tenant {
 	return &message.Tenant{Key: "principal " + name, Who: name, Isolation: "principal"}
@@ -48,7 +51,7 @@ func TestPlaceOfPrincipals(t *testing.T) {
 		"no cluster":            func(s *state, _ *message.Tenant) { s.tenants.nodes = nil },
 		"no members":            func(s *state, _ *message.Tenant) { s.tenants.nodes = nodes() },
 		"a server of one node":  func(s *state, _ *message.Tenant) { s.server.Run = "a" },
-		"a session's":           func(_ *state, of *message.Tenant) { of.Isolation = "session" },
+		"shared":                func(_ *state, of *message.Tenant) { of.Isolation = "shared" },
 		"with clients' headers": func(_ *state, of *message.Tenant) { of.Headers = map[string]string{"X": "y"} },
 		"with logins":           func(s *state, _ *message.Tenant) { s.server.URLs, s.server.Auth.Type = []string{"http://x"}, "oauth" },
 	} {
@@ -105,6 +108,40 @@ func TestMisplacedPrincipal(t *testing.T) {
 	for _, e := range step(w.s, w.now, message.SubscribeURI{Seq: 2, URI: "x", Own: &message.ConnectionOwner{Tenant: of}}, nil) {
 		if m, is := e.Msg.(message.SubscribeURIResult); !is || m.Fault == nil {
 			t.Errorf("subscription: %+v", e.Msg)
+		}
+	}
+}
+
+// The connections of a session are at its home. A client without sessions has them on one node.
+func TestPlaceOfSessions(t *testing.T) {
+	secrets, err := cluster.NewSecrets([]string{cluster.NewSecret()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := placed(t)
+	for node, want := range map[string]string{"a": "", "b": "b", "c": "c"} {
+		id, err := secrets.SealSession(incarnation(node), &cluster.SessionFacts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.s.placeOf(&message.Tenant{Key: "session " + id, Client: id, Isolation: "session"}); got != want {
+			t.Errorf("a session of node %s is on %q", node, got)
+		}
+	}
+	count := map[string]int{}
+	for i := range 300 {
+		client := fmt.Sprintf(`192.0.2.%d{"name":"x"}`, i)
+		of := &message.Tenant{Key: "session " + client, Client: client, Isolation: "session"}
+		conn := &connection{tenant: of, node: w.s.placeOf(of)}
+		count[conn.node]++
+		entry := entryOf(conn, &config.Server{Name: "fake"})
+		if key, _ := protocol.DecodeHeaderValue(entry.Headers[protocol.HeaderNodeKey]); (key == client) != (conn.node != "") {
+			t.Errorf("client %s on %q is called %q", client, conn.node, key)
+		}
+	}
+	for _, node := range []string{"", "b", "c"} {
+		if count[node] < 50 {
+			t.Errorf("node %q has %d of 300 clients", node, count[node])
 		}
 	}
 }

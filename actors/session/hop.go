@@ -5,6 +5,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
@@ -27,7 +28,7 @@ func (s *state) callerOf(x *downstream.Exchange, server *catalog.Server) *messag
 	}
 	c := *s.caller()
 	c.Principal, c.Hop = message.PrincipalOf(behalf.Who), true
-	if behalf.Client != "" && server.Rules.Isolation != "session" { // under "session", the node opens a session for each of its clients
+	if behalf.Client != "" && (server.Rules.Isolation != "session" || server.Rules.Run == config.RunEach) { // otherwise this session is the client's
 		c.ClientKey = behalf.Client
 	}
 	return &c

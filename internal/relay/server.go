@@ -94,8 +94,9 @@ func (a admission) Admit(r *downstream.Request) downstream.Admitted {
 // headers name the client and, if the client is authenticated, its key.
 func (a admission) admitHop(r *downstream.Request, ok bool) downstream.Admitted {
 	holder, one := single(r, "goblin-node-holder")
-	client, two := single(r, "goblin-node-key")
-	if !ok || !one || !two {
+	text, two := single(r, "goblin-node-key")
+	client, readable := protocol.DecodeHeaderValue(text)
+	if !ok || !one || !two || !readable {
 		return downstream.Admitted{Refusal: refusedHeaders}
 	}
 	b := identity.Behalf{Client: client}

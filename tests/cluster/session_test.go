@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -61,8 +62,14 @@ type heard struct{ updated, questions, progress chan string }
 // connect connects a client of the official Go SDK that speaks this protocol version.
 func connect(t *testing.T, url, version string) (*mcp.ClientSession, *heard) {
 	t.Helper()
+	return connectWith(t, url, version, "t", nil)
+}
+
+// connectWith connects a client with that name, which sends its requests with via; nil = http.DefaultClient.
+func connectWith(t *testing.T, url, version, name string, via *http.Client) (*mcp.ClientSession, *heard) {
+	t.Helper()
 	h := &heard{updated: make(chan string, 64), questions: make(chan string, 64), progress: make(chan string, 64)}
-	client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, &mcp.ClientOptions{
 		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { h.updated <- r.Params.URI },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { h.progress <- r.Params.Message },
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -70,7 +77,7 @@ func connect(t *testing.T, url, version string) (*mcp.ClientSession, *heard) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ugg", "topic": "gold"}}, nil
 		},
 	})
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: via}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
