@@ -35,9 +35,10 @@ func (c *sentHints) allow(now time.Time, session string) bool {
 	return true
 }
 
-// tellNodes sends a hint to the other nodes.
+// tellNodes sends a hint to the other nodes. The sessions of a node that stops move to other nodes, so it does not say that they have
+// ended.
 func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []kernel.Effect {
-	if !s.hints.allow(now, h.Session) {
+	if s.own.draining && h.Kind == cluster.HintEnded || !s.hints.allow(now, h.Session) {
 		return out
 	}
 	h.Cluster, h.From = s.options.Cluster, s.own.incarnation

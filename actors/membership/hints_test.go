@@ -42,6 +42,17 @@ func TestHintsAreSent(t *testing.T) {
 	}
 }
 
+// A node that stops does not say that its sessions have ended.
+func TestStoppingNodeEndsNoSessions(t *testing.T) {
+	f, a, _, _ := three(t)
+	f.step(a, message.DrainNode{})
+	for kind, want := range map[cluster.HintKind]int{cluster.HintEnded: 0, cluster.HintCancel: 1} {
+		if got := a.published(t, f.now, message.TellNodes{Hint: cluster.Hint{Kind: kind, Session: "2s", Request: []byte("7")}}); len(got) != want {
+			t.Errorf("%s: %d hints, want %d", kind, len(got), want)
+		}
+	}
+}
+
 // Hints of one session, and of all together, are limited. After a second, others are sent.
 func TestHintsAreLimited(t *testing.T) {
 	f, a, _, _ := three(t)
