@@ -10,6 +10,7 @@
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
 //	/nodez                                 the nodes of the cluster, and what each says about itself; /activityz is what this one says
+//	/auditz                                lines of the audit log, for audit tail --nodes
 //	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name>, with ?kind=<kind>, is the item's JSON
 //	/recordz                               recorded messages of actors; ?actor=<name>, ?call=<id>, ?after=<number>

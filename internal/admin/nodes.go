@@ -127,9 +127,9 @@ type NodeServer struct {
 }
 
 // ServeNodes returns a server for the admin interface of src. The caller must call Close.
-func ServeNodes(src status.Source, user status.UseFunc, log *slog.Logger) *NodeServer {
+func ServeNodes(src status.Source, user status.UseFunc, log *slog.Logger, more ...Route) *NodeServer {
 	s := &NodeServer{queue: newConnQueue(), done: make(chan struct{}), http: &http.Server{
-		Handler:           private(src, user, nil),
+		Handler:           private(src, user, nil, more...),
 		ReadHeaderTimeout: 5 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),

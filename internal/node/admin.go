@@ -18,9 +18,9 @@ import (
 const adminTime = 3 * time.Second
 
 // ServeAdmin serves the admin interface to other nodes until Stop. It does nothing if n is nil.
-func (n *Node) ServeAdmin(src status.Source, user status.UseFunc, log *slog.Logger) {
+func (n *Node) ServeAdmin(src status.Source, user status.UseFunc, log *slog.Logger, more ...admin.Route) {
 	if n != nil {
-		n.admin.Store(admin.ServeNodes(src, user, log))
+		n.admin.Store(admin.ServeNodes(src, user, log, more...))
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"goblin-actor/internal/gatetest"
 )
 
 // The commands of operators reach every node through any other: its status, logs and calls, and actions.
 func TestOperateAllNodes(t *testing.T) {
-	cluster := start(t, "", fmt.Sprintf(servers, binary, binary))
+	cluster := start(t, "", fmt.Sprintf(servers, binary, binary)+`audit: {file: "audit-${NODE}.jsonl"}`)
 	a, b, c := cluster.Nodes[0], cluster.Nodes[1], cluster.Nodes[2]
 	within(t, gatetest.Patience, "start", "3 3 3", func() string { return members(a, b, c) })
 	run := func(arguments ...string) (string, error) {
@@ -54,6 +56,22 @@ func TestOperateAllNodes(t *testing.T) {
 			t.Errorf("%v: %v: %s", arguments, err, out)
 		}
 	}
+	for _, n := range cluster.Nodes {
+		session, _ := connect(t, n.URL, "2025-11-25")
+		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "notes_add_note", Arguments: map[string]any{"title": "of " + n.Name, "text": "x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gatetest.WaitFor(t, "the calls in the audit logs of all nodes", func() (bool, string) {
+		out, err := run("audit", "tail", "--nodes", "--tool", "add_note", "-o", "json")
+		var nodes []string
+		for line := range strings.Lines(out) {
+			var l struct{ Node string }
+			_ = json.Unmarshal([]byte(line), &l)
+			nodes = append(nodes, l.Node)
+		}
+		return err == nil && slices.Equal(nodes, []string{"a", "b", "c"}), fmt.Sprint(err, " ", out)
+	})
 	if out, err := run("status", "--node", "b"); err != nil || !strings.Contains(out, b.Host) {
 		t.Errorf("the status of b: %v: %s", err, out)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/cli/command"
@@ -68,7 +69,8 @@ func noAudit(path string, err error) error {
 
 // newAuditTail returns the command audit tail.
 func newAuditTail() *cobra.Command {
-	var configFlag, file, since string
+	var file, since string
+	var from auditLogs
 	var filter audit.Filter
 	var follow bool
 	var last int
@@ -79,8 +81,9 @@ func newAuditTail() *cobra.Command {
 		Long: `Print calls, denials, logins, changes to the configuration and to keys, and operator actions from the audit log. The command
 reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
 
-Pass the FILEs of several nodes of a cluster to print their lines in the order of time, with a column for the node. With
---follow, new lines are printed half a second later, in case another node has an earlier one.
+With --nodes, print the lines of all nodes of a cluster in the order of time, with a column for the node; a gateway on this machine
+must be running and asks the others. Or pass the FILEs of several nodes. With --follow, new lines are printed half a second later, in
+case another node has an earlier one.
 
 The newest 20 matching lines are printed, or with -n N the newest N. They include those that the log writes about itself
 (file, checkpoint, open, witness); --brief omits these. If older lines match too, a note on stderr says so, except with
@@ -89,41 +92,48 @@ The newest 20 matching lines are printed, or with -n N the newest N. They includ
 --who accepts the ID of a principal (key:ci) or its name (ci). In --who, --server and --tool, * matches any characters.
 --since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines of the log with invisible characters
 escaped; goblin-actor audit verify checks that the log is unchanged.`,
-		Example: "  goblin-actor audit tail --who ci --since 1h\n  goblin-actor audit tail --server files --tool 'write_*' --follow\n  goblin-actor audit tail --follow a.jsonl b.jsonl c.jsonl",
+		Example: "  goblin-actor audit tail --who ci --since 1h\n  goblin-actor audit tail --server files --tool 'write_*' --follow\n  goblin-actor audit tail --follow a.jsonl b.jsonl c.jsonl\n  goblin-actor audit tail --nodes --follow",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if last < 1 {
-				return command.UsageError("pass 1 or more", "-n %d: too few lines", last)
-			}
 			var err error
 			if filter.Since, err = sinceTime(since, time.Now()); err != nil {
 				return err
 			}
-			if file != "" {
-				args = append([]string{file}, args...)
+			if from.files = args; file != "" {
+				from.files = append([]string{file}, args...)
 			}
-			t := &auditPrinter{out: cmd.OutOrStdout(), note: cmd.ErrOrStderr(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
-			if err := t.open(args, configFlag, filter); err != nil {
+			if err := from.check(last); err != nil {
 				return err
 			}
+			t := &auditPrinter{out: cmd.OutOrStdout(), note: cmd.ErrOrStderr(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
 			ctx, stop := command.Interruptible(cmd)
 			defer stop()
+			if err := t.open(ctx, from, filter); err != nil {
+				return err
+			}
 			return command.AfterWatch(ctx, t.print(ctx, last, follow))
 		},
 	}
 	flags := cmd.Flags()
-	auditFlags(cmd, &configFlag)
+	auditFlags(cmd, &from.config)
 	flags.StringVar(&file, "file", "", "audit log to read, like FILE (default: audit.file of the configuration)")
-	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
-	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
-	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")
+	flags.BoolVar(&from.nodes, "nodes", false, "print the logs of all nodes of the cluster")
+	target.ConnectFlag(cmd, &from.connect)
+	filterFlags(flags, &filter)
 	flags.StringVar(&since, "since", "", "only entries since this time: a duration before now, a date or a time")
-	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open, witness")
 	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "number of lines to print")
 	out.AddFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(new(string))) // cannot fail: the flag exists
-	_ = cmd.RegisterFlagCompletionFunc("who", completeWho(&configFlag))
+	_ = cmd.RegisterFlagCompletionFunc("who", completeWho(&from.config))
 	return cmd
+}
+
+// filterFlags adds the flags that select lines, except --since.
+func filterFlags(flags *pflag.FlagSet, filter *audit.Filter) {
+	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
+	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
+	flags.StringVar(&filter.Item, "tool", "", "only entries of this tool, prompt or URI, as its server names it")
+	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open, witness")
 }
 
 // sinceTime parses the value of --since: a duration before now, a date or a time. It returns the zero time if text is

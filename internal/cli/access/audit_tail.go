@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"goblin-actor/internal/admin"
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/serving"
 	"goblin-actor/internal/visible"
 )
 
@@ -27,10 +32,35 @@ type auditPrinter struct {
 	p       terminal.Palette
 }
 
-// open finds the logs to print: those of the named files, or the one of the configuration.
-func (t *auditPrinter) open(named []string, configFlag string, f audit.Filter) error {
+// auditLogs says which logs to print.
+type auditLogs struct {
+	files   []string
+	config  string // the configuration that names the log if there are no files; "" = the usual one
+	nodes   bool   // those of all nodes of the cluster instead
+	connect string // the gateway that asks the nodes; "" = the only one on this machine
+}
+
+// check returns an error if the flags contradict each other. last is the number of lines.
+func (l *auditLogs) check(last int) error {
+	switch {
+	case last < 1:
+		return command.UsageError("pass 1 or more", "-n %d: too few lines", last)
+	case l.connect != "" && !l.nodes:
+		return command.UsageError("pass --nodes --connect 8730, or leave out --connect", "--connect requires --nodes")
+	case l.nodes && len(l.files) > 0:
+		return command.UsageError("pass --nodes alone, or the files of the nodes", "--nodes reads the logs of running nodes, not files")
+	}
+	return nil
+}
+
+// open finds the logs to print.
+func (t *auditPrinter) open(ctx context.Context, from auditLogs, f audit.Filter) error {
+	if from.nodes {
+		return t.openNodes(ctx, from.connect, f)
+	}
+	named := from.files
 	if len(named) == 0 {
-		path, err := auditPath("", configFlag)
+		path, err := auditPath("", from.config)
 		if err != nil {
 			return err
 		}
@@ -41,6 +71,38 @@ func (t *auditPrinter) open(named []string, configFlag string, f audit.Filter) e
 		t.logs = append(t.logs, audit.NewLogFiles(path, path, f))
 	}
 	t.several = len(t.logs) > 1
+	return nil
+}
+
+// openNodes finds the logs of all nodes of a cluster. It prints a note for each node that does not answer.
+func (t *auditPrinter) openNodes(ctx context.Context, connect string, f audit.Filter) error {
+	path, err := target.AdminSocket(connect, os.Getenv)
+	if err != nil {
+		return err
+	}
+	source, err := admin.Dial(path)
+	if err != nil {
+		return err
+	}
+	nodes, err := source.Nodes(ctx)
+	if err != nil {
+		return target.Unreachable(err)
+	}
+	if len(nodes) == 0 {
+		return command.UsageError("leave out --nodes", "this gateway is not a node of a cluster")
+	}
+	for _, n := range nodes {
+		if n.Fault != "" {
+			fmt.Fprintf(t.note, "node %s is missing: %s\n", terminal.OneLine(n.Name, 40), terminal.OneLine(n.Fault, 200))
+			continue
+		}
+		name := n.Name
+		if n.Self {
+			name = ""
+		}
+		t.logs, t.paths = append(t.logs, serving.RemoteAuditLog(ctx, path, n.Name, name, f)), append(t.paths, "of node "+n.Name)
+	}
+	t.several = true
 	return nil
 }
 

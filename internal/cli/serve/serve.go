@@ -125,7 +125,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	n.Follow(r)
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", "", "", nil); drain(errDrain) }, Reload: r.Request, Switch: r.Switch, AskNode: admin.AskActivity(n.AdminDialer())}
 	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
-	n.ServeAdmin(source, source.Perform, log)
+	n.ServeAdmin(source, source.Perform, log, serving.AuditRoute(source))
 	socket := openSocket(listeners[0], source, n.AdminDialer(), log, serving.LoginRoutes(pages)...)
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
@@ -305,6 +305,7 @@ func openSocket(l net.Listener, source status.Local, nodes admin.DialNode, log *
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
+		more = append(more, serving.AuditRoute(source))
 		var socket *admin.Server
 		if socket, err = admin.Listen(path, source, source.Perform, nodes, log, more...); err == nil {
 			return socket
