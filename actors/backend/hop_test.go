@@ -40,3 +40,19 @@ func TestNodeJoinedConnects(t *testing.T) {
 		}
 	}
 }
+
+// When the node of a server is lost, one attempt is made at once. Quick attempts follow only for other servers.
+func TestPausesAfterNodeIsLost(t *testing.T) {
+	for hop, most := range map[string]time.Duration{"": 2 * quickRetryPause, "b": time.Minute} {
+		o := readyWith(t, `{}`)
+		o.s.server.Hop, o.s.link.ownsServer, o.s.conn.readySince = hop, false, time.Unix(0, 0)
+		o.s.server.Reconnect = config.Reconnect{Min: time.Second, Max: time.Minute}
+		now := time.Unix(0, 0).Add(steadyTime)
+		first := o.s.pause(now, message.Waiting)
+		o.s.life.phase = message.Handshaking
+		next := o.s.pause(now, message.Waiting)
+		if first != 0 || next > most || hop != "" && next < 100*time.Millisecond {
+			t.Errorf("node %q: pauses %v and %v", hop, first, next)
+		}
+	}
+}

@@ -21,7 +21,9 @@ const longestRetryAfter = 5 * time.Minute
 // been away, before the configured pauses begin. A refused connection is cheap; a process that fails to start is not.
 func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 	if s.life.phase == message.Ready && now.Sub(s.conn.readySince) >= steadyTime {
-		s.life.lostAt, s.life.failures = now, 0
+		if s.life.failures = 0; s.server.Hop == "" { // another node is not back at once; see nodeJoined
+			s.life.lostAt = now
+		}
 		return 0
 	}
 	if away := now.Sub(s.life.lostAt); away < quickRetries && next == message.Waiting && !s.link.ownsServer {
