@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -19,12 +20,18 @@ const (
 
 // notes are what other nodes have told this one about sessions whose next home it is. A note is removed when this node becomes the home,
 // when the session ends or gets another heir, and when its home has been gone for limits.sessionIdle.
+//
+// While the nodes have different views of the members, two of them may be the home of one session. Therefore each home has a note of
+// its own, and the next home restores all of them.
 type notes struct {
-	of       map[string]*keptNote // by the id of the session
+	of       map[string][]*keptNote // by the id of the session, one of each home, the newest last; at most maxHomes
 	bytes    int
 	view     *cluster.View // newest known view; nil = none yet
 	sweeping bool          // the timer is set
 }
+
+// maxHomes limits the notes about one session.
+const maxHomes = 4
 
 type keptNote struct {
 	*cluster.Note
@@ -53,35 +60,37 @@ func (s *state) stepNotes(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case message.KeepNote:
 		return n.keep(now, m, out)
 	case message.TakeNote:
-		if k := n.of[m.ID]; k != nil {
-			n.forget(m.ID)
+		for _, k := range n.of[m.ID] {
 			out = append(out, kernel.Tell(m.Session, message.NoteTaken{Note: k.Note}))
 		}
+		n.forget(m.ID, func(*keptNote) bool { return true })
 	case sweepNotes:
 		return n.sweep(now, s.config.Limits.SessionIdle, out)
 	}
 	return out
 }
 
-// keep keeps a note in place of an earlier one. An older note of the same home has no effect.
+// keep keeps a note in place of an earlier one of the same home. An older note has no effect.
 func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []kernel.Effect {
 	id := m.Note.Session
-	old := n.of[id]
-	switch {
-	case old != nil && old.From == m.Note.From && old.Seq > m.Note.Seq:
-		return append(out, kernel.Act(answerNote{m, true}))
-	case m.Note.Ended:
-		n.forget(id)
+	if slices.ContainsFunc(n.of[id], func(k *keptNote) bool { return k.From == m.Note.From && k.Seq > m.Note.Seq }) {
 		return append(out, kernel.Act(answerNote{m, true}))
 	}
-	n.forget(id)
+	n.forget(id, func(k *keptNote) bool { return k.From == m.Note.From })
+	if m.Note.Ended {
+		return append(out, kernel.Act(answerNote{m, true}))
+	}
+	if len(n.of[id]) >= maxHomes {
+		oldest := n.of[id][0]
+		n.forget(id, func(k *keptNote) bool { return k == oldest })
+	}
 	if len(n.of) >= maxNotes || n.bytes+m.Note.Size() > maxNoteBytes {
 		return append(out, kernel.Act(answerNote{m, false}))
 	}
 	if n.of == nil {
-		n.of = map[string]*keptNote{}
+		n.of = map[string][]*keptNote{}
 	}
-	n.of[id] = &keptNote{m.Note, now}
+	n.of[id] = append(n.of[id], &keptNote{m.Note, now})
 	n.bytes += m.Note.Size()
 	out = append(out, kernel.Act(answerNote{m, true}), kernel.Act(noteKept{id}))
 	if n.sweeping {
@@ -91,21 +100,29 @@ func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(noteSweep, sweepNotes{}))
 }
 
-func (n *notes) forget(id string) {
-	if k := n.of[id]; k != nil {
+// forget removes the notes about a session for which which returns true.
+func (n *notes) forget(id string, which func(*keptNote) bool) {
+	rest := slices.DeleteFunc(n.of[id], func(k *keptNote) bool {
+		if !which(k) {
+			return false
+		}
 		n.bytes -= k.Size()
+		return true
+	})
+	if n.of[id] = rest; len(rest) == 0 {
 		delete(n.of, id)
 	}
 }
 
 // sweep forgets the notes of homes that have been gone for a time.
 func (n *notes) sweep(now time.Time, limit time.Duration, out []kernel.Effect) []kernel.Effect {
-	for id, k := range n.of {
-		if n.view != nil && n.view.Resolve(k.From) != nil {
-			k.seen = now
-		} else if now.Sub(k.seen) >= limit {
-			n.forget(id)
-		}
+	for id := range n.of {
+		n.forget(id, func(k *keptNote) bool {
+			if n.view != nil && n.view.Resolve(k.From) != nil {
+				k.seen = now
+			}
+			return now.Sub(k.seen) >= limit
+		})
 	}
 	if n.sweeping = len(n.of) > 0; !n.sweeping {
 		return out
@@ -129,7 +146,7 @@ func (g *Gateway) heardNote(payload []byte, answer func([]byte)) {
 func (g *Gateway) sendNote(ctx context.Context, to string, n *cluster.Note) bool {
 	ctx, cancel := context.WithTimeout(ctx, cluster.NoteTime)
 	defer cancel()
-	n.Cluster, n.From = g.cluster.Name, g.cluster.Members.Self()
+	n.Cluster = g.cluster.Name
 	payload, err := g.cluster.Bus.Ask(ctx, cluster.SubjectOfNotes(to), n.Encode())
 	if err != nil {
 		return false

@@ -39,7 +39,7 @@ func TestNotesAreKept(t *testing.T) {
 	note := func(id string, seq uint64) cluster.Note {
 		return cluster.Note{From: "aaaaaaa2", Session: id, Seq: seq, URIs: []string{"x"}}
 	}
-	for _, seq := range []uint64{2, 3, 1} {
+	for _, seq := range []uint64{2, 3, 1} { // 1 arrives late
 		if !keeps(s, now, note("s", seq)) {
 			t.Fatalf("note %d is refused", seq)
 		}
@@ -66,6 +66,24 @@ func TestNotesAreKept(t *testing.T) {
 	}
 	if out := s.stepNotes(now.Add(1), sweepNotes{}, nil); len(s.sessions.notes.of) != 0 || len(out) != 0 || s.sessions.notes.sweeping || s.sessions.notes.bytes != 0 {
 		t.Errorf("the note is left: %+v, %v", s.sessions.notes, out)
+	}
+}
+
+// Each home of a session has a note of its own, and removes no other. The next home gets all of them.
+func TestNotesOfTwoHomes(t *testing.T) {
+	cfg := config.Default()
+	s := newState(&cfg, kernel.Reference{})
+	now := time.Unix(1000, 0)
+	for i := range maxHomes + 2 {
+		keeps(s, now, cluster.Note{From: fmt.Sprintf("aaaaaaa%d", i+2), Session: "s", Seq: 1, URIs: []string{"x"}})
+	}
+	keeps(s, now, cluster.Note{From: "aaaaaaa7", Session: "s", Seq: 2, Ended: true})
+	got := ""
+	for _, e := range s.stepNotes(now, message.TakeNote{ID: "s"}, nil) {
+		got += e.Msg.(message.NoteTaken).Note.From + " "
+	}
+	if got != "aaaaaaa4 aaaaaaa5 aaaaaaa6 " || s.sessions.notes.bytes != 0 {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -27,6 +27,7 @@ type noting struct {
 	members *cluster.View          // newest known view; nil = none yet
 	sends   bool                   // there are other nodes to which notes can be sent
 	heir    string                 // incarnation that has the note, or gets it; "" = none
+	from    string                 // incarnation of this node in the last note
 	seq     uint64                 // of the last note
 	sending bool                   // the last note was sent, and noteSent follows
 	stale   bool                   // the note has changed since it was sent
@@ -66,7 +67,8 @@ func (s *session) dropNote(self kernel.Self, a dropNote) {
 // newNote returns the note about the session as it is now.
 func (s *state) newNote() *cluster.Note {
 	s.noting.seq++
-	n := &cluster.Note{Seq: s.noting.seq, Session: s.id, Holder: message.PrincipalOf(s.principal.who), Level: string(s.client.level), TooLarge: s.noting.lost}
+	s.noting.from = s.noting.members.Self
+	n := &cluster.Note{From: s.noting.from, Seq: s.noting.seq, Session: s.id, Holder: message.PrincipalOf(s.principal.who), Level: string(s.client.level), TooLarge: s.noting.lost}
 	uris := slices.Clone(s.noting.restore)
 	for _, sub := range s.subs.active {
 		uris = append(uris, sub.Public)
@@ -167,10 +169,10 @@ func (s *state) heirChanged(out []kernel.Effect) []kernel.Effect {
 
 // dropFrom makes a node forget the note, if it is still a member.
 func (s *state) dropFrom(incarnation string, out []kernel.Effect) []kernel.Effect {
-	if incarnation == "" || s.noting.members.Member(incarnation) == nil {
+	if incarnation == "" || s.noting.from == "" || s.noting.members.Member(incarnation) == nil {
 		return out
 	}
-	n := &cluster.Note{Seq: s.noting.seq + 1, Session: s.id, Holder: message.PrincipalOf(s.principal.who), Ended: true}
+	n := &cluster.Note{From: s.noting.from, Seq: s.noting.seq + 1, Session: s.id, Holder: message.PrincipalOf(s.principal.who), Ended: true}
 	s.noting.seq++
 	return append(out, kernel.Act(dropNote{incarnation, n}))
 }
