@@ -102,6 +102,9 @@ func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []k
 
 // forget removes the notes about a session for which which returns true.
 func (n *notes) forget(id string, which func(*keptNote) bool) {
+	if n.of[id] == nil {
+		return
+	}
 	rest := slices.DeleteFunc(n.of[id], func(k *keptNote) bool {
 		if !which(k) {
 			return false
