@@ -2,7 +2,6 @@ package downstream
 
 import (
 	"bytes"
-	"io"
 	"net"
 	"time"
 
@@ -31,7 +30,7 @@ func (s *Server) handOver(ctx *fasthttp.RequestCtx, c *serverConn, path []byte) 
 func switchProtocol(raw net.Conn, head []byte, owner func(net.Conn)) {
 	err := raw.SetReadDeadline(time.Time{})
 	if err == nil {
-		_, err = io.WriteString(raw, string(head))
+		_, err = raw.Write(head)
 	}
 	if err != nil {
 		cut(raw)

@@ -53,6 +53,7 @@ func useOnce(ctx context.Context, session *mcp.ClientSession) error {
 	if err != nil || r.IsError {
 		return fmt.Errorf("a call: %v, %w", r, err)
 	}
+	//lint:ignore SA1019 legacy clients send it
 	if err := session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
 		return fmt.Errorf("logging/setLevel: %w", err)
 	}
