@@ -28,6 +28,7 @@ type notes struct {
 	bytes    int
 	view     *cluster.View // newest known view; nil = none yet
 	sweeping bool          // the timer is set
+	passing  passing
 }
 
 // maxHomes limits the notes about one session.
@@ -35,7 +36,8 @@ const maxHomes = 4
 
 type keptNote struct {
 	*cluster.Note
-	seen time.Time // when its home was last known to be a member
+	seen   time.Time // when its home was last known to be a member
+	passed string    // incarnation to which it was passed on; "" = none
 }
 
 // sweepNotes says that it is time to look for notes of homes that are gone.
@@ -56,7 +58,7 @@ func (s *state) stepNotes(now time.Time, msg any, out []kernel.Effect) []kernel.
 	switch m := msg.(type) {
 	case message.MembersChanged:
 		n.view = m.View
-		return s.sessions.tell(m, out)
+		return n.passAll(s.sessions.tell(m, out))
 	case message.KeepNote:
 		return n.keep(now, m, out)
 	case message.TakeNote:
@@ -64,6 +66,11 @@ func (s *state) stepNotes(now time.Time, msg any, out []kernel.Effect) []kernel.
 			out = append(out, kernel.Tell(m.Session, message.NoteTaken{Note: k.Note}))
 		}
 		n.forget(m.ID, func(*keptNote) bool { return true })
+	case notePassed:
+		return n.passed(m, out)
+	case passDue:
+		n.passing.timer = false
+		return n.passAll(out)
 	case sweepNotes:
 		return n.sweep(now, s.config.Limits.SessionIdle, out)
 	}
@@ -90,9 +97,9 @@ func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []k
 	if n.of == nil {
 		n.of = map[string][]*keptNote{}
 	}
-	n.of[id] = append(n.of[id], &keptNote{m.Note, now})
+	n.of[id] = append(n.of[id], &keptNote{Note: m.Note, seen: now})
 	n.bytes += m.Note.Size()
-	out = append(out, kernel.Act(answerNote{m, true}), kernel.Act(noteKept{id}))
+	out = n.passOne(id, append(out, kernel.Act(answerNote{m, true}), kernel.Act(noteKept{id})))
 	if n.sweeping {
 		return out
 	}

@@ -110,6 +110,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.startSession(self, a)
 	case answerNote, noteKept:
 		g.noteAct(a)
+	case passNote:
+		g.passNote(self, a)
 	case refuseSession:
 		g.refuseSession(a)
 	case startStore:

@@ -64,7 +64,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.starts.step(m, &s.servers, s.config.Limits.StartsAtOnce, out)
 	case message.SetSessionLevel:
 		return s.setLevel(m, out)
-	case message.MembersChanged, message.KeepNote, message.TakeNote, sweepNotes:
+	case message.MembersChanged, message.KeepNote, message.TakeNote, sweepNotes, notePassed, passDue:
 		return s.stepNotes(now, m, out)
 	case message.Principals:
 		return s.setPrincipals(m, out)

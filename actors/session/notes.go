@@ -177,7 +177,7 @@ func (s *state) dropFrom(incarnation string, out []kernel.Effect) []kernel.Effec
 	return append(out, kernel.Act(dropNote{incarnation, n}))
 }
 
-// handOver gives the note to the node that is the session's home now, and makes the former heir forget it.
+// handOver gives the note to the gateway, which passes it on to the session's home, and makes the former heir forget it.
 func (s *state) handOver(home string, out []kernel.Effect) []kernel.Effect {
 	if !s.noting.sends {
 		return out
@@ -186,8 +186,7 @@ func (s *state) handOver(home string, out []kernel.Effect) []kernel.Effect {
 		out = s.dropFrom(s.noting.heir, out)
 	}
 	if s.hasNote() {
-		out = append(out, kernel.Act(sendNote{home, s.newNote()}))
-		s.noting.sending = true
+		out = append(out, kernel.Tell(s.gateway, message.KeepNote{Note: s.newNote()}))
 	}
 	s.noting.heir, s.noting.restore = "", nil
 	return out
@@ -231,7 +230,7 @@ func (s *state) restoreSubscriptions(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
-		if s.subs.active[r] != nil || s.subs.full(r) || len(found.Server.Rules.ForwardHeaders) > 0 { // only a request shows its headers
+		if s.subs.active[r] != nil || s.subs.restoring(uri) || s.subs.full(r) || len(found.Server.Rules.ForwardHeaders) > 0 { // only a request shows its headers
 			continue
 		}
 		if count := s.missingReservations(r); count > 0 {
@@ -244,6 +243,16 @@ func (s *state) restoreSubscriptions(out []kernel.Effect) []kernel.Effect {
 	}
 	s.noting.restore = later
 	return out
+}
+
+// restoring reports whether a subscription that a note names waits for a reservation.
+func (s *subscriptions) restoring(uri string) bool {
+	for _, h := range s.reserving {
+		if h.restores == uri {
+			return true
+		}
+	}
+	return false
 }
 
 // forget removes a URI from those that are to be restored.
