@@ -27,13 +27,13 @@ type Cluster struct {
 	Bus            Bus                                                      // connects the nodes; nil = the members are fixed
 	Rates          membership.Rates                                         // request rates, which all nodes share; nil = each node has its own
 	Revoked        func(holders map[string]bool)                            // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
-	Fence          func(server string) upstream.Fence                       // says whether this node may run a server with run: one; nil = there are no such servers
+	Fence          func(server string) upstream.Fence                       // returns the fence of a server with run: one; nil = there are no such servers
 	NewIncarnation func() string                                            // returns a random incarnation; nil = cluster.NewIncarnation
 }
 
 // Relay passes requests on to other nodes, which handle them with their Relayed handlers. Its methods do not block. If the request was
-// not executed, they call again.Do, or answer the client if there is none. The principal is that of the request's Origin, admitted
-// by this node.
+// not executed, the Relay calls again.Do, or answers the client if Do is nil. The request's Origin has the principal that this node has
+// admitted.
 type Relay interface {
 	Post(incarnation string, x *downstream.Exchange, again cluster.Retry)
 	Open(incarnation string, s *downstream.EventStream, again cluster.Retry)

@@ -11,7 +11,7 @@ import (
 // candidates holds the sessions that may be closed: those without running calls, by owner.
 type candidates struct {
 	guests   []kernel.Reference // of all owners, the least recently used first
-	guestsOf []owner            // the owners of guests
+	guestsOf []owner            // guestsOf[i] is the owner of guests[i]
 	sessions map[owner]int      // the number of sessions of each owner; take moves a session from its owner to the waiting client
 	by       map[owner]*ownCandidates
 	all      []*ownCandidates // in the order of their least recently used sessions

@@ -17,8 +17,8 @@ import (
 // again: a request that is not for this node is answered with 421, and the first node decides again.
 func (g *Gateway) Relayed() downstream.Handler { return front{Gateway: g, relayed: true} }
 
-// elsewhere decides where a request of a session of the cluster is handled. It implements message.Elsewhere: a session passes on
-// to it what is not for this node any more.
+// elsewhere decides which node handles a request of a session of the cluster. It implements message.Elsewhere: a session gives it the
+// requests that this node no longer handles.
 type elsewhere struct {
 	*Gateway
 	attempts int // how often it was decided before
@@ -139,8 +139,8 @@ func (e elsewhere) postHere(home string, x *downstream.Exchange, admitted messag
 	}
 }
 
-// begins returns the facts of a session that may begin on this node. It returns false if this is the node that has opened the
-// session, which has ended then, or if owned returns false.
+// begins returns the facts of a session that may begin on this node. It returns false if owned does, or if this node has opened the
+// session: then the session has ended, because it has no actor here.
 func (e elsewhere) begins(o *downstream.Origin, admitted *message.Admitted, what string) (facts cluster.SessionFacts, ok bool) {
 	if opened, _ := cluster.HomeOf(o.SessionID); opened == e.cluster.Members.Self() {
 		return facts, false
@@ -154,7 +154,7 @@ func narrowed(facts *cluster.SessionFacts, admitted message.Admitted) message.Ad
 	return admitted
 }
 
-// again returns what decides again after a session's actor on this node has ended, or has found that it is not the home.
+// again returns the elsewhere for the next decision, after the session's actor on this node has ended or is not the home.
 func (e elsewhere) again() elsewhere { return elsewhere{e.Gateway, e.attempts + 1} }
 
 // Open handles a stream of a session of the cluster.

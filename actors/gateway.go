@@ -96,7 +96,7 @@ type Gateway struct {
 	bus            *memberBus                  // what membership hears; nil = the members are fixed; not modified after Start
 	asking         atomic.Int64                // guests that wait for the answer of a home; at most maxAsking
 	stopping       atomic.Bool                 // Stop was called
-	leaving        atomic.Bool                 // requests are passed on to other nodes, because this one is about to stop
+	leaving        atomic.Bool                 // this node is about to stop, so it passes requests on to other nodes
 	guestNumbers   atomic.Uint64               // see session.Options.Used
 }
 
@@ -223,8 +223,8 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	}
 }
 
-// Stop refuses new work, or passes it on to the other nodes of the cluster, gives running calls up to the duration drain to finish, and then stops every actor and child
-// process. It stops waiting when ctx ends. The error names what is still running.
+// Stop refuses new work, or passes it on to the other nodes of the cluster. It gives running calls up to the duration drain to finish,
+// and then stops every actor and child process. It stops waiting when ctx ends. The error names what is still running.
 func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	done := make(chan struct{})
 	g.stopping.Store(true)

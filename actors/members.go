@@ -90,7 +90,7 @@ func (b *memberBus) Serve(incarnation string, to kernel.Reference) {
 	}
 	cancelNotes, err := b.Subscribe(cluster.SubjectOfNotes(incarnation), b.note)
 	if err != nil {
-		b.log.Error("other nodes of the cluster cannot send this node notes about their sessions", "error", err)
+		b.log.Error("cannot receive notes from other nodes; sessions that move to this node lose their subscriptions", "error", err)
 		cancelNotes = func() {}
 	}
 	b.queries = func() { cancel(); cancelNotes() }

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// nodeJoined connects at once, because the node that runs the server has joined the cluster. If the server is not ready there yet,
-// the pauses start again with the shortest.
+// nodeJoined connects at once, because the node that runs the server has joined the cluster. If the server is not ready there yet, the
+// backend tries again, after the shortest pause first.
 func (s *state) nodeJoined(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Waiting {
 		return out
@@ -24,8 +24,8 @@ func (s *state) nodeJoined(now time.Time, out []kernel.Effect) []kernel.Effect {
 // keyBytes is the size of the hash that identifies a client on the node that runs the server.
 const keyBytes = 12
 
-// appendBehalf appends the headers that say for whom a call is, if another node of the cluster runs the server. A connection of one
-// principal says so itself, and so does that of a client at a server that runs on each node.
+// appendBehalf appends the headers that name the principal and the client of a call to another node. The connection's own headers
+// already name the principal if the connection belongs to one, and the client if it belongs to a session and the server has run: each.
 func appendBehalf(headers []protocol.HeaderField, caller *message.Caller, server *config.Server) []protocol.HeaderField {
 	if caller.Principal != "" && server.Isolation != "principal" && server.Isolation != "session" {
 		headers = append(headers, protocol.HeaderField{Name: protocol.HeaderNodeHolder, Value: caller.Principal})

@@ -21,7 +21,7 @@ const longestRetryAfter = 5 * time.Minute
 // been away, before the configured pauses begin. A refused connection is cheap; a process that fails to start is not.
 func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 	if s.life.phase == message.Ready && now.Sub(s.conn.readySince) >= steadyTime {
-		if s.life.failures = 0; s.server.Hop == "" { // another node is not back at once; see nodeJoined
+		if s.life.failures = 0; s.server.Hop == "" { // a node that is gone does not return at once; see nodeJoined
 			s.life.lostAt = now
 		}
 		return 0

@@ -16,8 +16,8 @@ func (s *state) ownCatalog(now time.Time, m message.OwnCatalogChanged, out []ker
 }
 
 // compareCatalog compares the counters in a beat with those in the node's previous beat. If some differ, the clients of this
-// node are notified. The first beat of a process only sets the counters. The first one of a process that has lost an
-// incarnation does not, unless this node has just started: it may have missed changes while it did not hear that process.
+// node are notified. The first beat from a process is only recorded. But if that process has had an earlier incarnation, this node may
+// have missed changes while it was cut off. Then its clients are notified, unless this node has just started.
 func (s *state) compareCatalog(now time.Time, p *peer, b *cluster.Beat, out []kernel.Effect) []kernel.Effect {
 	if p.beat.Seq == 0 && (len(b.Former) == 0 || now.Sub(s.join.started) < joinTime) {
 		return out

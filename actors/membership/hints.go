@@ -35,8 +35,8 @@ func (c *sentHints) allow(now time.Time, session string) bool {
 	return true
 }
 
-// tellNodes sends a hint to the other nodes. The sessions of a node that stops move to other nodes, so it does not say that they have
-// ended.
+// tellNodes sends a hint to the other nodes, unless there are too many. While this node is draining, it sends no HintEnded, because its
+// sessions go on at other nodes.
 func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []kernel.Effect {
 	if s.own.draining && h.Kind == cluster.HintEnded || !s.hints.allow(now, h.Session) {
 		return out
@@ -49,8 +49,8 @@ func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []
 	return append(out, kernel.Act(publish{cluster.SubjectHint, payload}))
 }
 
-// hearHint passes a hint on. A node that another one could not reach is checked here, too. Hints of an incarnation that was given up
-// are ignored: it may believe to be the home of sessions that have moved.
+// hearHint passes on a hint about a session. For HintDead, it checks whether the node still exists. Hints from an incarnation that was
+// given up are ignored, because it may still act as the home of sessions that have moved.
 func (s *state) hearHint(now time.Time, h *cluster.Hint, out []kernel.Effect) []kernel.Effect {
 	_, gone := s.verdicts[h.From]
 	switch {

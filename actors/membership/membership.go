@@ -113,7 +113,7 @@ type (
 	answerSession struct {
 		query  *cluster.Query
 		reply  func([]byte)
-		answer cluster.Answer // lacks what is known about the session
+		answer cluster.Answer // complete except for Session and Level
 	}
 	charge struct {
 		now   time.Time

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Elsewhere decides again where a request of a session of a cluster is handled, because this node does not handle it (any more). It
-// answers the request if it cannot be handled anywhere. Its methods do not block.
+// Elsewhere decides again which node handles a request of a session of a cluster, because the session's actor on this node cannot. It
+// answers the request if no node can handle it. Its methods do not block.
 type Elsewhere interface {
 	Post(x *downstream.Exchange, a Admitted)
 	Open(s *downstream.EventStream, a Admitted)

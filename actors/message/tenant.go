@@ -21,7 +21,7 @@ type Tenant struct {
 	Lane    string            // the holder whose login at the server the connections use; "" = the shared login
 	Headers map[string]string // headers sent in addition to the configured ones, by name
 	Level   protocol.Level    // log level that the client has set; LevelNone = none
-	Hop     bool              // another node of the cluster sends the request, and has found that this node has the connections
+	Hop     bool              // another node of the cluster sends the request, because it considers this node the one with the connections
 
 	Isolation string                 // the server's isolation setting when the tenant was created; a reload may change the setting
 	Forwarded []config.ForwardHeader // the server's forwardHeaders setting at that time; read-only

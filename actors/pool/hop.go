@@ -41,11 +41,11 @@ func (s *state) nodeJoined(m message.NodeJoined, out []kernel.Effect) []kernel.E
 	return s.broadcastExcept(m, func(conn *connection) bool { return conn.leaving }, out)
 }
 
-// maxKey is the maximum length of the key with which a client is named to another node.
+// maxKey is the maximum length of a client's key in bytes. A longer key is not sent to the other node.
 const maxKey = 2048
 
 // withHolder returns the configuration for a tenant's connection to another node: all its requests are for the tenant's principal
-// and, if that node has the connection of the tenant's client, for the client. On other connections each call says for whom it is.
+// and, if that node has the connection of the tenant's client, for the client. On other connections, each call has these headers.
 func withHolder(conn *connection, entry config.Server) config.Server {
 	if entry.Hop == "" || conn.tenant == nil {
 		return entry

@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// In a cluster, the connections of a principal or session (isolation: principal, session) exist on one node only, as the server may
-// keep state for it. For a session, that is its home. For a principal, and for a client without sessions, all nodes find it by the same
-// hash. The pools of the other nodes connect to that node instead of to the server.
+// In a cluster, the connections of a principal or session (isolation: principal, session) exist on one node only, because the server
+// may keep state for it. For a session, that node is its home. For a principal, and for a client without sessions, all nodes choose it
+// by the same hash. The pools of the other nodes connect to that node instead of to the server.
 
 // view returns the members of the cluster, or nil if there are none.
 func (h *Hops) view() *cluster.View {
@@ -72,7 +72,8 @@ func entryOf(conn *connection, entry *config.Server) config.Server {
 	return withHolder(conn, onNode(conn, withTenantHeaders(conn, entry)))
 }
 
-// onNode returns the configuration of a server as it is reached on the node that has the connection. That node repeats calls.
+// onNode returns the configuration with which the server is reached through the node that has the connection. That node does the
+// retries, so this one does none.
 func onNode(conn *connection, s config.Server) config.Server {
 	if conn.node != "" {
 		s.Hop, s.Command, s.URLs, s.Headers, s.Retry.InFlight = conn.node, "", []string{s.HopURL(conn.node)}, nil, "never"

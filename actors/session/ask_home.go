@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A guest asks the home whether the session lives: at its start, before it serves any request, and then once in its idle limit
-// while it is used. If the home does not answer, the guest trusts the facts.
+// A guest asks the home whether the session lives: at its start, before it serves any request, and then, while it is used, once per
+// idle limit. If the home does not answer, the guest trusts the facts.
 
 // HomeAnswer is the answer of a session's home to a guest's question. The zero value means that there was no answer.
 type HomeAnswer struct {

@@ -25,14 +25,14 @@ const (
 	maxGuestWaiting = 64
 )
 
-// guest is what a session needs that was opened at another node, or whose home is another node now.
+// guest is the state of a session that was opened at another node, or whose home is another node now.
 type guest struct {
 	home    bool              // this node has become the session's home
 	waiting []message.Inbound // arrived before the guest could serve them, in order of arrival
 	unsure  bool              // the first question to the home is not answered yet
 	asking  bool              // a question to the home is not answered yet
 	asked   time.Time         // when the last question began
-	leveled bool              // a hint has brought the log level since then
+	leveled bool              // a hint has set the log level since asked
 }
 
 // beGuest makes the session what its facts say, as if its client had initialized it here. The numbers of its calls and
@@ -115,7 +115,8 @@ func (s *session) keepNumber(last uint64) {
 	}
 }
 
-// idleLimit is how long the session may be idle. A guest asks its home once in this time, so that the home is not idle.
+// idleLimit is how long the session may be idle. A guest that is used asks its home once in this time, which keeps the home from being
+// idle too.
 func (s *state) idleLimit() time.Duration {
 	if s.isGuest() {
 		return min(guestIdle, s.limits.SessionIdle/2)

@@ -20,8 +20,8 @@ func (s *state) tellNodes(h cluster.Hint, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(tellNodes{h}))
 }
 
-// hinted handles what another node says about the session. A hint of another holder has no effect. Only the home may say that
-// the session has ended or which level it has, so these hints concern guests.
+// hinted handles a hint of another node about the session. A hint of another holder has no effect. All hints except cancellations come
+// from the home, so only guests handle them.
 func (s *state) hinted(now time.Time, m message.SessionHint, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case m.Holder != message.PrincipalOf(s.principal.who):
@@ -56,8 +56,8 @@ func (s *state) tellRootsPools(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// CancelHint returns the hint that tells all nodes to cancel a request of a session. It returns false if the request id, raw
-// JSON, is none.
+// CancelHint returns the hint that tells all nodes to cancel a request of a session. request is its id as raw JSON. CancelHint returns
+// false if that is neither a string nor a number.
 func CancelHint(id, holder string, request []byte) (h cluster.Hint, ok bool) {
 	if len(request) == 0 || request[0] != '"' && request[0] != '-' && (request[0] < '0' || request[0] > '9') {
 		return h, false

@@ -39,8 +39,8 @@ func (s *session) passOn(a passOn) {
 // isGuest reports whether another node is the session's home.
 func (s *state) isGuest() bool { return s.guest != nil && !s.guest.home }
 
-// adopt makes the session what it is in the newest view of the members. It does nothing if the view knows no
-// home, or before the client has initialized.
+// adopt makes the session a home or a guest, as the newest view of the members says. It does nothing if the view has no home for the
+// session, or before the client has initialized.
 func (s *state) adopt(now time.Time, view *cluster.View, out []kernel.Effect) []kernel.Effect {
 	if view == s.noting.members || !s.client.initialized {
 		return out

@@ -29,7 +29,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.askFirst(now, out)
 }
 
-// busy reports whether the session has calls, or messages that wait for a guest's beginning.
+// busy reports whether the session has calls, or messages that wait until a new guest can serve them.
 func (s *state) busy() bool { return s.calls.Len() > 0 || s.guest != nil && len(s.guest.waiting) > 0 }
 
 // endSession ends the session for its client's DELETE.

@@ -11,9 +11,9 @@ import (
 // nodeMark separates the path of an admin socket from the name of a node in an address.
 const nodeMark = "#node="
 
-// AddressOf returns the address of a node's admin interface: the admin socket at path belongs to another node of the same cluster,
-// which passes all requests on. All functions of this package that take the path of a socket take such addresses too. If node is
-// empty, the result is path.
+// AddressOf returns the address of a node's admin interface. The admin socket at path may belong to any node of the same cluster, which
+// passes all requests on to the named one. All functions of this package that take the path of a socket, except Listen, take such
+// addresses too. If node is empty, the result is path.
 func AddressOf(path, node string) string {
 	if node == "" {
 		return path
@@ -35,7 +35,7 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// Client returns an HTTP client for the admin socket at path, whatever the URL's host.
+// Client returns an HTTP client that sends all requests to the admin socket at path, whatever the URL's host.
 func Client(path string) (*http.Client, error) {
 	if err := checkAddress(path); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@
 //	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
 //	/finishedz                             finished calls; ?server=<name>, ?after=<number>
 //	/userz /loginz /denialz                users, logins at servers, refused requests; /userz?name=<part of a name>
-//	/nodez                                 the nodes of the cluster, and what each says about itself; /activityz is what this one says
+//	/nodez                                 the nodes of the cluster, with what each reports about itself; /activityz is this node's report
 //	/auditz                                lines of the audit log, for audit tail --nodes
 //	/secondz                               calls, errors, durations and bytes by second and minute; ?server=<name>, ?after=<Unix seconds>
 //	/itemz                                 calls by tool, prompt, resource and template; ?server=<name>; ?public=<name>, with ?kind=<kind>, is the item's JSON

@@ -25,14 +25,14 @@ const headerNode = "Goblin-Node"
 // status.ErrNotThere if no member of the cluster has that name.
 type DialNode func(ctx context.Context, node string) (net.Conn, error)
 
-// A node is asked for its admin interface on its listener for other nodes, by a request that changes the protocol of the connection.
+// A node offers its admin interface on its listener for other nodes: a request with these values upgrades the connection.
 const (
 	nodePath     = "/cluster/admin"
 	nodeProtocol = "goblin-admin"
 )
 
-// Connect changes the protocol of a new connection to a node's listener for other nodes. Afterwards, the node serves its admin interface
-// on the connection. Connect returns when ctx ends only if ctx has a deadline.
+// Connect upgrades a new connection to a node's listener for other nodes, so that the node serves its admin interface on it. It observes
+// the deadline of ctx, but not its cancellation.
 func Connect(ctx context.Context, c net.Conn, node string) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := c.SetDeadline(deadline); err != nil {
@@ -141,8 +141,8 @@ func ServeNodes(src status.Source, user status.UseFunc, log *slog.Logger, more .
 	return s
 }
 
-// Upgrade returns what serves a connection of another node whose request has that path and protocol, and closes it at its end. It returns
-// nil for other paths and protocols. The caller has checked that the connection belongs to a node of the cluster.
+// Upgrade returns the function that serves a connection of another node whose request has that path and protocol, and later closes the
+// connection. It returns nil for other paths and protocols. The caller has checked that the connection belongs to a node of the cluster.
 func (s *NodeServer) Upgrade(path, protocol string) func(net.Conn) {
 	if path != nodePath || protocol != nodeProtocol {
 		return nil

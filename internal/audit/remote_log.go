@@ -31,7 +31,8 @@ func (l *RemoteLog) Newest(n int) ([]Entry, error) {
 	return l.read(n)
 }
 
-// More implements Source. While the gateway does not answer, there are no lines; they follow later.
+// More implements Source. If the gateway does not answer, it returns no lines; a later call returns them, at most the newest
+// maxRemoteLines.
 func (l *RemoteLog) More() ([]Entry, error) {
 	added, err := l.read(maxRemoteLines)
 	if err != nil {

@@ -6,8 +6,8 @@ import "time"
 // the attempts are together longer than the nodes need to give a silent node up.
 const MaxAttempts = 9
 
-// Retry handles a request that was passed on to another node and has not been executed there: the node is gone,
-// cannot be reached, or is not the one that the request is for.
+// Retry says what to do with a request that was passed on to another node and not executed there, because the node is gone, cannot be
+// reached, or is not the one that the request is for.
 type Retry struct {
 	After time.Duration
 	Do    func() // decides again, once After has passed; nil = the request is refused

@@ -16,7 +16,7 @@ type Behalf struct {
 	Client string     // identifies the node's client in the cluster; "" = the node itself sends the request
 }
 
-// OnBehalf returns the principal of one request that another node sends. It is the same principal as Node.
+// OnBehalf returns the principal of one request that another node sends: a copy of Node that also says for whom the node sends it.
 func OnBehalf(b Behalf) *Principal {
 	p := *Node
 	p.behalf = &b

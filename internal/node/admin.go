@@ -32,7 +32,7 @@ func (n *Node) upgrade(path, protocol string) func(net.Conn) {
 	return nil
 }
 
-// AdminDialer returns what connects to the admin interfaces of other nodes. It returns nil if n is nil.
+// AdminDialer returns the function that connects to the admin interfaces of other nodes. It returns nil if n is nil.
 func (n *Node) AdminDialer() admin.DialNode {
 	if n == nil {
 		return nil

@@ -26,7 +26,7 @@ func (n *Node) tellJoined(before, after *cluster.View) {
 }
 
 // errNoHolder is the error of a connection to a server with run: one that no node runs.
-var errNoHolder = errors.New("no node runs the server now; one takes it over within 15 s, if more than half of the voters are running")
+var errNoHolder = errors.New("no node runs the server now; a node takes it over in about 15 s, if more than half of the voters run")
 
 // dial opens a connection to another node, for requests to the servers that run there. It implements actors.Cluster.Dial.
 func (n *Node) dial(ctx context.Context, node string) (net.Conn, error) {

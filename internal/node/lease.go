@@ -30,7 +30,7 @@ func newFence(lease *bus.Lease) *fence {
 	return f
 }
 
-// Held implements upstream.Fence. It is false before Lost is closed if the process was stopped for a while.
+// Held implements upstream.Fence. After the gateway's process was paused, Held is false although Lost may not be closed yet.
 func (f *fence) Held() bool { return f.lease.Load().Certain(time.Now()) }
 
 // Lost implements upstream.Fence.
@@ -53,11 +53,11 @@ type lease struct {
 	server string
 	node   string // this node
 	store  *bus.Leases
-	told   func(holder string, held *fence) // called with each change; holder is "" if no node has the lease, as far as known
+	told   func(holder string, held *fence) // called with each change; holder is "" if no node is known to have the lease
 	log    *slog.Logger
 
 	wake    chan struct{} // capacity 1: the lease was released
-	release atomic.Bool   // the lease is given back at the end; set before ctx ends
+	release atomic.Bool   // release the lease when ctx ends, instead of letting it expire; set before ctx ends
 }
 
 // run takes the lease whenever it is free, until ctx ends.
@@ -71,7 +71,7 @@ func (l *lease) run(ctx context.Context) {
 		wait := takeAgain
 		if held, ok := errors.AsType[*bus.HeldError](err); ok {
 			wait = min(max(held.Wait, 0), wait)
-			if held.Holder != l.node { // otherwise it is one that this node held before
+			if held.Holder != l.node { // otherwise the lease is left from before a restart of this node
 				l.told(held.Holder, nil)
 			}
 		}
@@ -115,7 +115,7 @@ func (l *lease) hold(ctx context.Context, taken *bus.Lease) {
 	l.told("", nil)
 }
 
-// renew returns when the lease is not certain any longer.
+// renew renews the lease. It blocks at most until the lease is no longer certain.
 func (l *lease) renew(ctx context.Context, taken *bus.Lease) (*bus.Lease, error) {
 	now := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(taken.Until(now).Sub(now), 0))
@@ -123,7 +123,7 @@ func (l *lease) renew(ctx context.Context, taken *bus.Lease) (*bus.Lease, error)
 	return l.store.Renew(ctx, taken)
 }
 
-// end gives the lease back, if the server has ended. Otherwise, the lease expires.
+// end releases the lease if l.release is set, because the server has ended. Otherwise, the lease expires.
 func (l *lease) end(taken *bus.Lease) {
 	if !l.release.Load() {
 		return
@@ -131,6 +131,6 @@ func (l *lease) end(taken *bus.Lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := l.store.Release(ctx, taken); err != nil {
-		l.log.Warn("cannot release the lease of a server; another node runs it in 15 s", "server", l.server, "err", err)
+		l.log.Warn("cannot release the lease of a server; another node can run it in about 15 s", "server", l.server, "err", err)
 	}
 }

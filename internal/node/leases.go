@@ -17,7 +17,7 @@ type leases struct {
 	node    string
 	records bus.Records
 	store   *bus.Leases
-	changed chan struct{} // capacity 1: another node runs a server than before
+	changed chan struct{} // capacity 1: the node that runs a server has changed
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -97,7 +97,7 @@ func (l *leases) saw(r bus.Record) {
 	}
 }
 
-// told notes which node runs a server. A watch may be late, so it does not overrule a lease that this node has.
+// told records which node runs a server. News of another node is ignored while this node has the lease, because the watch may be late.
 func (l *leases) told(s *oneServer, holder string, held *fence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +114,7 @@ func (l *leases) told(s *oneServer, holder string, held *fence) {
 	}
 }
 
-// holder returns the node that runs a server, "" if none does as far as known, and the token if it is this node.
+// holder returns the node that runs a server, or "" if none is known to. If it is this node, token is the token of its lease.
 func (l *leases) holder(name string) (node string, token uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *leases) fence(name string) upstream.Fence {
 	return noFence{}
 }
 
-// stop gives all leases back. The gateway has ended all servers before. It waits up to releaseTime.
+// stop releases all leases. The gateway must have ended all servers before. It blocks for at most about releaseTime.
 func (l *leases) stop() {
 	l.mu.Lock()
 	for _, s := range l.servers {

@@ -168,14 +168,14 @@ func (n *Node) Apply(cfg *config.Config) {
 	}
 }
 
-// place prepares the servers in cfg for this node, and keeps them as they were.
+// place prepares the servers in cfg for this node, and keeps a copy of the servers as they were in written.
 func (n *Node) place(cfg *config.Config) {
 	n.written = slices.Clone(cfg.Servers)
 	place(cfg, n.of.Node, n.leases.holder)
 }
 
 // Follow applies the configurations that r has read, begins to take the leases of servers, and makes r apply the configuration again
-// whenever another node runs a server than before, until Stop. It does nothing if n is nil.
+// whenever the node that runs a server changes, until Stop. It does nothing if n is nil.
 func (n *Node) Follow(r *serving.Reloader) {
 	if n == nil {
 		return
@@ -196,14 +196,14 @@ func (n *Node) Follow(r *serving.Reloader) {
 				place(cfg, n.of.Node, n.leases.holder)
 			})
 			if err != nil && ctx.Err() == nil {
-				n.log.Warn("a server could not be moved between nodes yet", "err", err)
+				n.log.Warn("cannot apply the change of the node that runs a server yet", "err", err)
 			}
 		}
 	}()
 }
 
-// AwaitRelayed blocks until the requests that this node has passed on to others are answered, or until a time has passed. It does
-// nothing if n is nil.
+// AwaitRelayed blocks until the requests that this node has passed on to others are answered, at most for limit. It does nothing if n
+// is nil.
 func (n *Node) AwaitRelayed(limit time.Duration) {
 	if n == nil {
 		return

@@ -13,11 +13,11 @@ import (
 // cluster, the next attempt is made at once.
 const reconnectMax = 10 * time.Second
 
-// fenceVariable is the environment variable that tells a process with run: one how often a node has taken the lease of the server
-// before. It rises, so that a store that remembers the largest number it has seen can refuse the writes of an older process.
+// fenceVariable is the environment variable with the token of the lease (bus.Lease.Token), for the process of a server with run: one.
+// The token rises each time a node takes the lease. So a store that remembers the largest one can refuse writes of an older process.
 const fenceVariable = "GOBLIN_FENCE"
 
-// noNode stands for the node that runs a server while none does. No node can have this name.
+// noNode is the Hop of a server with run: one while no node runs it. No node can have this name.
 const noNode = config.RunOne
 
 // place prepares the servers for this node: a server that another node runs becomes one with a URL there. holder returns the node that
@@ -51,8 +51,8 @@ func placeOne(s *config.Server, node string, holder func(server string) (node st
 	s.Env[fenceVariable] = strconv.FormatUint(token, 10)
 }
 
-// hop returns the configuration of a server that another node runs, as this node uses it. What that node does for all nodes is left
-// out: limits, logins, replicas, the choice between them, and repeated calls.
+// hop returns the configuration with which this node uses a server that another node runs. It omits what that node does for the calls
+// of all nodes: limits, logins, replicas and their choice, and retries.
 func hop(s config.Server, node string) config.Server {
 	s.Hop, s.URLs, s.Type = node, []string{s.HopURL(node)}, "http"
 	s.Command, s.Args, s.Env, s.EnvFiles, s.InheritEnv, s.Cwd, s.Headers = "", nil, nil, nil, false, "", nil

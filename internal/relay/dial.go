@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Dial opens a connection to another node, for other requests than those that are passed on. It fails when ctx ends. Forget and
-// Close close the connection, as do its own Close and the other node.
+// Dial opens a connection to another node, for requests other than those that the Relay passes on. It fails when ctx ends. The
+// connection is also closed by Relay.Forget and Relay.Close.
 func (r *Relay) Dial(ctx context.Context, t Target) (net.Conn, error) {
 	c, err := r.pool(t).dial(ctx)
 	if err != nil {

@@ -122,8 +122,8 @@ func (r *Reloader) load(ctx context.Context) (next *config.Config, report config
 	return next, report
 }
 
-// Refresh makes the goroutine of follow apply the configuration in force again, after change has changed a copy of it. It waits for
-// that, and returns the error of the gateway or of ctx.
+// Refresh makes the goroutine of follow call change with a copy of the configuration in force, and apply the result. It blocks until that
+// is done or ctx ends, and returns the error of the gateway or of ctx.
 func (r *Reloader) Refresh(ctx context.Context, change func(*config.Config)) error {
 	_, err := r.run(ctx, func(context.Context) error {
 		next := *r.cfg

@@ -97,7 +97,7 @@ func (p *PassThrough) Close() { p.response.closePassed() }
 // Break ends the stream once the bytes are written, so that its client can see that it is incomplete.
 func (p *PassThrough) Break() { p.response.breakPassed() }
 
-// Undo makes this node give the response after all. Nothing of another node's response may have been written.
+// Undo ends the pass-through, so that this node can give the response itself. No part of another node's response may have been written.
 func (p *PassThrough) Undo() { p.response.undoPassed() }
 
 // take appends the waiting bytes to dst. The caller must hold the mutex of the response.

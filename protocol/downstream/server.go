@@ -147,8 +147,7 @@ func (s *Server) Connections() (open, streams int) {
 	return len(s.conns) + len(s.streams), len(s.streams)
 }
 
-// Retire makes each later response close its connection. When Shutdown then closes the idle connections, no balancer uses them any
-// more.
+// Retire makes each later response close its connection, so that load balancers no longer use the idle connections that Shutdown closes.
 func (s *Server) Retire() { s.retiring.Store(true) }
 
 // Shutdown stops listening, closes idle connections, ends streams once their waiting messages are written, and waits

@@ -1,6 +1,6 @@
 package upstream
 
-// Fence says whether this node may run a server of which the cluster has one process at a time.
+// Fence says whether this node may run a server that has at most one process in the cluster.
 type Fence interface {
 	// Held reports whether the node certainly is the only one that may run the server. It does not block, and is called for each frame.
 	Held() bool

@@ -81,9 +81,9 @@ func newAuditTail() *cobra.Command {
 		Long: `Print calls, denials, logins, changes to the configuration and to keys, and operator actions from the audit log. The command
 reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
 
-With --nodes, print the lines of all nodes of a cluster in the order of time, with a column for the node; a gateway on this machine
-must be running and asks the others. Or pass the FILEs of several nodes. With --follow, new lines are printed half a second later, in
-case another node has an earlier one.
+With --nodes, print the lines of all nodes of a cluster in chronological order, with a column for the node. The command asks a
+running gateway on this machine, which asks the other nodes. Or pass the FILEs of several nodes. With --follow, new lines are
+printed half a second later, in case another node has an earlier one.
 
 The newest 20 matching lines are printed, or with -n N the newest N. They include those that the log writes about itself
 (file, checkpoint, open, witness); --brief omits these. If older lines match too, a note on stderr says so, except with

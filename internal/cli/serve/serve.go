@@ -299,7 +299,8 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 	}
 }
 
-// openSocket opens the admin socket for the port. nodes connects to the other nodes of the cluster; nil = there is none. If that fails, it logs a warning and returns nil: the gateway works
+// openSocket opens the admin socket for the port. nodes connects to the other nodes of the cluster; nil = the gateway runs alone. If the
+// socket cannot be opened, openSocket logs a warning and returns nil: the gateway works
 // without one.
 func openSocket(l net.Listener, source status.Local, nodes admin.DialNode, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
@@ -381,7 +382,7 @@ func secondSignal(signals <-chan os.Signal) {
 }
 
 // end drains and stops everything. Open streams end at once; running calls have the duration drain to finish. The node n of a
-// cluster passes on what still arrives.
+// cluster passes on the requests that still arrive.
 func end(drain time.Duration, g *actors.Gateway, n *node.Node, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
 	notifySystemd(daemon.SdNotifyStopping, log)
 	started := time.Now()

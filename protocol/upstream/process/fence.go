@@ -9,7 +9,7 @@ import (
 // errFenced is the error of a program that another node of the cluster may run now.
 var errFenced = errors.New("this node no longer has the lease of the server, so another node may run it")
 
-// fenced reports whether a fence forbids to run the program.
+// fenced reports whether a fence forbids running the program. A nil fence forbids nothing.
 func fenced(f upstream.Fence) bool { return f != nil && !f.Held() }
 
 // guard kills the whole group as soon as the fence is lost.
