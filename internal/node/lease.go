@@ -98,7 +98,7 @@ func (l *lease) hold(ctx context.Context, taken *bus.Lease) {
 		now := time.Now()
 		l.sleep(ctx, min(bus.LeaseRenewal, taken.Until(now).Sub(now)))
 		if ctx.Err() != nil {
-			l.end(taken)
+			l.end(f, taken)
 			return
 		}
 		next, err := l.renew(ctx, taken)
@@ -123,11 +123,13 @@ func (l *lease) renew(ctx context.Context, taken *bus.Lease) (*bus.Lease, error)
 	return l.store.Renew(ctx, taken)
 }
 
-// end releases the lease if l.release is set, because the server has ended. Otherwise, the lease expires.
-func (l *lease) end(taken *bus.Lease) {
+// end gives the lease back when this node stops. The gateway has usually ended the server before; otherwise its process is killed now.
+// A lease of a server that a reload has removed expires instead, because the process may still finish its calls.
+func (l *lease) end(f *fence, taken *bus.Lease) {
 	if !l.release.Load() {
 		return
 	}
+	close(f.lost)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := l.store.Release(ctx, taken); err != nil {
