@@ -20,8 +20,12 @@ const maxHandOff = 5 * time.Second
 // handOff makes the other nodes of the cluster take over. It returns at once if there is no other node that can. Otherwise it blocks
 // until balancers should have noticed, or until ctx ends.
 func (g *Gateway) handOff(ctx context.Context, drain time.Duration) {
+	if g.membership.IsZero() {
+		return
+	}
 	g.tellMembership(message.DrainNode{})
-	if drain <= 0 || g.membership.IsZero() || g.cluster.Members.View().Other("") == nil {
+	defer g.leaving.Store(true)
+	if drain <= 0 || g.cluster.Members.View().Other("") == nil {
 		return
 	}
 	timer := time.NewTimer(min(drain/2, maxHandOff))
@@ -30,7 +34,6 @@ func (g *Gateway) handOff(ctx context.Context, drain time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	g.leaving.Store(true)
 }
 
 // passToOther passes a request that needs no particular node on to another one, if this node has just started or is about to stop.

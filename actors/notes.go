@@ -69,18 +69,17 @@ func (s *state) stepNotes(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case notePassed:
 		return n.passed(m, out)
 	case passDue:
-		n.passing.timer = false
-		return n.passAll(out)
+		return n.passFailed(out)
 	case sweepNotes:
 		return n.sweep(now, s.config.Limits.SessionIdle, out)
 	}
 	return out
 }
 
-// keep keeps a note in place of an earlier one of the same home. An older note has no effect.
+// keep keeps a note in place of an earlier one of the same home. An older note has no effect, and neither has the same note again.
 func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []kernel.Effect {
 	id := m.Note.Session
-	if slices.ContainsFunc(n.of[id], func(k *keptNote) bool { return k.From == m.Note.From && k.Seq > m.Note.Seq }) {
+	if slices.ContainsFunc(n.of[id], func(k *keptNote) bool { return k.From == m.Note.From && k.Seq >= m.Note.Seq }) {
 		return append(out, kernel.Act(answerNote{m, true}))
 	}
 	n.forget(id, func(k *keptNote) bool { return k.From == m.Note.From })
@@ -166,8 +165,10 @@ func (g *Gateway) sendNote(ctx context.Context, to string, n *cluster.Note) bool
 }
 
 // noteAct executes an effect of stepNotes.
-func (g *gateway) noteAct(act any) {
+func (g *gateway) noteAct(self kernel.Self, act any) {
 	switch a := act.(type) {
+	case passNote:
+		g.passNote(self, a)
 	case answerNote:
 		a.m.Answer(a.kept)
 	case noteKept:

@@ -34,9 +34,9 @@ type (
 
 // passing is what a node knows about notes that it passes on.
 type passing struct {
-	count int      // notes on their way
-	queue []string // sessions whose notes are to be checked
-	timer bool     // the timer of passDue is set
+	count  int      // notes on their way
+	queue  []string // sessions whose notes are to be checked
+	failed []string // sessions whose notes another node has not kept; passDue follows if there are some
 }
 
 // passAll passes on all notes that are not at the right node.
@@ -47,9 +47,16 @@ func (n *notes) passAll(out []kernel.Effect) []kernel.Effect {
 
 // passOne passes on the notes about one session, if they are not at the right node.
 func (n *notes) passOne(id string, out []kernel.Effect) []kernel.Effect {
-	if len(n.passing.queue) < maxNotes { // otherwise passDue follows
-		n.passing.queue = append(n.passing.queue, id)
+	n.passing.queue = append(n.passing.queue, id)
+	if len(n.passing.queue) > 2*maxNotes { // some are in it more than once
+		return n.passAll(out)
 	}
+	return n.pass(out)
+}
+
+// passFailed passes on again what other nodes have not kept.
+func (n *notes) passFailed(out []kernel.Effect) []kernel.Effect {
+	n.passing.queue, n.passing.failed = append(n.passing.queue, n.passing.failed...), nil
 	return n.pass(out)
 }
 
@@ -91,8 +98,7 @@ func (n *notes) passed(m notePassed, out []kernel.Effect) []kernel.Effect {
 		case k.Note != m.note:
 		case !m.kept:
 			k.passed = ""
-			if !n.passing.timer {
-				n.passing.timer = true
+			if n.passing.failed = append(n.passing.failed, m.note.Session); len(n.passing.failed) == 1 {
 				out = append(out, kernel.WakeAfter(passAgain, passDue{}))
 			}
 		case n.view.Mine(k.From) || n.view.Resolve(k.From) == nil:
@@ -105,5 +111,13 @@ func (n *notes) passed(m notePassed, out []kernel.Effect) []kernel.Effect {
 
 func (g *gateway) passNote(self kernel.Self, a passNote) {
 	note := *a.note // sendNote changes it
-	self.Go(func(ctx context.Context) any { return notePassed{a, g.sendNote(ctx, a.to, &note)} })
+	self.Go(func(ctx context.Context) (result any) {
+		result = notePassed{a, false}
+		defer func() {
+			if cause := recover(); cause != nil {
+				g.log.Error("passing on a note about a session has panicked", "panic", cause)
+			}
+		}()
+		return notePassed{a, g.sendNote(ctx, a.to, &note)}
+	})
 }

@@ -108,10 +108,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case startSession:
 		g.startSession(self, a)
-	case answerNote, noteKept:
-		g.noteAct(a)
-	case passNote:
-		g.passNote(self, a)
+	case answerNote, noteKept, passNote:
+		g.noteAct(self, a)
 	case refuseSession:
 		g.refuseSession(a)
 	case startStore:

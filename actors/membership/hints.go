@@ -12,6 +12,7 @@ import (
 const (
 	hintTime           = time.Second
 	maxHints           = 1000 // of all sessions, in hintTime
+	maxCancelHints     = 500  // of all sessions, in hintTime: clients send cancellations as often as they like
 	maxHintsPerSession = 64   // in hintTime, so that one client cannot use up maxHints
 )
 
@@ -19,16 +20,20 @@ const (
 type sentHints struct {
 	began     time.Time
 	all       int
+	cancels   int
 	bySession map[string]int
 }
 
 // allow counts a hint, and reports whether it may be sent.
-func (c *sentHints) allow(now time.Time, session string) bool {
+func (c *sentHints) allow(now time.Time, kind cluster.HintKind, session string) bool {
 	if now.Sub(c.began) >= hintTime {
 		*c = sentHints{began: now, bySession: map[string]int{}}
 	}
-	if c.all >= maxHints || c.bySession[session] >= maxHintsPerSession {
+	if c.all >= maxHints || c.bySession[session] >= maxHintsPerSession || kind == cluster.HintCancel && c.cancels >= maxCancelHints {
 		return false
+	}
+	if kind == cluster.HintCancel {
+		c.cancels++
 	}
 	c.all++
 	c.bySession[session]++
@@ -38,7 +43,7 @@ func (c *sentHints) allow(now time.Time, session string) bool {
 // tellNodes sends a hint to the other nodes, unless there are too many. While this node is draining, it sends no HintEnded, because its
 // sessions go on at other nodes.
 func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []kernel.Effect {
-	if s.own.draining && h.Kind == cluster.HintEnded || !s.hints.allow(now, h.Session) {
+	if s.own.draining && h.Kind == cluster.HintEnded || !s.hints.allow(now, h.Kind, h.Session) {
 		return out
 	}
 	h.Cluster, h.From = s.options.Cluster, s.own.incarnation

@@ -190,8 +190,11 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		return s.answerGuest(now, m, out), true
 	case HomeAnswer:
 		return s.homeAnswered(now, m, out), true
-	case kernel.GoPanicked: // perhaps the question to the home
-		return s.homeAnswered(now, HomeAnswer{}, out), true
+	case kernel.GoPanicked: // perhaps the question to the home, or a note to the heir
+		if out = s.homeAnswered(now, HomeAnswer{}, out); s.noting.sending {
+			out = s.noteSent(noteSent{seq: s.noting.seq}, out)
+		}
+		return out, true
 	case message.SessionHint:
 		return s.hinted(now, m, out), true
 	case message.CloseIfIdle:

@@ -140,7 +140,7 @@ var ownHeaders = []string{"accept", "accept-encoding", "connection", "content-en
 	"keep-alive", "last-event-id", "te", "trailer", "transfer-encoding", "upgrade"}
 
 func isOwnHeader(lower string) bool {
-	return slices.Contains(ownHeaders, lower) || strings.HasPrefix(lower, "mcp-")
+	return slices.Contains(ownHeaders, lower) || strings.HasPrefix(lower, "mcp-") || strings.HasPrefix(lower, "goblin-")
 }
 
 // hasControls reports whether value contains characters that no header value may contain.

@@ -58,11 +58,16 @@ type lease struct {
 
 	wake    chan struct{} // capacity 1: the lease was released
 	release atomic.Bool   // release the lease when ctx ends, instead of letting it expire; set before ctx ends
+	leaving atomic.Bool   // the node stops soon: it takes no lease any more
 }
 
 // run takes the lease whenever it is free, until ctx ends.
 func (l *lease) run(ctx context.Context) {
 	for ctx.Err() == nil {
+		if l.leaving.Load() {
+			<-ctx.Done()
+			return
+		}
 		taken, err := l.store.Take(ctx, leasePrefix+l.server, l.node)
 		if err == nil {
 			l.hold(ctx, taken)
@@ -124,9 +129,12 @@ func (l *lease) renew(ctx context.Context, taken *bus.Lease) (*bus.Lease, error)
 }
 
 // end gives the lease back when this node stops. The gateway has usually ended the server before; otherwise its process is killed now.
-// A lease of a server that a reload has removed expires instead, because the process may still finish its calls.
+// A lease of a server that a reload has removed expires instead, because the process may still finish its calls. The process is killed
+// before another node can take the lease.
 func (l *lease) end(f *fence, taken *bus.Lease) {
 	if !l.release.Load() {
+		now := time.Now()
+		time.AfterFunc(taken.Until(now).Sub(now), func() { close(f.lost) })
 		return
 	}
 	close(f.lost)

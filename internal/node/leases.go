@@ -138,6 +138,15 @@ func (l *leases) fence(name string) upstream.Fence {
 	return noFence{}
 }
 
+// leave makes this node take no lease any more, because it stops soon. It renews those that it has.
+func (l *leases) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.servers {
+		s.lease.leaving.Store(true)
+	}
+}
+
 // stop releases all leases. The gateway must have ended all servers before. It blocks for at most about releaseTime.
 func (l *leases) stop() {
 	l.mu.Lock()

@@ -44,7 +44,6 @@ type Node struct {
 	admin    atomic.Pointer[admin.NodeServer] // nil before ServeAdmin
 	leases   *leases
 	written  []config.Server // the servers of the newest configuration, before they were placed
-	stopping context.CancelFunc
 	log      *slog.Logger
 }
 
@@ -174,21 +173,21 @@ func (n *Node) place(cfg *config.Config) {
 	place(cfg, n.of.Node, n.leases.holder)
 }
 
-// Follow applies the configurations that r has read, begins to take the leases of servers, and makes r apply the configuration again
-// whenever the node that runs a server changes, until Stop. It does nothing if n is nil.
-func (n *Node) Follow(r *serving.Reloader) {
+// Follow makes r give this node the configurations that it reads, and begins to take the leases of servers. Whenever a server moves
+// between nodes, it makes r apply the configuration again, until Stop. When ctx ends, this node takes no more leases: it stops soon.
+// Follow does nothing if n is nil.
+func (n *Node) Follow(ctx context.Context, r *serving.Reloader) {
 	if n == nil {
 		return
 	}
 	r.Applied = n.Apply
-	ctx, cancel := context.WithCancel(context.Background())
-	n.stopping = cancel
 	n.leases.configure(n.written)
 	go func() {
 		for {
 			select {
 			case <-n.leases.changed:
 			case <-ctx.Done():
+				n.leases.leave()
 				return
 			}
 			err := r.Refresh(ctx, func(cfg *config.Config) {
@@ -196,7 +195,7 @@ func (n *Node) Follow(r *serving.Reloader) {
 				place(cfg, n.of.Node, n.leases.holder)
 			})
 			if err != nil && ctx.Err() == nil {
-				n.log.Warn("cannot apply the change of the node that runs a server yet", "err", err)
+				n.log.Warn("a server could not be moved between nodes yet", "err", err)
 			}
 		}
 	}()
@@ -231,9 +230,6 @@ func (n *Node) Stop() {
 	}
 	if server := n.admin.Load(); server != nil {
 		server.Close()
-	}
-	if n.stopping != nil {
-		n.stopping()
 	}
 	if n.leases != nil {
 		n.leases.stop()

@@ -106,8 +106,8 @@ func (p *passing) retry() bool {
 	if p.again.Do == nil || p.hasLeft() {
 		return false
 	}
-	p.relay.end(p)
-	if time.Sleep(p.again.After); p.hasLeft() {
+	time.Sleep(p.again.After)
+	if p.relay.end(p); p.hasLeft() {
 		p.through.Break()
 		return true
 	}

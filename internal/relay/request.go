@@ -120,7 +120,7 @@ func (h *header) optional(name, value string) {
 // all adds headers of the client, except those that are reserved or for which skip returns true.
 func (h *header) all(of http.Header, skip func(name string) bool) {
 	for name, values := range of {
-		if reserved[name] || skip != nil && skip(name) {
+		if reserved[name] || strings.HasPrefix(name, "Goblin-Node-") || skip != nil && skip(name) {
 			continue
 		}
 		for _, value := range values {

@@ -122,7 +122,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	failed := answer(server, listeners, e.Secure, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
-	n.Follow(r)
+	n.Follow(ctx, r)
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", "", "", nil); drain(errDrain) }, Reload: r.Request, Switch: r.Switch, AskNode: admin.AskActivity(n.AdminDialer())}
 	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
 	n.ServeAdmin(source, source.Perform, log, serving.AuditRoute(source))
