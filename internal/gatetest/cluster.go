@@ -241,7 +241,8 @@ func (c *Cluster) balance() {
 		_ = cmd.Process.Signal(syscall.SIGINT)
 		_ = cmd.Wait()
 		if c.t.Failed() {
-			c.t.Logf("the balancer: %s", said)
+			log, _ := os.ReadFile(filepath.Join(c.o.Dir, "error.log")) // of nginx
+			c.t.Logf("the balancer: %s%s", said, log)
 		}
 	})
 	c.Base = "http://" + address

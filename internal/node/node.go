@@ -201,12 +201,17 @@ func (n *Node) Follow(ctx context.Context, r *serving.Reloader) {
 	}()
 }
 
-// AwaitRelayed blocks until the requests that this node has passed on to others are answered, at most for limit. It does nothing if n
-// is nil.
-func (n *Node) AwaitRelayed(limit time.Duration) {
+// lastRequests is how long a node that stops still passes on requests of connections that were opened before it stopped listening.
+const lastRequests = 200 * time.Millisecond
+
+// Finish stops listening for clients, and passes the last of their requests on to other nodes. It blocks until all requests that were
+// passed on are answered, at most for about limit. It does nothing if n is nil.
+func (n *Node) Finish(clients *downstream.Server, limit time.Duration) {
 	if n == nil {
 		return
 	}
+	clients.StopListening()
+	time.Sleep(lastRequests)
 	for end := time.Now().Add(limit); n.relay.Stats().Requests > 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -34,6 +34,7 @@ type serverListener struct {
 	net.Listener
 	server *Server
 	logged time.Time // when an error was last logged
+	closer
 }
 
 const (
@@ -57,6 +58,11 @@ func (l *serverListener) Accept() (net.Conn, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if l.isLast(raw) {
+			_ = raw.Close()
+			_ = l.Close()
+			return nil, net.ErrClosed
 		}
 		c := &serverConn{raw: raw, server: l.server, remote: raw.RemoteAddr().String(), peer: addrPortOf(raw.RemoteAddr()), wake: make(chan struct{}, 1)}
 		if config := l.server.options.TLS; config != nil { // the first Read does the handshake, in the connection's goroutine

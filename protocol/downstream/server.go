@@ -45,6 +45,7 @@ type Server struct {
 	retiring atomic.Bool // each response closes its connection
 
 	mu         sync.Mutex
+	listeners  []*serverListener
 	conns      map[*serverConn]struct{}
 	unadmitted list.List              // the *serverConn without an admitted request, oldest first
 	streams    map[uint64]*httpStream // by number
@@ -134,7 +135,11 @@ func (s *Server) Serve(l net.Listener) error {
 		return nil
 	}
 	s.checks.listening(l.Addr())
-	return s.http.Serve(&serverListener{Listener: l, server: s})
+	listener := &serverListener{Listener: l, server: s}
+	s.mu.Lock()
+	s.listeners = append(s.listeners, listener)
+	s.mu.Unlock()
+	return s.http.Serve(listener)
 }
 
 // Allow replaces Options.AllowedOrigins and AllowedHosts for later requests.

@@ -390,7 +390,7 @@ func end(drain time.Duration, g *actors.Gateway, n *node.Node, server *downstrea
 		server.Retire()
 	}
 	err := serving.Stop(g, drain)
-	n.AwaitRelayed(time.Until(started.Add(drain)))
+	n.Finish(server, time.Until(started.Add(drain)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err = errors.Join(err, server.Shutdown(ctx))
