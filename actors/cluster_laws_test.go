@@ -70,7 +70,7 @@ func startLawNodes(t *testing.T) *lawNodes {
 	return l
 }
 
-func (l *lawNodes) wait(d time.Duration) {
+func (*lawNodes) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
