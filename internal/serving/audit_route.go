@@ -7,13 +7,20 @@ import (
 
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/login"
 	"goblin-actor/internal/status"
 )
 
 const auditPage = "/auditz"
 
-// AuditRoute returns the route with which audit tail --nodes reads the audit log of the gateway.
-func AuditRoute(src status.Source) admin.Route {
+// AdminRoutes returns the routes of the admin interface that package admin does not have, for the admin socket and for other nodes of the
+// cluster.
+func AdminRoutes(src status.Source, pages *login.Pages) []admin.Route {
+	return append(loginRoutes(pages), auditRoute(src))
+}
+
+// auditRoute returns the route with which audit tail --nodes reads the audit log of the gateway.
+func auditRoute(src status.Source) admin.Route {
 	return admin.PageRoute(auditPage, func(ctx context.Context, query url.Values) ([]byte, error) {
 		s, err := src.Status(ctx)
 		if err != nil {

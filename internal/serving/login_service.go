@@ -13,8 +13,8 @@ import (
 // loginActions are the paths of the login actions on the admin socket.
 var loginActions = map[string]string{"begin": "/actions/login", "finish": "/actions/login-finish", "logout": "/actions/logout"}
 
-// LoginRoutes returns the routes with which the owner of the admin socket logs in.
-func LoginRoutes(pages *login.Pages) []admin.Route {
+// loginRoutes returns the routes with which the local user logs in.
+func loginRoutes(pages *login.Pages) []admin.Route {
 	routes := []admin.Route{}
 	for verb, path := range loginActions {
 		routes = append(routes, admin.Route{Pattern: "POST " + path, Handler: pages.HandlerFor(identity.Local, verb)})

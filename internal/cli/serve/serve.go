@@ -125,8 +125,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	n.Follow(ctx, r)
 	source := status.Local{Known: known.Cut, Service: serviceOf(o), Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Streams: status.NewStreams(program.Version()), Keys: e.Users, Drain: func() { g.RecordAct("drain", "", "", nil); drain(errDrain) }, Reload: r.Request, Switch: r.Switch, AskNode: admin.AskActivity(n.AdminDialer())}
 	serving.NewAdminUser(g, cfg, program.Version(), log).Serve(&source)
-	n.ServeAdmin(source, source.Perform, log, serving.AuditRoute(source))
-	socket := openSocket(listeners[0], source, n.AdminDialer(), log, serving.LoginRoutes(pages)...)
+	socket := openAdmin(listeners[0], source, n, log, serving.AdminRoutes(source, pages))
 	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
 	if o.tui {
@@ -299,16 +298,15 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 	}
 }
 
-// openSocket opens the admin socket for the port. nodes connects to the other nodes of the cluster; nil = the gateway runs alone. If the
-// socket cannot be opened, openSocket logs a warning and returns nil: the gateway works
-// without one.
-func openSocket(l net.Listener, source status.Local, nodes admin.DialNode, log *slog.Logger, more ...admin.Route) *admin.Server {
+// openAdmin serves the admin interface to the other nodes of the cluster, if n is not nil, and on the admin socket for the port. If the
+// socket cannot be opened, openAdmin logs a warning and returns nil: the gateway works without one.
+func openAdmin(l net.Listener, source status.Local, n *node.Node, log *slog.Logger, routes []admin.Route) *admin.Server {
+	n.ServeAdmin(source, source.Perform, log, routes...)
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
-		more = append(more, serving.AuditRoute(source))
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, source, source.Perform, nodes, log, more...); err == nil {
+		if socket, err = admin.Listen(path, source, source.Perform, n.AdminDialer(), log, routes...); err == nil {
 			return socket
 		}
 	}
