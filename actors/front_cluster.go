@@ -24,8 +24,11 @@ type elsewhere struct {
 	attempts int // how often it was decided before
 }
 
-// next returns the Retry of a request.
-func (e elsewhere) next(do func(elsewhere)) cluster.Retry {
+// next returns the Retry of a request of a session. A session that cannot move has none.
+func (e elsewhere) next(id string, do func(elsewhere)) cluster.Retry {
+	if !e.cluster.movable(id) {
+		return cluster.Retry{}
+	}
 	return cluster.RetryOf(e.attempts, func() { do(elsewhere{e.Gateway, e.attempts + 1}) })
 }
 
@@ -82,11 +85,7 @@ func (e elsewhere) Post(x *downstream.Exchange, admitted message.Admitted) {
 
 // relay passes a message on to the session's home.
 func (e elsewhere) relay(home string, x *downstream.Exchange, admitted message.Admitted) {
-	var again cluster.Retry
-	if e.cluster.movable(x.Origin.SessionID) {
-		again = e.next(func(e elsewhere) { e.Post(x, admitted) })
-	}
-	e.cluster.Relay.Post(home, x, again)
+	e.cluster.Relay.Post(home, x, e.next(x.Origin.SessionID, func(e elsewhere) { e.Post(x, admitted) }))
 }
 
 // owned returns the facts of the session that a request names. It returns false if the id is not one that the cluster has
@@ -179,8 +178,8 @@ func (e elsewhere) Open(stream *downstream.EventStream, admitted message.Admitte
 		return
 	}
 	var again cluster.Retry
-	if !resumes && e.cluster.movable(stream.Origin.SessionID) {
-		again = e.next(func(e elsewhere) { e.Open(stream, admitted) })
+	if !resumes {
+		again = e.next(stream.Origin.SessionID, func(e elsewhere) { e.Open(stream, admitted) })
 	}
 	e.cluster.Relay.Open(node, stream, again)
 }
@@ -218,11 +217,7 @@ func (e elsewhere) Delete(x *downstream.Exchange, admitted message.Admitted) {
 		message.RefuseNoSession(x)
 		return
 	}
-	var again cluster.Retry
-	if e.cluster.movable(x.Origin.SessionID) {
-		again = e.next(func(e elsewhere) { e.Delete(x, admitted) })
-	}
-	e.cluster.Relay.Delete(home, x, again)
+	e.cluster.Relay.Delete(home, x, e.next(x.Origin.SessionID, func(e elsewhere) { e.Delete(x, admitted) }))
 }
 
 // deleteHere ends the session's actor on this node. If the session was opened at a node that is gone and has no actor here, there is

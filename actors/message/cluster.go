@@ -21,6 +21,11 @@ type Elsewhere interface {
 var SessionMoves = &protocol.Fault{Name: protocol.ServerUnavailable, Retryable: true, RetryAfter: time.Second,
 	Message: "this session is moving to another node of the cluster; the request was not executed"}
 
+// hasEnded reports whether a message was abandoned because the session's actor has ended on this node.
+func hasEnded(why kernel.Reason) bool {
+	return why == kernel.ReceiverStopped || why == kernel.NotRunning
+}
+
 // ClusterInbound is an Inbound for a session of a cluster. If the session's actor ends before it handles the message, the session may
 // live on at another node, or here in a new actor.
 type ClusterInbound struct {
@@ -30,10 +35,10 @@ type ClusterInbound struct {
 
 // Abandon decides again where the message goes, or answers that the session is overloaded or has failed.
 func (m ClusterInbound) Abandon(why kernel.Reason) {
-	switch why {
-	case kernel.ReceiverStopped, kernel.NotRunning:
+	switch {
+	case hasEnded(why):
 		m.Post(m.Exchange, m.Admitted)
-	case kernel.Panicked:
+	case why == kernel.Panicked:
 		RefuseFault(m.Exchange, 500, &protocol.Fault{Name: protocol.InternalFault})
 	default:
 		m.Inbound.Abandon(why)
@@ -48,7 +53,7 @@ type ClusterStream struct {
 
 // Abandon decides again where the stream goes, or refuses it.
 func (m ClusterStream) Abandon(why kernel.Reason) {
-	if why == kernel.ReceiverStopped || why == kernel.NotRunning {
+	if hasEnded(why) {
 		m.Open(m.Stream, m.Admitted)
 		return
 	}
@@ -63,7 +68,7 @@ type ClusterEnd struct {
 
 // Abandon decides again where the request goes, or answers that the session does not exist.
 func (m ClusterEnd) Abandon(why kernel.Reason) {
-	if why == kernel.ReceiverStopped || why == kernel.NotRunning {
+	if hasEnded(why) {
 		m.Delete(m.Exchange, m.Admitted)
 		return
 	}
