@@ -117,7 +117,7 @@ func TestCancelAtAnyNode(t *testing.T) {
 		if got := <-answer; !strings.Contains(got.body, `"CANCELLED"`) {
 			t.Errorf("the call ended with %+v", got)
 		}
-		c.calls.eventually("the server is told", func() bool { return len(server.Received("notifications/cancelled")) > canceled })
+		c.calls.eventually("the server receives the cancellation", func() bool { return len(server.Received("notifications/cancelled")) > canceled })
 		if n := len(server.Received("notifications/cancelled")) - canceled; n != 1 {
 			t.Errorf("%d cancellations", n)
 		}

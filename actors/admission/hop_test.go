@@ -21,12 +21,12 @@ func TestHopsAreAdmitted(t *testing.T) {
 		status    int
 		principal string
 	}{
-		"of the node":             {"/s/one/mcp", nil, 0, ""},
-		"of a principal":          {"/s/one/mcp", ann, 0, ann.Holder},
-		"of one that is gone":     {"/s/one/mcp", bob, 421, ""},
-		"for the whole catalog":   {"/mcp", ann, 404, ""},
-		"for a project":           {"/p/p/mcp", ann, 404, ""},
-		"for what is no endpoint": {"/x", ann, 404, ""},
+		"of the node":                        {"/s/one/mcp", nil, 0, ""},
+		"of a principal":                     {"/s/one/mcp", ann, 0, ann.Holder},
+		"of one that is gone":                {"/s/one/mcp", bob, 421, ""},
+		"for the whole catalog":              {"/mcp", ann, 404, ""},
+		"for a project":                      {"/p/p/mcp", ann, 404, ""},
+		"for a path that is not an endpoint": {"/x", ann, 404, ""},
 	} {
 		a, refusal := e.Admit(&downstream.Origin{Path: c.path, Principal: identity.OnBehalf(identity.Behalf{Who: c.who, Client: "k"})}, nil)
 		status := 0

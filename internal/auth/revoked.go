@@ -81,7 +81,8 @@ func (f *keyFile) without(revoked map[string]bool) []Key {
 	return keys
 }
 
-// FileDigest returns a digest of the keys in the key file, or "" if there is no key file.
+// FileDigest returns a digest of the keys that were last read from the key file, or "" if auth.keys is not set. Nodes of a cluster compare
+// their digests.
 func (g *Gate) FileDigest() string {
 	g.mu.Lock()
 	file := g.file

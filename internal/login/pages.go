@@ -59,7 +59,7 @@ func (p *Pages) currentGateway() Gateway {
 	return p.gateway
 }
 
-// URL returns the URL of the page for a login, or "" if there is no listener. The URL is valid for ticketLife.
+// URL returns the address of the page on which a user begins a login, or "" if the gateway has no listener. It is valid for ticketLife.
 func (p *Pages) URL(key Key) string {
 	base := p.base()
 	if base == "" {

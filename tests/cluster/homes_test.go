@@ -102,7 +102,7 @@ func (h *heard) drain() {
 	}
 }
 
-// awaitUpdate waits until the client is told of an update of the resource.
+// awaitUpdate waits until the client receives resources/updated for the resource, and returns how long that took.
 func (h *heard) awaitUpdate(t *testing.T, uri, when string) time.Duration {
 	t.Helper()
 	began := time.Now()

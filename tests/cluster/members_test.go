@@ -66,7 +66,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		t.Errorf("a session of the former incarnation: %v", err)
 	}
 	_ = c.Cmd.Process.Signal(os.Interrupt)
-	t.Logf("a stopped node is no longer a member after %v", within(t, gatetest.Patience, "stop", "2 2", others))
+	t.Logf("the others drop a node that was stopped after %v", within(t, gatetest.Patience, "stop", "2 2", others))
 }
 
 // A key that the file of one node loses is refused by all nodes within a second, also by a node that starts with an old
