@@ -96,8 +96,8 @@ func (b *memberBus) Serve(incarnation string, to kernel.Reference) {
 	b.queries = func() { cancel(); cancelNotes() }
 }
 
-// startMembership spawns the actor that knows the members of the cluster, if they are not fixed. It hears nothing before
-// joinCluster, but the other actors of the gateway may send it messages.
+// startMembership spawns the actor that knows the members of the cluster, if they are not fixed. It takes no part in the
+// cluster before joinCluster, but the other actors of the gateway may send it messages.
 func (g *Gateway) startMembership(o *Options) {
 	c := o.Cluster
 	if c == nil || c.Bus == nil {
@@ -121,6 +121,7 @@ func (g *Gateway) joinCluster() error {
 			return fmt.Errorf("join the cluster: %w", err)
 		}
 	}
+	g.membership.Tell(message.JoinCluster{})
 	return g.startWitnessing(g.bus)
 }
 

@@ -96,6 +96,7 @@ func (f *fabric) start(name string, skew time.Duration) *node {
 	n.state = newState(o)
 	f.nodes = append(f.nodes, n)
 	f.step(n, kernel.Started{})
+	f.step(n, message.JoinCluster{})
 	return n
 }
 

@@ -89,6 +89,8 @@ func (s *state) appendGone(list []status.Node, now time.Time) []status.Node {
 
 func (s *state) stateOf(incarnation string, joining, draining bool) status.NodeState {
 	switch {
+	case s.view == nil: // before JoinCluster
+		return status.NodeJoining
 	case s.view.Member(incarnation) == nil:
 		return status.NodeOutside
 	case draining:

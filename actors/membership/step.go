@@ -41,6 +41,7 @@ type own struct {
 	beat        time.Time // of the last beat
 	ticked      time.Time // of the last tick
 	generation  uint64    // of the timers
+	joined      bool      // the node takes part in the cluster
 	greeting    bool      // the timer of greet is set
 	draining    bool
 	swept       time.Time // when outdated entries of the tables were last dropped
@@ -89,6 +90,9 @@ func newState(o *Options) *state {
 
 // step applies msg to s at the time now and appends the resulting effects to out.
 func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if !s.own.joined {
+		return s.stepBefore(now, msg, out)
+	}
 	switch m := msg.(type) {
 	case kernel.Started:
 		return s.start(now, out)
@@ -140,6 +144,22 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.restoreHolders(now, m.Holders, out)
 	}
 	return s.publishView(s.becomeReady(now, s.applyRevoked(out)))
+}
+
+// stepBefore is step before the node takes part in the cluster. Only what the first beat tells is kept.
+func (s *state) stepBefore(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.JoinCluster:
+		s.own.joined = true
+		return s.start(now, out)
+	case message.OwnCatalogChanged:
+		s.generations = m.Generations
+	case message.NodeFacts:
+		s.facts = m
+	case message.Inspect:
+		return append(out, kernel.Act(report{m, now}))
+	}
+	return out
 }
 
 // start makes the node take part in the cluster. After a panic the node keeps its incarnation and the members.

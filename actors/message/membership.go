@@ -37,6 +37,13 @@ type NodeFacts struct {
 // Class is State: only the newest facts count.
 func (NodeFacts) Class() kernel.Class { return kernel.State }
 
+// JoinCluster makes the membership actor take part in the cluster. Until then it tells the other nodes and the gateway
+// nothing.
+type JoinCluster struct{}
+
+// Class is Outcome: it is sent once.
+func (JoinCluster) Class() kernel.Class { return kernel.Outcome }
+
 // DrainNode says that this node stops soon.
 type DrainNode struct{}
 
