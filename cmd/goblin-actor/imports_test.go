@@ -59,7 +59,8 @@ var mayImport = map[string][]string{
 	"actors/membership":   append([]string{"internal/cluster"}, actorMayImport...),
 	"actors/monitor":      actorMayImport,
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
-	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // does not see MCP messages
+	"actors/claim":        {},
+	"actors/token":        append([]string{"actors/claim", "internal/oauth", "protocol/upstream"}, actorMayImport...), // does not see MCP messages
 
 	"protocol":                   {"protocol/rawjson"},
 	"protocol/rawjson":           {},
