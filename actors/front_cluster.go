@@ -220,8 +220,8 @@ func (e elsewhere) Delete(x *downstream.Exchange, admitted message.Admitted) {
 	e.cluster.Relay.Delete(home, x, e.next(x.Origin.SessionID, func(e elsewhere) { e.Delete(x, admitted) }))
 }
 
-// deleteHere ends the session's actor on this node. If the session was opened at a node that is gone and has no actor here, there is
-// nothing to end.
+// deleteHere ends the session's actor on this node. If the session was opened at a node that is gone and has no actor here, the nodes
+// only remember that it has ended.
 func (e elsewhere) deleteHere(x *downstream.Exchange, admitted message.Admitted) {
 	if ref, ok := e.session(x.Origin.SessionID); ok && e.attempts == 0 {
 		ref.Tell(message.ClusterEnd{EndSession: message.EndSession{Exchange: x, Admitted: admitted}, Elsewhere: e.again()})
@@ -232,7 +232,7 @@ func (e elsewhere) deleteHere(x *downstream.Exchange, admitted message.Admitted)
 		message.RefuseNoSession(x)
 		return
 	}
-	x.Accept()
+	e.self.Tell(message.EndUnopened{Exchange: x, Holder: facts.Holder, Again: func() { elsewhere{e.Gateway, 0}.Delete(x, admitted) }})
 }
 
 // session returns the actor of the session with that ID. A session of a cluster is not found after the secret that sealed its ID

@@ -67,15 +67,24 @@ func (g *Gateway) answerGuest(id, holder string, reply func(life cluster.Session
 		reply(life, string(level))
 	}}
 	ref, ok := g.session(id)
-	if !ok {
-		m.Reply(cluster.SessionEnded, protocol.LevelNone)
+	if ok {
+		ref.Tell(m)
 		return
 	}
-	ref.Tell(m)
+	g.self.Tell(message.AskEnded{ID: id, Reply: func(ended bool) {
+		if ended {
+			reply(cluster.SessionEnded, "")
+			return
+		}
+		m.Reply(cluster.SessionEnded, protocol.LevelNone)
+	}})
 }
 
 // heardHint passes a hint of another node on to the session that it is about, if it runs here.
 func (g *Gateway) heardHint(h *cluster.Hint) {
+	if h.Kind == cluster.HintEnded {
+		g.rememberEnded(h)
+	}
 	if ref, ok := g.session(h.Session); ok {
 		ref.Tell(message.SessionHint{Kind: h.Kind, Holder: h.Holder, Request: h.Request, Level: levelNamed(h.Level)})
 	}

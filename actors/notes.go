@@ -60,6 +60,9 @@ func (s *state) stepNotes(now time.Time, msg any, out []kernel.Effect) []kernel.
 		n.view = m.View
 		return n.passAll(s.sessions.tell(m, out))
 	case message.KeepNote:
+		if s.sessions.ended.has(m.Note.Session) {
+			return append(out, kernel.Act(answerNote{m, true}))
+		}
 		return n.keep(now, m, out)
 	case message.TakeNote:
 		for _, k := range n.of[m.ID] {
@@ -164,11 +167,13 @@ func (g *Gateway) sendNote(ctx context.Context, to string, n *cluster.Note) bool
 	return err == nil && a.Kept
 }
 
-// noteAct executes an effect of stepNotes.
+// noteAct executes an effect of stepNotes or stepEnded.
 func (g *gateway) noteAct(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case passNote:
 		g.passNote(self, a)
+	case answerEnded, refuseEnded, endUnopened, tellEnded:
+		g.endedAct(a)
 	case answerNote:
 		a.m.Answer(a.kept)
 	case noteKept:

@@ -17,6 +17,7 @@ type sessions struct {
 	starting int    // number of sessions being spawned
 	streams  uint64 // number of subscription streams opened so far
 	notes    notes  // about sessions of other nodes
+	ended    endedSessions
 }
 
 func newSessions() sessions { return sessions{owners: newOwners()} }
@@ -137,6 +138,9 @@ func (s *state) openStdio(m message.OpenStdio, out []kernel.Effect) []kernel.Eff
 
 // open spawns the actor that a client requests. At the session limit, the client waits until another session has been closed.
 func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
+	if r.session != nil && s.sessions.ended.has(r.session.SessionID()) {
+		return append(out, kernel.Act(refuseEnded{*r.session}))
+	}
 	if fault := s.principals.current.Readmit(r.admitted()); fault != nil {
 		return append(out, r.refuse(fault))
 	}

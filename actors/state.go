@@ -66,6 +66,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.setLevel(m, out)
 	case message.MembersChanged, message.KeepNote, message.TakeNote, sweepNotes, notePassed, passDue:
 		return s.stepNotes(now, m, out)
+	case message.RememberEnded, message.RememberAllEnded, message.EndUnopened, message.AskEnded, message.ListEnded, sweepEnded:
+		return s.stepEnded(now, m, out)
 	case message.Principals:
 		return s.setPrincipals(m, out)
 	case message.RequestLogin, message.LoginAnswer, message.EndLogins, message.RememberToken, message.ReadToken:

@@ -88,6 +88,7 @@ func (s *state) takeIncarnation(now time.Time, incarnation string, out []kernel.
 	was := former{s.own.incarnation, now}
 	s.own.former = append([]former{was}, s.own.former[:min(len(s.own.former), cluster.MaxFormer-1)]...)
 	s.own.incarnation, s.own.since, s.own.renewed, s.own.condemned = incarnation, now.UnixMilli(), now, false
+	s.missEnded()
 	out = append(out, kernel.Act(serve{incarnation}))
 	return s.publishView(s.beat(now, out))
 }

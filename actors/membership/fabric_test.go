@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -47,6 +48,7 @@ type node struct {
 	holders map[string]bool // revoked
 	bank    *bank           // request rates; nil = none
 	logged  []string
+	ended   []cluster.EndedSession
 	verdict map[string]bool // incarnations that its step has given up or heard to be given up
 }
 
@@ -180,6 +182,22 @@ func (f *fabric) perform(n *node, act any) any {
 		return renewed{f.incarnation()}
 	case probe:
 		f.ask(n, a.incarnation, a.question, func(_ []byte, err error) any { return probed{a.incarnation, errors.Is(err, ErrNoNode)} })
+	case fetchEnded:
+		f.ask(n, a.incarnation, a.question, func(answer []byte, err error) any { return fetchedEnded{a.incarnation, answer, err} })
+	case answerEnded:
+		page, next := []cluster.EndedSession(nil), ""
+		from, _ := strconv.Atoi(a.after)
+		for i := from; i < len(n.ended); i++ {
+			if page = append(page, n.ended[i]); len(page) == 2 && i+1 < len(n.ended) {
+				next = strconv.Itoa(i + 1)
+				break
+			}
+		}
+		answer := a.answer
+		answer.Ended, answer.Next = page, next
+		a.reply(answer.Encode())
+	case ended:
+		n.ended = append(n.ended, a.list...)
 	case fetch:
 		f.ask(n, a.incarnation, a.question, func(answer []byte, err error) any { return fetched{a.incarnation, answer, err} })
 	case answer:

@@ -20,23 +20,35 @@ type join struct {
 	started time.Time
 	done    bool // the node is ready
 	told    bool // this node knows all revocations of a node that is ready
+	ended   bool // this node knows all ended sessions of a node that is ready
 }
 
-// becomeReady makes the node ready when it is a member and the revocations of the cluster are known and applied. After
-// joinTime it no longer waits for them.
+// becomeReady makes the node ready when it is a member, the revocations of the cluster are known and applied, and its ended sessions are
+// known. After joinTime it no longer waits for them.
 func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect {
 	j := &s.join
 	if j.done || !s.own.condemned && s.view.Member(s.own.incarnation) == nil { // the cluster is full
 		return out
 	}
 	late := now.Sub(j.started) >= joinTime
-	if !late && (!j.told || s.revoked.dirty || s.revoked.applying) {
+	if !late && (!j.told || !j.ended || s.revoked.dirty || s.revoked.applying) {
 		return out
 	}
-	if j.done = true; !j.told && len(s.peers) > 0 {
-		out = append(out, kernel.Log(slog.LevelWarn, "no node of the cluster has sent its revoked keys yet; this node serves clients without knowing them", "nodes", len(s.peers)))
+	if ready := s.readyPeers(); !j.told && ready > 0 {
+		out = append(out, kernel.Log(slog.LevelWarn, "no node of the cluster has sent its revoked keys yet; this node serves clients without knowing them", "nodes", ready))
 	}
+	j.done = true
 	return s.greet(now, out)
+}
+
+// readyPeers returns the number of the other nodes that are ready. Those that start at the same time know no revocations either.
+func (s *state) readyPeers() (n int) {
+	for _, p := range s.peers {
+		if !p.beat.Joining {
+			n++
+		}
+	}
+	return n
 }
 
 // fetchMissing asks a peer for its revocations if their digest differs from this node's. Unless this node is starting, two

@@ -59,6 +59,8 @@ type Options struct {
 	Hint            func(*cluster.Hint)            // called with hints of other nodes about sessions; must not block; nil = they are ignored
 	CatalogsChanged func([protocol.ItemKinds]bool) // called with the kinds of items that other nodes have changed; must not block; nil = not called
 	Session         AnswerSession                  // answers questions of guests; nil = SessionUnknown
+	ListEnded       ListEnded                      // lists the sessions that have ended; nil = there are none
+	Ended           func([]cluster.EndedSession)   // called with ended sessions that another node knows; must not block; nil = they are ignored
 	Revoked         func(map[string]bool)          // called with all revoked holders after a change, one call at a time; may block; nil = not called
 	Log             *slog.Logger
 }
@@ -66,6 +68,10 @@ type Options struct {
 // AnswerSession calls reply, now or later and at most once, with what this node knows about a session of a holder. It does
 // not block.
 type AnswerSession func(session, holder string, reply func(life cluster.SessionLife, level string))
+
+// ListEnded calls reply, now or later and at most once, with the sessions that have ended and follow a page, and where the next page
+// begins. It does not block.
+type ListEnded func(after string, reply func(list []cluster.EndedSession, next string))
 
 // Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. If it ends, the other
 // nodes give this one up.
@@ -152,6 +158,8 @@ func (m *membership) Act(self kernel.Self, act any) {
 		})
 	case answer:
 		a.reply(a.payload)
+	case fetchEnded, answerEnded, ended:
+		m.endedAct(self, a)
 	case catalogsChanged:
 		if m.CatalogsChanged != nil {
 			m.CatalogsChanged(a.kinds)

@@ -29,6 +29,7 @@ type peer struct {
 	fetchAt  time.Time // when the last such query began
 	known    string    // digest of its revocations, all of which this node knows
 	mismatch string    // digest of its revocations in the last beat, if it was not this node's
+	ended    endedOf
 
 	met    time.Time     // when its first beat arrived
 	skew   time.Duration // its clock minus this node's
@@ -105,7 +106,7 @@ func (s *state) hear(now time.Time, b *cluster.Beat, out []kernel.Effect) []kern
 	out = s.compareCatalog(now, p, b, s.charge(now, p, b, out))
 	p.beat, p.heard = b, now
 	s.compare(now, p)
-	return s.fetchMissing(now, p, out)
+	return s.fetchEnded(now, p, s.fetchMissing(now, p, out))
 }
 
 // meet begins to follow a node. Its former incarnations have ended. If another peer has the same
@@ -115,6 +116,7 @@ func (s *state) meet(now time.Time, b *cluster.Beat, out []kernel.Effect) (*peer
 	s.verdicts.back(b.Node)
 	text := "a node has joined the cluster"
 	for _, f := range b.Former {
+		p.beat.Round = max(p.beat.Round, s.verdicts[f].round) // this node has given it up
 		if was := s.peers[f]; was != nil {
 			text = "a node continues under a new incarnation"
 			p.beat.Round = was.beat.Round // the rounds before it are accounted for
@@ -191,7 +193,7 @@ func (s *state) probed(now time.Time, m probed, out []kernel.Effect) []kernel.Ef
 // or a restart, which may have lost the results.
 func (s *state) abandonQueries() {
 	for _, p := range s.peers {
-		p.probing, p.fetching = false, false
+		p.probing, p.fetching, p.ended.asking = false, false, false
 	}
 	s.revoked.applying, s.revoked.dirty = false, s.revoked.dirty || s.revoked.applying
 }
@@ -211,6 +213,8 @@ func (s *state) query(now time.Time, m message.NodeQuery, out []kernel.Effect) [
 		a.List, a.More = cluster.Page(s.revoked.sorted(now), q.After)
 	case cluster.QuerySession:
 		return append(out, kernel.Act(answerSession{q, m.Reply, a}))
+	case cluster.QueryEnded:
+		return append(out, kernel.Act(answerEnded{q.After, m.Reply, a}))
 	}
 	return append(out, kernel.Act(answer{m.Reply, a.Encode()}))
 }

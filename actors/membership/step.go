@@ -121,6 +121,8 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.probed(now, m, out)
 	case fetched:
 		out = s.fetched(now, m, out)
+	case fetchedEnded:
+		out = s.fetchedEnded(now, m, out)
 	case applied:
 		s.revoked.applying = false
 	case kernel.GoPanicked:

@@ -31,6 +31,7 @@ type verdict struct {
 	at     time.Time
 	heard  time.Time // its last beat; zero = this node has heard none
 	sent   time.Time // when this node has sent it last; zero = never
+	round  uint64    // of its last beat
 }
 
 // add adds a verdict. If there are too many, the oldest is forgotten.
@@ -75,7 +76,7 @@ func (s *state) giveUp(now time.Time, incarnation, reason string, out []kernel.E
 	p := s.peers[incarnation]
 	node := p.beat.Node
 	delete(s.peers, incarnation)
-	s.verdicts.add(now, incarnation, verdict{node: node, reason: reason, heard: p.heard})
+	s.verdicts.add(now, incarnation, verdict{node: node, reason: reason, heard: p.heard, round: p.beat.Round})
 	out = append(out, kernel.Log(slog.LevelWarn, "a node of the cluster is given up", "node", node, "incarnation", incarnation, "reason", reason))
 	return s.repeatVerdict(now, incarnation, out)
 }
@@ -108,7 +109,7 @@ func (s *state) hearVerdict(now time.Time, v *cluster.Verdict, out []kernel.Effe
 		s.verdicts.add(now, v.Incarnation, verdict{node: v.Node, reason: v.Reason})
 		return out
 	}
-	s.verdicts.add(now, v.Incarnation, verdict{node: p.beat.Node, reason: v.Reason, heard: p.heard})
+	s.verdicts.add(now, v.Incarnation, verdict{node: p.beat.Node, reason: v.Reason, heard: p.heard, round: p.beat.Round})
 	delete(s.peers, v.Incarnation)
 	return append(out, kernel.Log(slog.LevelWarn, "a node of the cluster is given up", "node", p.beat.Node, "incarnation", v.Incarnation, "reason", v.Reason))
 }

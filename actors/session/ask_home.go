@@ -81,12 +81,15 @@ func (s *state) homeAnswered(now time.Time, m HomeAnswer, out []kernel.Effect) [
 	return s.serveEnqueued(now, out)
 }
 
-// homeEnded ends the guest, because its session has ended. The messages that wait get the same answer as at home.
+// homeEnded ends the guest, because its session has ended. The messages that wait get the same answer as at home. If the client has
+// ended the session at another node while that was its home, the present home ends, too.
 func (s *state) homeEnded(out []kernel.Effect) []kernel.Effect {
-	for _, m := range s.guest.waiting {
-		out = append(out, kernel.Act(refuseEnded{m.Exchange}))
+	if s.guest != nil {
+		for _, m := range s.guest.waiting {
+			out = append(out, kernel.Act(refuseEnded{m.Exchange}))
+		}
+		s.guest.waiting = nil
 	}
-	s.guest.waiting = nil
 	return append(out, kernel.StopSelf())
 }
 

@@ -20,6 +20,16 @@ func (s *state) tellNodes(h cluster.Hint, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(tellNodes{h}))
 }
 
+// tellEnded tells the nodes of the cluster, this one included, that the session has ended, so that none opens it again.
+func (s *state) tellEnded(out []kernel.Effect) []kernel.Effect {
+	if s.cluster == "" || s.transport != "http" {
+		return out
+	}
+	deleted := s.life.deleted != nil || s.life.endedByOperator
+	out = append(out, kernel.Tell(s.gateway, message.RememberEnded{ID: s.id, Deleted: deleted}))
+	return s.tellNodes(cluster.Hint{Kind: cluster.HintEnded, Deleted: deleted}, out)
+}
+
 // hinted handles a hint of another node about the session. A hint of another holder has no effect. All hints except cancellations come
 // from the home, so only guests handle them.
 func (s *state) hinted(now time.Time, m message.SessionHint, out []kernel.Effect) []kernel.Effect {

@@ -28,3 +28,12 @@ func ValidID(id string) bool {
 
 // ActorName returns the name of the session's actor under the gateway.
 func ActorName(id string) string { return "session/" + id }
+
+// IDOf returns the id of the session whose actor has that full name, or "" if it is not the name of a session's actor.
+func IDOf(actor string) string {
+	id, ok := strings.CutPrefix(actor, "gateway/session/")
+	if !ok {
+		return ""
+	}
+	return id
+}

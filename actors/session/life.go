@@ -8,7 +8,6 @@ import (
 	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/cluster"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -129,7 +128,7 @@ func (s *state) stop(now time.Time, reason string, out []kernel.Effect) []kernel
 		out = append(out, kernel.Act(guestEnded{max(s.calls.Last(), s.questions.last)}))
 	}
 	if !s.isGuest() && s.client.initialized && !s.life.draining { // the session of a node that stops has not ended
-		out = s.tellNodes(cluster.Hint{Kind: cluster.HintEnded}, out)
+		out = s.tellEnded(out)
 	}
 	if s.life.deleted == nil {
 		return out

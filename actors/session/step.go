@@ -197,6 +197,8 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		return out, true
 	case message.SessionHint:
 		return s.hinted(now, m, out), true
+	case message.EndedElsewhere:
+		return s.homeEnded(out), true
 	case message.CloseIfIdle:
 		if !s.busy() && (len(s.streams) == 0 || m.Streams) {
 			return append(out, kernel.StopSelf()), true

@@ -30,6 +30,7 @@ type Hint struct {
 	Holder      string          `json:"holder,omitempty"`  // of the session's principal; "" = no principal
 	Request     json.RawMessage `json:"request,omitempty"` // id of a request, a number or string
 	Level       string          `json:"level,omitempty"`
+	Deleted     bool            `json:"deleted,omitempty"` // of HintEnded: its client or an operator has ended the session
 }
 
 // errHint is returned by Hint.Encode.

@@ -8,6 +8,7 @@ const (
 	QueryPresence    QueryKind = "presence"    // whether the incarnation exists; any answer means that it does
 	QueryRevocations QueryKind = "revocations" // a page of the revocations that the node knows
 	QuerySession     QueryKind = "session"     // whether Session lives, and its log level; keeps it from being idle
+	QueryEnded       QueryKind = "ended"       // a page of the sessions of which the node knows that they have ended
 )
 
 // SessionLife is what a node knows about a session of which it is the home.
@@ -25,7 +26,7 @@ type Query struct {
 	Cluster string    `json:"cluster"`
 	From    string    `json:"from"` // incarnation of the node that asks
 	Kind    QueryKind `json:"kind"`
-	After   string    `json:"after,omitempty"` // of QueryRevocations: the last holder of the previous page
+	After   string    `json:"after,omitempty"` // of QueryRevocations: the last holder of the previous page; of QueryEnded: Next of the previous page
 
 	Session string `json:"session,omitempty"` // of QuerySession
 	Holder  string `json:"holder,omitempty"`  // of QuerySession: of the session's principal; "" = no principal
@@ -40,6 +41,9 @@ type Answer struct {
 
 	Session SessionLife `json:"session,omitempty"`
 	Level   string      `json:"level,omitempty"` // of the session; "" = its client has set none
+
+	Ended []EndedSession `json:"ended,omitempty"`
+	Next  string         `json:"next,omitempty"` // of QueryEnded: where the next page begins; "" = there is none
 }
 
 // Encode returns the query as a message.
@@ -68,10 +72,10 @@ func ParseQuery(message []byte) (*Query, error) {
 	return q, nil
 }
 
-// Encode returns the answer as a message. Revocations beyond MaxRevocations are left out.
+// Encode returns the answer as a message. Revocations beyond MaxRevocations, and ended sessions beyond MaxEnded, are left out.
 func (a *Answer) Encode() []byte {
 	c := *a
-	c.List = shorten(a.List, MaxRevocations)
+	c.List, c.Ended = shorten(a.List, MaxRevocations), shorten(a.Ended, MaxEnded)
 	return encode(&c)
 }
 
@@ -96,6 +100,10 @@ func ParseAnswer(message []byte) (*Answer, error) {
 		return nil, errField("answer", "session")
 	case !printable(a.Level, maxText):
 		return nil, errField("answer", "level")
+	case len(a.Ended) > MaxEnded || !all(a.Ended, (*EndedSession).valid):
+		return nil, errField("answer", "ended")
+	case !printable(a.Next, maxText):
+		return nil, errField("answer", "next")
 	}
 	return a, nil
 }

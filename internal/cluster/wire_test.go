@@ -80,6 +80,13 @@ func TestMessages(t *testing.T) {
 	if got, err := ParseAnswer(a.Encode()); err != nil || !reflect.DeepEqual(got, a) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	ended := &Answer{Revocations: Revocations{Cluster: "prod", From: home}, Next: strings.Repeat(`"`, maxText)}
+	for range MaxEnded {
+		ended.Ended = append(ended.Ended, EndedSession{strings.Repeat("_", EndedKeyLength), maxAge})
+	}
+	if got, err := ParseAnswer(ended.Encode()); err != nil || !reflect.DeepEqual(got, ended) {
+		t.Errorf("%+v, %v", got, err)
+	}
 	m := &AuditMark{Cluster: "prod", From: home, Key: strings.Repeat("k", 44), Line: `{"n":1,"sig":"<&>"}`}
 	if got, err := ParseAuditMark(m.Encode()); err != nil || *got != *m {
 		t.Errorf("%+v, %v", got, err)

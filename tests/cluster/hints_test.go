@@ -81,4 +81,13 @@ func TestCancelAndEndAtOtherNodes(t *testing.T) {
 		t.Fatalf("DELETE: %d", got)
 	}
 	t.Logf("all nodes refuse an ended session after %v", within(t, time.Second, "end", "404 404 404", all))
+	for _, n := range cluster.Nodes { // no node that has known the session from the start is left
+		n.Kill()
+		n.Start()
+		gatetest.WaitReady(t, n.Base)
+		if got := all(); got != "404 404 404" {
+			t.Errorf("after a restart of node %s: %s", n.Name, got)
+		}
+		within(t, gatetest.Patience, "back", "3 3 3", func() string { return members(a, b, c) })
+	}
 }

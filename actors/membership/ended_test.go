@@ -1,0 +1,51 @@
+package membership
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/cluster"
+)
+
+// A node that joins asks the others for all their ended sessions, in pages, before it is ready, and not again. A node that was cut off
+// asks again.
+func TestEndedSessionsAreFetched(t *testing.T) {
+	f := newFabric(t, 1)
+	a := f.start("a", 0)
+	f.run(2 * time.Second)
+	for i := range 5 {
+		a.ended = append(a.ended, cluster.EndedSession{Key: fmt.Sprintf("AAAAAAAAAAAAAA%02d", i), Age: int64(i)})
+	}
+	b := f.start("b", 0)
+	for !b.view.Ready() {
+		if len(b.ended) == 5 && b.state.join.told && !b.state.revoked.dirty && !b.state.revoked.applying {
+			t.Fatal("not ready, although it knows everything")
+		}
+		f.run(time.Millisecond)
+	}
+	if len(b.ended) != 5 || f.now.Sub(b.state.join.started) > 100*time.Millisecond {
+		t.Errorf("ready after %v with %v", f.now.Sub(b.state.join.started), b.ended)
+	}
+	f.run(5 * time.Second)
+	if len(b.ended) != 5 {
+		t.Errorf("it has asked again: %v", b.ended)
+	}
+	b.ended = nil
+	f.stall(b, 3*time.Second)
+	f.run(8 * time.Second)
+	if len(b.ended) != 5 {
+		t.Errorf("after a stall it knows %v", b.ended)
+	}
+}
+
+// Nodes that start together do not warn that none of them has sent its revoked keys.
+func TestStartTogether(t *testing.T) {
+	f, a, b, c := three(t)
+	f.run(3 * time.Second)
+	for _, n := range []*node{a, b, c} {
+		if count(n.logged, "revoked keys") > 0 || !n.view.Ready() {
+			t.Errorf("%s: ready %v, logged %q", n.name, n.view.Ready(), n.logged)
+		}
+	}
+}
