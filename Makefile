@@ -56,7 +56,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 	  done; done
 
 bench: build ## run the benchmark BENCH (calls, big, list, idle, cells, cold, …), mostly compared with direct connections and a reverse proxy; report in bench/results
-	./bin/goblin-actor bench $(BENCH) --self $(if $(filter fanout faults growth limits,$(BENCH)),,--compare direct,reverse-proxy) --out bench/results/$(BENCH)
+	./bin/goblin-actor bench $(BENCH) --self $(if $(filter cluster fanout faults growth limits,$(BENCH)),,--compare direct,reverse-proxy) --out bench/results/$(BENCH)
 
 REF        ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 TURNS      ?= 4

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -123,6 +124,34 @@ func TestGrowthOfChecks(t *testing.T) {
 	narrow(t, result)
 }
 
+func TestCluster(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux")
+	}
+	o := ClusterOptions{Rounds: 2, Turn: 50 * time.Millisecond, Streams: 20, Idle: 200 * time.Millisecond, Starts: 1, Program: program(t), Before: program(t)}
+	var progress bytes.Buffer
+	result, err := RunCluster(t.Context(), o, &progress)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	var got []string
+	for _, r := range result.Cluster.Rows {
+		got = append(got, r.What)
+		if r.Now <= 0 || r.Unit == "" || r.Of == "×" && (r.Base <= 0 || r.Result <= 0 || len(r.Each) != 2) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if want := "three ÷ one, legacy; three ÷ one, legacy, paced; three ÷ one, modern; three ÷ one, modern, paced; guest ÷ home; " +
+		"one node ÷ without; without ÷ before; one node ÷ without; without ÷ before; hop, p50 added; hop ÷ here; hop ÷ here; " +
+		"relayed stream, resident; relayed stream, in use; idle node, CPU; idle node, memory more; idle voter, CPU; idle voter, memory more; " +
+		"start, one node more; start, more than before"; strings.Join(got, "; ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, "; "), want)
+	}
+	if table := narrow(t, result); !strings.Contains(table, "≥2.7") {
+		t.Errorf("table:\n%s", table)
+	}
+}
+
 // The gateway binary in the options is started three times for each of two rows.
 func TestColdComplete(t *testing.T) {
 	dir := t.TempDir()
@@ -160,6 +189,12 @@ func TestMeasurementOptionsReportEveryError(t *testing.T) {
 	}
 	err = GrowthOptions{What: []string{"debt"}, Behind: "ftp", Clients: "old", Duration: -1}.Default().Validate()
 	for _, want := range []string{"debt", "ftp", "old", "duration"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+	err = ClusterOptions{What: []string{"crowd"}, Rounds: -1}.Default().Validate()
+	for _, want := range []string{"crowd", "rounds"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

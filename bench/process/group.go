@@ -80,7 +80,12 @@ func (g *Group) Gateway(servers map[string]any) (*Gateway, error) {
 
 // GatewayIn is like Gateway, with another directory and other settings.
 func (g *Group) GatewayIn(dir string, servers, settings map[string]any) (*Gateway, error) {
-	gate, err := startGateway(g.ctx, g.Env, g.gateway, dir, servers, settings)
+	return g.GatewayOf(g.gateway, dir, servers, settings)
+}
+
+// GatewayOf is like GatewayIn, with another binary.
+func (g *Group) GatewayOf(program, dir string, servers, settings map[string]any) (*Gateway, error) {
+	gate, err := startGateway(g.ctx, g.Env, program, dir, servers, settings)
 	if err == nil {
 		g.running = append(g.running, gate.Process)
 	}

@@ -26,6 +26,7 @@ type Process struct {
 	URL    *url.URL
 	Stderr *stderrTail
 	Done   chan struct{} // closed when the process has ended
+	Took   time.Duration // from its start until it had printed its URL
 }
 
 var urlPattern = regexp.MustCompile(`https?://[^\s"]+`)
@@ -46,6 +47,7 @@ func start(ctx context.Context, env []string, program string, args ...string) (*
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -66,6 +68,7 @@ func start(ctx context.Context, env []string, program string, args ...string) (*
 	}()
 	select {
 	case text := <-found:
+		p.Took = time.Since(began)
 		p.URL, err = url.Parse(text)
 	case <-p.Done:
 		err = errors.New("the process ended")

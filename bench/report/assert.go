@@ -28,7 +28,7 @@ type Assertion struct {
 }
 
 // kinds are the kinds of reports.
-var kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity", "telemetry", "limits", "fanout", "faults", "growth"}
+var kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity", "telemetry", "limits", "fanout", "faults", "growth", "cluster"}
 
 // metricNames returns the metrics that an assertion can use.
 func metricNames() []string {
@@ -50,6 +50,7 @@ var units = map[string]map[string]float64{
 	"error":    {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
 	"back":     {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
 	"complete": {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
+	"idle":     {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
 	"rss":      {"KiB": 1. / 1024, "MiB": 1, "GiB": 1024},
 	"session":  {"B": 1. / 1024, "KiB": 1, "MiB": 1024},
 }

@@ -27,6 +27,7 @@ type Report struct {
 	Faults  *Faults   `json:"faults,omitempty"`
 	Limits  *Limits   `json:"limits,omitempty"`
 	Growth  *Growth   `json:"growth,omitempty"`
+	Cluster *Cluster  `json:"cluster,omitempty"`
 }
 
 // Machine describes the machine of the run.

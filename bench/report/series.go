@@ -23,6 +23,7 @@ var metrics = []metric{
 	{"p99", "p99 µs", false},
 	{"cpu", "CPU µs/call", false},
 	{"allocs", "allocs/call", false},
+	{"idle", "CPU ms/s", false},
 	{"rss", "RSS MiB", false},
 	{"session", "KiB/session", false},
 	{"error", "error ms", false},
@@ -80,6 +81,9 @@ func (r *Report) series() []series {
 	}
 	if r.Growth != nil {
 		r.Growth.series(add)
+	}
+	if r.Cluster != nil {
+		r.Cluster.series(add)
 	}
 	if r.Limits != nil {
 		r.Limits.series(add)

@@ -41,6 +41,9 @@ func (r *Report) table() [][]string {
 	if r.Limits != nil {
 		return r.Limits.table()
 	}
+	if r.Cluster != nil {
+		return r.Cluster.table()
+	}
 	rows := [][]string{columns(r.Base)}
 	for _, row := range r.Rows {
 		rows = append(rows, row.cells())

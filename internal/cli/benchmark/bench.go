@@ -60,7 +60,7 @@ rounds, and report medians and ratios.
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; everything else uses this build")
 	output.flags(cmd)
-	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
+	cmd.AddCommand(newBenchCluster(), newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
 	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic(), newBenchCollector(), serve.NewUnchecked())
 	return cmd
 }
