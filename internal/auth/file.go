@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,8 @@ const fileHead = `# API keys of a goblin-actor gateway, one per line. Only a has
 # "goblin-actor key new" and "key revoke" change this file; you may also delete a line by hand. The format is a strict subset of YAML.
 `
 
-// ErrShared is wrapped by the error of Load if users other than the owner may read the file.
+// ErrShared is wrapped by the error of Load if other users may read or write the file. A file of root that its group may read is
+// accepted from programs that do not run as root: Kubernetes mounts a Secret so.
 var ErrShared = errors.New("other users may read the file")
 
 var errNotRegular = errors.New("not a regular file")
@@ -57,7 +57,7 @@ func (e *FileError) Error() string { return e.Path + ": " + e.Err.Error() }
 // Unwrap returns the cause, such as fs.ErrNotExist or ErrShared.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Load reads a key file. It refuses a file that users other than its owner may read (ErrShared). Errors are *FileError.
+// Load reads a key file. It refuses a file that other users may read or write (ErrShared). Errors are *FileError.
 func Load(path string) ([]Key, error) {
 	data, err := readFile(path)
 	if err == nil {
@@ -92,7 +92,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, reason(err)
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular
-	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows": // on Windows the directory controls access
+	case shared(info):
 		return nil, fmt.Errorf("%w (mode %04o)", ErrShared, info.Mode().Perm())
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))

@@ -31,5 +31,8 @@ func lock(path string, limit time.Duration) (unlock func(), err error) {
 	}
 }
 
+// shared returns false: the directory controls access to its files.
+func shared(fs.FileInfo) bool { return false }
+
 // keepOwner does nothing here: the directory controls access to new files.
 func keepOwner(*os.File, fs.FileInfo) {}

@@ -35,6 +35,20 @@ func lock(path string, limit time.Duration) (unlock func(), err error) {
 	}
 }
 
+// shared reports whether users that must not may read or write the file (see ErrShared).
+func shared(info fs.FileInfo) bool {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return sharedWith(info.Mode().Perm(), ok && owner.Uid == 0 && os.Geteuid() != 0)
+}
+
+// sharedWith reports the same from the file's mode. granted = root gave the file to the group of this program.
+func sharedWith(mode fs.FileMode, granted bool) bool {
+	if granted {
+		mode &^= 0o040
+	}
+	return mode&0o077 != 0
+}
+
 // keepOwner keeps the file's owner when root changes it.
 func keepOwner(f *os.File, info fs.FileInfo) {
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
