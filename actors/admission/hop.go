@@ -39,7 +39,7 @@ func HopTarget(view *catalog.View, era protocol.Era) (server *catalog.Server, wh
 	server = servers[0]
 	switch {
 	case server.Rules.Hop != "":
-		return nil, "the nodes do not agree where server " + server.Name + " runs; this one passes its calls on to node " + server.Rules.Hop, true
+		return nil, "server " + server.Name + " does not run on this node, which has run: " + server.Rules.Hop, true
 	case server.Protocol == "":
 		return nil, "server " + server.Name + " is not ready on its node", true
 	case protocol.IsModern(server.Protocol) != (era == protocol.EraModern):

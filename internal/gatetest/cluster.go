@@ -4,6 +4,7 @@ package gatetest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,14 +21,13 @@ import (
 
 // ClusterOptions describes a cluster of gateways on this machine.
 type ClusterOptions struct {
-	Binary   string // the gateway
-	Dir      string // a short directory for the files of all nodes
-	Config   string // text of the configuration, YAML or JSON, without the section cluster
-	Balancer string // Nginx or Haproxy; "" = none
-	Voters   bool   // all nodes keep records
+	Binary   string   // the gateway
+	Dir      string   // a short directory for the files of all nodes
+	Config   string   // text of the configuration, YAML or JSON; addresses and secrets of its section cluster are replaced
+	Balancer string   // Nginx or Haproxy; "" = none
+	Voters   bool     // all nodes keep records
+	Names    []string // of the nodes; nil = a, b, c
 }
-
-const clusterNodes = 3
 
 // Cluster is a running cluster. Each node has a loopback address and directories of its own.
 type Cluster struct {
@@ -49,15 +49,18 @@ type Node struct {
 	port       string // of its clients; it keeps the port when it is started again
 }
 
-// StartCluster starts three nodes and the balancer, and waits until all nodes are ready. Servers with a command get
+// StartCluster starts a node for each name and the balancer, and waits until all nodes are ready. Servers with a command get
 // `run: each` if they have no `run`.
 func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
 	t.Helper()
+	if o.Names == nil {
+		o.Names = []string{"a", "b", "c"}
+	}
 	c := &Cluster{t: t, o: o, port: FreePort(t)}
 	c.file = c.write("goblin.yaml", c.config())
 	c.write("cluster.secret", cluster.NewSecret())
-	for i := range clusterNodes {
-		n := &Node{Name: string(rune('a' + i)), Host: fmt.Sprintf("127.0.0.%d", i+1), cluster: c, port: FreePort(t)}
+	for i, name := range o.Names {
+		n := &Node{Name: name, Host: fmt.Sprintf("127.0.0.%d", i+1), cluster: c, port: FreePort(t)}
 		n.Dir = filepath.Join(o.Dir, n.Name)
 		if err := os.Mkdir(n.Dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -97,15 +100,20 @@ func (c *Cluster) config() string {
 	}
 	var seeds []string
 	routes := FreePort(c.t)
-	for i := range clusterNodes {
+	for i := range c.o.Names {
 		seeds = append(seeds, fmt.Sprintf("127.0.0.%d:%s", i+1, routes))
 	}
-	all["cluster"] = map[string]any{
+	section, ok := all["cluster"].(map[string]any)
+	if !ok {
+		section = map[string]any{}
+		all["cluster"] = section
+	}
+	maps.Copy(section, map[string]any{
 		"name": "test", "node": "${NODE}", "listen": "${NODE_HOST}:" + c.port, "routes": "${NODE_HOST}:" + routes, "seeds": seeds,
 		"secrets": []string{"${file:cluster.secret}"},
-	}
+	})
 	if c.o.Voters {
-		all["cluster"].(map[string]any)["voters"] = []string{"a", "b", "c"}
+		section["voters"] = c.o.Names
 	}
 	text, err := yaml.Marshal(all)
 	if err != nil {
@@ -214,25 +222,32 @@ func balancerPath(name string) string {
 // balance starts the balancer, which deals each request to the next node, and waits until it works.
 func (c *Cluster) balance() {
 	c.t.Helper()
-	address, program := "127.0.0.1:"+FreePort(c.t), balancerPath(c.o.Balancer)
-	var cmd *exec.Cmd
-	servers := ""
+	address, servers := "127.0.0.1:"+FreePort(c.t), ""
 	switch c.o.Balancer {
 	case Nginx:
 		for _, n := range c.Nodes {
 			servers += "server " + n.Host + ":" + n.port + " max_fails=0; "
 		}
-		file := c.write("nginx.conf", fmt.Sprintf(nginxCluster, c.o.Dir, address, servers))
-		cmd = exec.Command(program, "-p", c.o.Dir, "-c", file, "-e", filepath.Join(c.o.Dir, "error.log"))
+		c.Balance(Nginx, address, fmt.Sprintf(nginxCluster, c.o.Dir, address, servers))
 	case Haproxy:
 		for _, n := range c.Nodes {
 			servers += "  server " + n.Name + " " + n.Host + ":" + n.port + "\n"
 		}
-		cmd = exec.Command(program, "-db", "-f", c.write("haproxy.cfg", fmt.Sprintf(haproxyCluster, address, servers)))
+		c.Balance(Haproxy, address, fmt.Sprintf(haproxyCluster, address, servers))
 	default:
 		c.t.Fatalf("unknown balancer %q", c.o.Balancer)
 	}
-	said := &Output{}
+}
+
+// Balance starts the balancer Nginx or Haproxy with a configuration that listens on address, and waits until it works.
+func (c *Cluster) Balance(name, address, config string) {
+	c.t.Helper()
+	file := c.write(name+".conf", config)
+	args := []string{"-db", "-f", file}
+	if name == Nginx {
+		args = []string{"-p", c.o.Dir, "-c", file, "-e", filepath.Join(c.o.Dir, "error.log")}
+	}
+	cmd, said := exec.Command(balancerPath(name), args...), &Output{}
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
