@@ -188,8 +188,6 @@ func TestCompose(t *testing.T) {
 	r := start(t, config, "gateway-1", "gateway-2", "gateway-3")
 	r.balance(t, gatetest.Haproxy, "bind :8730", read(t, "compose", "haproxy.cfg"))
 	r.use(t)
-	r.restart(t)
-	r.use(t)
 }
 
 // The nodes of the StatefulSet. The test of two hosts shows them behind nginx, as behind ingress-nginx.
