@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy cluster recipes dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy cluster cluster-interop recipes dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,13 @@ dashboards: ## query all panels and fire alerts of contrib in a real Prometheus 
 
 cluster: ## test clusters of gateways behind nginx and haproxy (needs both, or NGINX_PROGRAM and HAPROXY_PROGRAM)
 	BALANCERS=all go test -count=1 -v ./tests/cluster
+
+BALANCED ?= "nginx" "haproxy-new -nats"
+cluster-interop: interop $(CONFORM)/node_modules/.package-lock.json ## run the interoperability matrix and the official suites through three nodes behind each of BALANCED ("nginx" "haproxy-new -nats"); needs nginx, haproxy and nats-server
+	@set -euo pipefail; for balanced in $(BALANCED); do \
+	  BALANCERS=all CI=true go test -count=1 -timeout 1h -v ./$(INTEROP) -args -balancer $$balanced; \
+	  BALANCERS=all CI=true go test -count=1 -timeout 1h -parallel 4 -v ./$(CONFORM) -run TestConformance -args -balancer $$balanced; \
+	done
 
 recipes: ## run the recipes for clusters in contrib (needs nginx and haproxy), and validate the files for Kubernetes and compose
 	BALANCERS=all go test -count=1 -v ./contrib/cluster

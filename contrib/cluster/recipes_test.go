@@ -156,22 +156,9 @@ func (r *recipe) restart(t *testing.T) {
 	}
 }
 
-func needs(t *testing.T, balancer string) {
-	t.Helper()
-	if gatetest.HasBalancer(balancer) {
-		return
-	}
-	why := "SKIPPED: " + balancer + " is not installed, so its recipe for a cluster is not run"
-	if os.Getenv("BALANCERS") == "all" {
-		t.Fatal(why)
-	}
-	fmt.Println(why)
-	t.Skip(why)
-}
-
 // Two hosts behind nginx.
 func TestTwoHosts(t *testing.T) {
-	needs(t, gatetest.Nginx)
+	gatetest.NeedBalancer(t, gatetest.Nginx)
 	r := start(t, replace(t, read(t, "two-hosts", "goblin.yaml"), "10.0.0.5", "127.0.0.1"), "gateway-1", "gateway-2")
 	const main = "daemon off; worker_processes 1; pid nginx.pid;\nevents {}\nhttp {\naccess_log off; client_body_temp_path body; proxy_temp_path proxy;\n" +
 		"fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n%s}\n"
@@ -183,7 +170,7 @@ func TestTwoHosts(t *testing.T) {
 
 // Three containers behind haproxy. The haproxy of a container asks Docker for the addresses of the others.
 func TestCompose(t *testing.T) {
-	needs(t, gatetest.Haproxy)
+	gatetest.NeedBalancer(t, gatetest.Haproxy)
 	config := replace(t, read(t, "compose", "goblin.yaml"), "172.30.87.0/24", "127.0.0.1", "/var/lib/goblin-actor/", "")
 	r := start(t, config, "gateway-1", "gateway-2", "gateway-3")
 	r.balance(t, gatetest.Haproxy, "bind :8730", read(t, "compose", "haproxy.cfg"))

@@ -3,6 +3,7 @@
 package gatetest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -24,8 +24,11 @@ type ClusterOptions struct {
 	Binary   string   // the gateway
 	Dir      string   // a short directory for the files of all nodes
 	Config   string   // text of the configuration, YAML or JSON; addresses and secrets of its section cluster are replaced
-	Balancer string   // Nginx or Haproxy; "" = none
+	Balancer string   // one of Balancers; "" = none
+	Patient  bool     // the balancer sends requests also to nodes that do not answer its health checks in time
 	Voters   bool     // all nodes keep records
+	NATS     bool     // the nodes use an external nats-server instead of the one inside the gateways
+	Run      string   // where servers with a command and without run are to run; "" = each
 	Names    []string // of the nodes; nil = a, b, c
 }
 
@@ -49,8 +52,7 @@ type Node struct {
 	port       string // of its clients; it keeps the port when it is started again
 }
 
-// StartCluster starts a node for each name and the balancer, and waits until all nodes are ready. Servers with a command get
-// `run: each` if they have no `run`.
+// StartCluster starts a node for each name and the balancer, and waits until all nodes are ready.
 func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
 	t.Helper()
 	if o.Names == nil {
@@ -95,7 +97,7 @@ func (c *Cluster) config() string {
 	servers, _ := all["mcpServers"].(map[string]any)
 	for _, server := range servers {
 		if s, ok := server.(map[string]any); ok && s["command"] != nil && s["run"] == nil {
-			s["run"] = "each"
+			s["run"] = cmp.Or(c.o.Run, "each")
 		}
 	}
 	var seeds []string
@@ -109,9 +111,13 @@ func (c *Cluster) config() string {
 		all["cluster"] = section
 	}
 	maps.Copy(section, map[string]any{
-		"name": "test", "node": "${NODE}", "listen": "${NODE_HOST}:" + c.port, "routes": "${NODE_HOST}:" + routes, "seeds": seeds,
-		"secrets": []string{"${file:cluster.secret}"},
+		"name": "test", "node": "${NODE}", "listen": "${NODE_HOST}:" + c.port, "secrets": []string{"${file:cluster.secret}"},
 	})
+	if c.o.NATS {
+		section["nats"] = map[string]any{"url": startNATS(c.t, filepath.Join(c.o.Dir, "nats"))}
+	} else {
+		section["routes"], section["seeds"] = "${NODE_HOST}:"+routes, seeds
+	}
 	if c.o.Voters {
 		section["voters"] = c.o.Names
 	}
@@ -165,23 +171,17 @@ func (n *Node) Freeze() { _ = n.Cmd.Process.Signal(syscall.SIGSTOP) }
 // Thaw lets a frozen node continue.
 func (n *Node) Thaw() { _ = n.Cmd.Process.Signal(syscall.SIGCONT) }
 
-// Balancers.
-const (
-	Nginx   = "nginx"
-	Haproxy = "haproxy"
-)
-
 const nginxCluster = `
 daemon off; worker_processes 1; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 events { worker_connections 4096; }
 http {
   access_log off; client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; client_max_body_size 0;
   fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-  upstream nodes { %[3]s keepalive 16; }
+  upstream nodes { %[3]s }
   server {
     listen %[2]s;
     location / {
-      proxy_pass http://nodes; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host localhost;
+      proxy_pass http://nodes; proxy_http_version 1.1; proxy_set_header Connection "%[4]s"; proxy_set_header Host $host;
       proxy_buffering off; proxy_request_buffering off; proxy_read_timeout 1h;
     }
   }
@@ -197,43 +197,42 @@ defaults
   timeout client 1h
   timeout server 1h
   retries 0
-frontend clients
+%[3]sfrontend clients
   bind %[1]s
   default_backend nodes
 backend nodes
   balance roundrobin
   option httpchk
   http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost
-  http-request set-header Host localhost
-  default-server check inter 200ms fall 1 rise 1
 %[2]s`
-
-// HasBalancer reports whether a balancer is installed. NGINX_PROGRAM and HAPROXY_PROGRAM name other paths.
-func HasBalancer(name string) bool { return balancerPath(name) != "" }
-
-func balancerPath(name string) string {
-	if path := os.Getenv(strings.ToUpper(name) + "_PROGRAM"); path != "" {
-		return path
-	}
-	path, _ := exec.LookPath(name) // the error means that it is not installed
-	return path
-}
 
 // balance starts the balancer, which deals each request to the next node, and waits until it works.
 func (c *Cluster) balance() {
 	c.t.Helper()
 	address, servers := "127.0.0.1:"+FreePort(c.t), ""
 	switch c.o.Balancer {
-	case Nginx:
+	case Nginx, NginxNew:
 		for _, n := range c.Nodes {
 			servers += "server " + n.Host + ":" + n.port + " max_fails=0; "
 		}
-		c.Balance(Nginx, address, fmt.Sprintf(nginxCluster, c.o.Dir, address, servers))
-	case Haproxy:
-		for _, n := range c.Nodes {
-			servers += "  server " + n.Name + " " + n.Host + ":" + n.port + "\n"
+		connections := "close"
+		if c.o.Balancer == Nginx {
+			connections = ""
+			servers += "keepalive 16;"
 		}
-		c.Balance(Haproxy, address, fmt.Sprintf(haproxyCluster, address, servers))
+		c.Balance(Nginx, address, fmt.Sprintf(nginxCluster, c.o.Dir, address, servers, connections))
+	case Haproxy, HaproxyNew:
+		check, connections := " check inter 200ms fall 1 rise 1", ""
+		if c.o.Patient {
+			check = ""
+		}
+		if c.o.Balancer == HaproxyNew {
+			connections = "  option httpclose\n"
+		}
+		for _, n := range c.Nodes {
+			servers += "  server " + n.Name + " " + n.Host + ":" + n.port + check + "\n"
+		}
+		c.Balance(Haproxy, address, fmt.Sprintf(haproxyCluster, address, servers, connections))
 	default:
 		c.t.Fatalf("unknown balancer %q", c.o.Balancer)
 	}

@@ -45,13 +45,8 @@ func TestMain(m *testing.M) {
 // make cluster.
 func start(t *testing.T, balancer, config string) *gatetest.Cluster {
 	t.Helper()
-	if balancer != "" && !gatetest.HasBalancer(balancer) {
-		why := "SKIPPED: " + balancer + " is not installed, so the tests of a cluster behind it do not run"
-		if os.Getenv("BALANCERS") == "all" {
-			t.Fatal(why)
-		}
-		fmt.Println(why)
-		t.Skip(why)
+	if balancer != "" {
+		gatetest.NeedBalancer(t, balancer)
 	}
 	return gatetest.StartCluster(t, gatetest.ClusterOptions{Binary: binary, Dir: gatetest.ShortDir(t), Balancer: balancer, Config: config})
 }

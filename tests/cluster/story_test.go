@@ -124,9 +124,7 @@ func counted(t *testing.T, nodes ...*gatetest.Node) string {
 // while the secret is replaced. Only calls that were open on the killed node may fail. When its key is revoked, all nodes refuse it. The
 // audit logs of all nodes show no call twice, and prove each other.
 func TestStory(t *testing.T) {
-	if !gatetest.HasBalancer(gatetest.Haproxy) {
-		start(t, gatetest.Haproxy, "") // says so, and skips the test
-	}
+	gatetest.NeedBalancer(t, gatetest.Haproxy)
 	dir := gatetest.ShortDir(t)
 	keys := filepath.Join(dir, "keys.yaml")
 	key, sum := auth.NewKey()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol"
 )
 
@@ -132,6 +133,10 @@ func TestConformance(t *testing.T) {
 	if *overBridge {
 		legs = bridgeLegs
 	}
+	if *balancer != "" {
+		gatetest.NeedBalancer(t, *balancer)
+		legs, eras = throughGateways(legs), nil
+	}
 	known := readBaseline(t)
 	var m matrix
 	t.Run("run", func(t *testing.T) {
@@ -166,7 +171,7 @@ func TestConformance(t *testing.T) {
 	m.again(t)
 	m.compare(t, known)
 	t.Logf("scenarios that pass:\n%s", m.String())
-	if m.complete() && !*overBridge {
+	if m.complete() && !*overBridge && *balancer == "" {
 		known.unused(t)
 	}
 }

@@ -13,6 +13,9 @@
 //
 //	make conformance
 //
+// With -balancer, the legs legacy-*, modern-* and gosdk-* run through a cluster of three gateways behind nginx or haproxy, with the same
+// baseline.
+//
 // The driver is the test binary itself: the suite starts it for each scenario with MCP_CONFORMANCE_SCENARIO in its
 // environment. Without the npm packages the test is skipped, or fails with CI=true.
 package conformance

@@ -83,14 +83,21 @@ func writeConfig(dir string, server map[string]any) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// serve starts the gateway with one server, waits until it is ready and returns its URL. At the end of the test the
-// gateway must drain and exit 0.
+// serve starts the gateway with one server, or with -balancer a cluster of gateways, waits until it is ready and returns its URL. At
+// the end of the test each gateway must drain and exit 0.
 func serve(t *testing.T, server map[string]any) string {
 	t.Helper()
 	dir := gatetest.ShortDir(t)
 	config, err := writeConfig(dir, server)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if *balancer != "" {
+		text, err := os.ReadFile(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gatetest.ServeBalanced(t, gatetest.BalancedOptions{Binary: gatewayBinary, Dir: dir, Config: string(text), Balancer: *balancer, NATS: *external}).URL
 	}
 	cmd := exec.Command(gatewayBinary, "serve", "--config", config, "--listen", "127.0.0.1:0")
 	cmd.Env = gatetest.Environment(dir)

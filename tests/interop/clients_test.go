@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // TestConversations makes clients of three SDKs, over HTTP and stdio, hold the whole conversation with
@@ -13,8 +15,8 @@ import (
 func TestConversations(t *testing.T) {
 	servers := map[string]any{
 		"local": npmServer(t, "server-everything"),
-		// server-everything stores its tools' results per session, so all clients must share a session.
-		"web": map[string]any{"url": everythingHTTP(t), "type": "http", "isolation": "shared"},
+		// server-everything stores its tools' results per session, so all clients must share a session, in a cluster that of node a.
+		"web": map[string]any{"url": everythingHTTP(t), "type": "http", "isolation": "shared", "run": "a"},
 	}
 	g := serve(t, servers)
 	typescript := startDriver(t, "v1")
@@ -77,4 +79,37 @@ func hold(t *testing.T, p peer, err error, prefix, name string) {
 		t.Fatal(err)
 	}
 	s.check(t, prefix)
+}
+
+// Clients of three SDKs hold the whole conversation with server-everything through three nodes, behind nginx, which keeps its connections
+// to the nodes, and behind haproxy, which opens a new one for each request. With -balancer, all tests of this package do so.
+func TestConversationsOverNodes(t *testing.T) {
+	if *balancer != "" {
+		t.Skip("-balancer is given, so the other tests cover this")
+	}
+	servers := map[string]any{"local": npmServer(t, "server-everything")}
+	typescript := startDriver(t, "v1")
+	for _, balancer := range []string{gatetest.Nginx, gatetest.HaproxyNew} {
+		t.Run(balancer, func(t *testing.T) {
+			dir := gatetest.ShortDir(t)
+			g := serveNodes(t, dir, writeConfig(t, dir, servers), balancer)
+			for name, dial := range map[string]func() (peer, error){
+				"typescript": func() (peer, error) {
+					return dialNode(t.Context(), typescript, map[string]any{"via": "http", "url": g.url}, manner{})
+				},
+				"go-sdk": func() (peer, error) {
+					return goSDKOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
+				},
+				"mcp-go": func() (peer, error) {
+					return mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
+				},
+			} {
+				t.Run(name, func(t *testing.T) {
+					p, err := dial()
+					hold(t, p, err, "local", name+"-"+balancer)
+				})
+			}
+			waitFor(t, "no call in flight: canceled calls must end at the server too", func() (bool, string) { return noneInFlight(t, g) })
+		})
+	}
 }

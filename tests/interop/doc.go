@@ -10,4 +10,6 @@
 // The gateway runs as the real binary. The Go SDKs' clients and some of their servers run in the test process, and all
 // other peers as processes of their own. The npm packages are pinned in package-lock.json and fetched by `make test`.
 // Without Node or the packages, the tests that need them are skipped, or fail with CI=true.
+//
+// With -balancer, the gateway is a cluster of three behind nginx or haproxy. Node a runs the servers that are commands or keep state.
 package interop

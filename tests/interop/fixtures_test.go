@@ -21,12 +21,12 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 		return with(map[string]any{"url": url, "type": "http"}, more...)
 	}
 
-	// server-everything stores its tools' results and subscriptions per session, so all clients must share a session.
+	// server-everything stores its tools' results and subscriptions per session, so all clients must share a session, in a cluster that of node a.
 	roots := map[string]any{"roots": []string{cave}}
 	one("server-everything 2026.8.31, stdio", "evstdio", legacyVersion, serverEverything, merged(npmServer(t, "server-everything"), roots))
-	one("server-everything 2026.8.31, HTTP", "evhttp", legacyVersion, serverEverything, merged(http(everythingHTTP(t), "isolation", "shared"), roots))
+	one("server-everything 2026.8.31, HTTP", "evhttp", legacyVersion, serverEverything, merged(http(everythingHTTP(t), "isolation", "shared", "run", "a"), roots))
 	one("server-everything 2026.8.31, SSE", "evsse", legacyVersion, serverEverything,
-		merged(map[string]any{"url": everythingSSE(t), "type": "sse", "isolation": "shared"}, roots))
+		merged(map[string]any{"url": everythingSSE(t), "type": "sse", "isolation": "shared", "run": "a"}, roots))
 
 	goSDK := func(args ...string) map[string]any { return map[string]any{"command": goServer, "args": args} }
 	one("go-sdk 1.8.0, stdio, legacy", "gostdio", legacyVersion, goSDKServer, with(goSDK(), "protocol", "legacy"))

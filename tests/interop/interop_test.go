@@ -83,7 +83,9 @@ type gateway struct {
 	url    string // URL of its MCP endpoint
 	base   string // http://host:port
 	config string
-	dir    string // its runtime and state directory
+	dir    string   // its runtime and state directory
+	bases  []string // http://host:port of each node; one, unless it is a cluster
+	dirs   []string // the directories of each node
 }
 
 // writeConfig writes servers in the format of desktop clients. Timeouts are long enough for a busy machine;
@@ -118,9 +120,13 @@ func serve(t *testing.T, servers map[string]any) *gateway {
 	return serveFile(t, dir, writeConfig(t, dir, servers))
 }
 
+// serveFile starts a gateway with a configuration, or a cluster of gateways with -balancer.
 func serveFile(t *testing.T, dir, file string) *gateway {
 	t.Helper()
-	g := &gateway{dir: dir, config: file}
+	if *balancer != "" {
+		return serveNodes(t, dir, file, *balancer)
+	}
+	g := &gateway{dir: dir, dirs: []string{dir}, config: file}
 	cmd := exec.Command(binary, "serve", "--config", file, "--listen", "127.0.0.1:0")
 	cmd.Env = environment(dir)
 	p := gatetest.Serve(t, cmd)
@@ -132,9 +138,20 @@ func serveFile(t *testing.T, dir, file string) *gateway {
 			t.Logf("the gateway's log:\n%s", p.Log)
 		}
 	})
-	g.url, g.base = p.URL, p.Base
+	g.url, g.base, g.bases = p.URL, p.Base, []string{p.Base}
 	gatetest.WaitReady(t, g.base)
 	return g
+}
+
+// serveNodes starts three gateways with a configuration behind a balancer. The first node runs all servers that are commands.
+func serveNodes(t *testing.T, dir, file, balancer string) *gateway {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := gatetest.ServeBalanced(t, gatetest.BalancedOptions{Binary: binary, Dir: dir, Config: string(text), Balancer: balancer, NATS: *external})
+	return &gateway{url: b.URL, base: b.Base, config: file, dir: b.Dirs[0], bases: b.Bases, dirs: b.Dirs}
 }
 
 // command returns a command of the gateway's binary with its own directories.

@@ -12,8 +12,11 @@ import (
 	"testing"
 )
 
-// abreast is the number of cells tested concurrently. They mostly wait.
-const abreast = 16
+// The number of cells tested concurrently. They mostly wait. A cluster needs more time of the processor for each.
+const (
+	abreast        = 16
+	abreastOfNodes = 6
+)
 
 // result holds the results of a cell's conversations, by name.
 type result map[string]error
@@ -38,7 +41,11 @@ func TestMatrix(t *testing.T) {
 		results[i] = make([]result, len(servers))
 	}
 	var running sync.WaitGroup
-	free := make(chan struct{}, abreast)
+	limit := abreast
+	if *balancer != "" {
+		limit = abreastOfNodes
+	}
+	free := make(chan struct{}, limit)
 	for j, f := range servers {
 		var began sync.Once
 		one := func(i int, began *sync.Once) {

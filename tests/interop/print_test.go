@@ -8,10 +8,12 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write the matrix into docs/protocol.md")
-	all    = flag.Bool("all", false, "let the Python clients talk to the servers of all Python libraries over Streamable HTTP, not only to a selection")
-	bridge = flag.Bool("bridge", false, "let clients over the bridge talk to all servers of the matrix, not only to some")
-	only   = flag.String("only", "", "run only the cells whose name matches this regular expression; a name is \"client version over way with server\" in TestMatrix and \"client with server\" elsewhere")
+	update   = flag.Bool("update", false, "write the matrix into docs/protocol.md")
+	all      = flag.Bool("all", false, "let the Python clients talk to the servers of all Python libraries over Streamable HTTP, not only to a selection")
+	bridge   = flag.Bool("bridge", false, "let clients over the bridge talk to all servers of the matrix, not only to some")
+	balancer = flag.String("balancer", "", "run the tests against a cluster behind this balancer: nginx, nginx-new, haproxy or haproxy-new (new: with a new connection for each request)")
+	external = flag.Bool("nats", false, "with -balancer, let the nodes use an external nats-server")
+	only     = flag.String("only", "", "run only the cells whose name matches this regular expression; a name is \"client version over way with server\" in TestMatrix and \"client with server\" elsewhere")
 )
 
 const (

@@ -26,8 +26,8 @@ func TestHTTPAndSSE(t *testing.T) {
 	stop := everything(t, "sse", port)
 	url := "http://127.0.0.1:" + port + "/sse"
 	g := serve(t, map[string]any{
-		"told":  map[string]any{"url": url, "type": "sse", "isolation": "shared"},
-		"found": map[string]any{"url": url, "isolation": "shared"},
+		"told":  map[string]any{"url": url, "type": "sse", "isolation": "shared", "run": "a"},
+		"found": map[string]any{"url": url, "isolation": "shared", "run": "a"},
 	})
 	for _, prefix := range []string{"told", "found"} {
 		p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
@@ -134,7 +134,7 @@ func TestSSEServerReusesGatewayIDs(t *testing.T) {
 	listener := httptest.NewServer(asksBack(server.NewSSEServer(s), &pongs))
 	defer listener.Close()
 	defer listener.CloseClientConnections()
-	g := serve(t, map[string]any{"pings": map[string]any{"url": listener.URL + "/sse", "isolation": "shared"}})
+	g := serve(t, map[string]any{"pings": map[string]any{"url": listener.URL + "/sse", "isolation": "shared", "run": "a"}})
 	p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
