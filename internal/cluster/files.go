@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // LoadTLS returns the configuration for connections between the nodes with a certificate of an authority, instead of one made from a secret: the
 // certificate chain, its key and the certificates of the authority come from the files cert, key and ca (PEM). The authority must have signed
-// the certificate for the name node, for servers and for clients. LoadTLS returns an error if a file cannot be used or the certificate does not fit.
-func LoadTLS(cert, key, ca, node string) (*tls.Config, error) {
+// the certificate for the name node, for servers and for clients. Peers are the names and IP addresses of all nodes: a certificate of the
+// authority that is valid for none of them is refused, in both directions. LoadTLS returns an error if a file cannot be used or the
+// certificate does not fit.
+func LoadTLS(cert, key, ca, node string, peers []string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return nil, err
@@ -42,5 +45,22 @@ func LoadTLS(cert, key, ca, node string) (*tls.Config, error) {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
 		RootCAs: trusted, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert,
+		VerifyConnection: func(state tls.ConnectionState) error { return isNode(state.PeerCertificates, peers) },
 	}, nil
+}
+
+// isNode returns an error if the first certificate of a chain is valid for none of the names and addresses of the nodes. An authority may
+// also have signed certificates of other programs.
+func isNode(chain []*x509.Certificate, peers []string) error {
+	if len(chain) == 0 {
+		return errors.New("the other side has no certificate")
+	}
+	if slices.ContainsFunc(peers, func(peer string) bool { return chain[0].VerifyHostname(peer) == nil }) {
+		return nil
+	}
+	names := slices.Clone(chain[0].DNSNames)
+	for _, ip := range chain[0].IPAddresses {
+		names = append(names, ip.String())
+	}
+	return fmt.Errorf("the certificate for %.200q is not that of a node of the cluster; list the nodes in cluster.tls.nodes", names)
 }

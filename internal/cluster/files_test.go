@@ -4,10 +4,12 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,15 +88,15 @@ func TestLoadTLS(t *testing.T) {
 		if node == "foreign" {
 			node = "a"
 		}
-		if _, err := LoadTLS(c.cert, c.key, c.ca, node); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "cannot find the file", "no such file"), c.want) {
+		if _, err := LoadTLS(c.cert, c.key, c.ca, node, []string{"a", "b"}); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "cannot find the file", "no such file"), c.want) {
 			t.Errorf("%s: %v, want %q", node, err, c.want)
 		}
 	}
-	nodeA, err := LoadTLS(in(a, "a.crt"), in(a, "a.key"), in(a, "ca.crt"), "a")
+	nodeA, err := LoadTLS(in(a, "a.crt"), in(a, "a.key"), in(a, "ca.crt"), "a", []string{"a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodeB, err := LoadTLS(in(a, "b.crt"), in(a, "b.key"), in(a, "ca.crt"), "b")
+	nodeB, err := LoadTLS(in(a, "b.crt"), in(a, "b.key"), in(a, "ca.crt"), "b", []string{"a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,5 +109,47 @@ func TestLoadTLS(t *testing.T) {
 	}
 	if clientErr, serverErr := handshake(t, nodeA, made, "b"); clientErr == nil && serverErr == nil {
 		t.Error("a node with a certificate made from a secret was accepted")
+	}
+}
+
+// A program with a certificate of the nodes' authority is no node, unless the certificate is valid for the name or the address of one.
+func TestAttack104CertificateOfAnotherProgram(t *testing.T) {
+	a := newTestAuthority(t, "company")
+	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	load := func(name string, peers ...string) *tls.Config {
+		t.Helper()
+		in := func(file string) string { return filepath.Join(a.dir, file) }
+		o, err := LoadTLS(in(name+".crt"), in(name+".key"), in("ca.crt"), name, peers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for _, name := range []string{"a", "b", "db", "*.example.org"} {
+		a.node(name, time.Hour, both...)
+	}
+	a.issue("addressed", &x509.Certificate{SerialNumber: big.NewInt(3), DNSNames: []string{"addressed"}, IPAddresses: []net.IP{net.IPv4(10, 0, 0, 2)}, ExtKeyUsage: both,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}, a)
+	everyone := []string{"a", "b", "db", "addressed", "*.example.org"}
+	for name, c := range map[string]struct {
+		client string
+		peers  []string
+		ok     bool
+	}{
+		"a node":                   {"a", []string{"a", "b"}, true},
+		"a node in capitals":       {"a", []string{"A", "B"}, true},
+		"a node by its address":    {"addressed", []string{"b", "10.0.0.2"}, true},
+		"another address":          {"addressed", []string{"b", "10.0.0.3"}, false},
+		"another program":          {"db", []string{"a", "b"}, false},
+		"a part of a name":         {"b", []string{"a", "bb"}, false},
+		"no name":                  {"a", nil, false},
+		"a certificate for others": {"*.example.org", []string{"a", "b", "example.org"}, false},
+	} {
+		if clientErr, serverErr := handshake(t, load(c.client, everyone...), load("b", c.peers...), "b"); (clientErr == nil && serverErr == nil) != c.ok {
+			t.Errorf("%s as client: %v, %v", name, clientErr, serverErr)
+		}
+	}
+	if clientErr, _ := handshake(t, load("a", "a", "b"), load("db", everyone...), "db"); clientErr == nil {
+		t.Error("another program as server was accepted")
 	}
 }

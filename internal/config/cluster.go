@@ -33,8 +33,26 @@ func (d *decoder) checkCluster(c *Config) {
 	d.checkNATS(k)
 	d.checkNodeAddresses(c)
 	d.checkSeeds(k)
-	if set := k.TLS; (set.Cert == "" || set.Key == "" || set.CA == "") && set != (ClusterTLS{}) {
-		d.complain("cluster.tls", "cert, key and ca must be set together", "write tls: {cert: node.crt, key: node.key, ca: ca.crt}, or remove the section to use certificates made from the secret")
+	d.checkNodeTLS(k)
+}
+
+// checkNodeTLS checks the section tls.
+func (d *decoder) checkNodeTLS(k *Cluster) {
+	const path = "cluster.tls"
+	set := k.TLS
+	if (set.Cert == "" || set.Key == "" || set.CA == "") && (set.Cert != "" || set.Key != "" || set.CA != "" || len(set.Nodes) > 0) {
+		d.complain(path, "cert, key and ca must be set together", "write tls: {cert: node.crt, key: node.key, ca: ca.crt}, or remove the section to use certificates made from the secret")
+	}
+	if len(set.Nodes) > maxSeeds {
+		d.complain(path+".nodes", fmt.Sprintf("more than %d names", maxSeeds), "list the nodes only")
+	}
+	for i, name := range set.Nodes {
+		if name == "" || strings.ContainsAny(name, "*/ ") {
+			d.complain(d.itemPath(path+".nodes", i), "not a name or an address", "write the name of a node as it is in its certificate, without wildcards")
+		}
+	}
+	if set.On() && k.NATS.On() && len(set.Nodes) == 0 {
+		d.complain(path, "nodes is missing, so the certificates of the other nodes would be refused", "list the names of the nodes: nodes: [NAME, NAME]")
 	}
 }
 

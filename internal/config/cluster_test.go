@@ -199,3 +199,28 @@ func TestSameStart(t *testing.T) {
 		t.Error("a gateway without cluster may continue as a node")
 	}
 }
+
+// TestClusterTLS checks which names the certificates of nodes may have.
+func TestClusterTLS(t *testing.T) {
+	const rest, files = `node: a, secrets: "${SECRET}", `, `cert: c, key: k, ca: a`
+	for lines, want := range map[string]string{
+		`seeds: [b, "c.example:1", 10.0.0.1], voters: d, tls: {` + files + `}`: "d a b c.example 10.0.0.1",
+		`seeds: b, tls: {` + files + `, nodes: [x, y]}`:                        "x y a",
+		`nats: {url: "tls://n"}, tls: {` + files + `, nodes: b}`:               "b a",
+	} {
+		c, _, report := clusterOf(t, rest+lines)
+		if got := strings.Join(c.Peers(), " "); got != want || report.Err() != nil {
+			t.Errorf("%s: %q, %v; want %q", lines, got, report.Err(), want)
+		}
+	}
+	for lines, want := range map[string]string{
+		`nats: {url: "tls://n"}, tls: {` + files + `}`:     "nodes is missing",
+		`seeds: b, tls: {nodes: b}`:                        "cert, key and ca must be set together",
+		`seeds: b, tls: {` + files + `, nodes: "*.x"}`:     "not a name or an address",
+		`seeds: b, tls: {` + files + `, nodes: [a, "b/"]}`: "not a name or an address",
+	} {
+		if _, report := Parse("goblin.yaml", []byte("cluster: {"+rest+lines+"}"), environ(clusterEnv)); report.Err() == nil || !strings.Contains(report.Err().Error(), want) {
+			t.Errorf("%s: %v, want %q", lines, report.Err(), want)
+		}
+	}
+}

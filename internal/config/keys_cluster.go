@@ -1,6 +1,10 @@
 package config
 
-import "reflect"
+import (
+	"net"
+	"reflect"
+	"slices"
+)
 
 // Cluster makes this gateway one node of a cluster. All nodes use the same file; values that differ between them come from references such as
 // `${HOSTNAME}`. Changes take effect at the next start, except those of `secrets` and `tls`.
@@ -56,8 +60,8 @@ type ClusterNATS struct {
 	Credentials string `key:"credentials"`
 }
 
-// ClusterTLS holds a certificate for the connections between the nodes. All three keys are required. The gateway reads the files again when
-// they change.
+// ClusterTLS holds a certificate for the connections between the nodes. `cert`, `key` and `ca` are required. The gateway reads the files
+// again when they change.
 type ClusterTLS struct {
 	// Cert is the file with this node's certificate chain (PEM), relative to this file. The certificate must be valid for the name of the node, as
 	// a server and as a client.
@@ -66,9 +70,13 @@ type ClusterTLS struct {
 	// Key is the file with the private key (PEM).
 	Key string `key:"key"`
 
-	// CA is the file with the certificates (PEM) of the authority that signs the nodes' certificates. Every certificate of this authority may join the
-	// cluster, so use an authority that signs no others.
+	// CA is the file with the certificates (PEM) of the authority that signs the nodes' certificates. A certificate of this authority that names
+	// none of `nodes` is refused.
 	CA string `key:"ca"`
+
+	// Nodes are the names, or the addresses, that the nodes' certificates are valid for (subject alternative names). Required with
+	// `cluster.nats`. Default: the voters and the hosts of `seeds`.
+	Nodes []string `key:"nodes" single:"ok"`
 }
 
 // On reports whether the nodes use an external NATS server.
@@ -76,6 +84,20 @@ func (n ClusterNATS) On() bool { return len(n.URLs) > 0 }
 
 // On reports whether the file names the node's certificate.
 func (t ClusterTLS) On() bool { return t.Cert != "" }
+
+// Peers returns the names and addresses that certificates of nodes must have one of. The name of this node is always one of them.
+func (c *Cluster) Peers() []string {
+	if len(c.TLS.Nodes) > 0 {
+		return append(slices.Clone(c.TLS.Nodes), c.Node)
+	}
+	peers := append(slices.Clone(c.Voters), c.Node)
+	for _, seed := range c.Seeds {
+		if host, _, err := net.SplitHostPort(seed); err == nil {
+			peers = append(peers, host)
+		}
+	}
+	return peers
+}
 
 // SameStart reports whether c and next differ at most in what a reload can change: the secrets and the certificate.
 func (c Cluster) SameStart(next Cluster) bool {

@@ -174,7 +174,7 @@ var companions = map[string]string{
 	"cluster.routes":                  `{"cluster": {"seeds": ["a"], "nats": null}}`,
 	"cluster.seeds":                   `{"cluster": {"seeds": ["a"], "nats": null}}`,
 	"cluster.voters":                  `{"cluster": {"seeds": ["a"], "nats": null}}`,
-	"cluster.tls.":                    `{"cluster": {"tls": {"cert": "c", "key": "k", "ca": "a"}}}`,
+	"cluster.tls.":                    `{"cluster": {"tls": {"cert": "c", "key": "k", "ca": "a", "nodes": ["n"]}}}`,
 }
 
 // refusedPlaces are keys of shared types that are refused in some places.

@@ -18,7 +18,7 @@ const nodeHint = "correct cluster.tls or cluster.secrets; goblin-actor doctor ch
 func NodeTLS(cfg *config.Config) (*tls.Config, error) {
 	c := &cfg.Cluster
 	if c.TLS.On() {
-		o, err := cluster.LoadTLS(cfg.Beside(c.TLS.Cert), cfg.Beside(c.TLS.Key), cfg.Beside(c.TLS.CA), c.Node)
+		o, err := cluster.LoadTLS(cfg.Beside(c.TLS.Cert), cfg.Beside(c.TLS.Key), cfg.Beside(c.TLS.CA), c.Node, c.Peers())
 		if err != nil {
 			return nil, fmt.Errorf("cluster.tls: %w", err)
 		}
