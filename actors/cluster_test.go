@@ -144,7 +144,7 @@ func TestGuestStartsOnce(t *testing.T) {
 
 // On every node, a session is invisible to other principals: an id stolen from one client has the answer of an unknown id,
 // also where no guest runs yet.
-func TestAttackStolenSessionAtAnotherNode(t *testing.T) {
+func TestAttack101StolenSessionAtAnotherNode(t *testing.T) {
 	a, b, _ := startCluster(t, echoServers, withAuth)
 	for _, w := range []*httpHarness{a, b} {
 		w.people.get("owner")
@@ -177,7 +177,7 @@ func TestAttackStolenSessionAtAnotherNode(t *testing.T) {
 
 // Forged and stolen session ids are refused where they arrive, with the answer of an unknown id: nothing is passed on to
 // another node.
-func TestAttackForgedSessionIsNotPassedOn(t *testing.T) {
+func TestAttack101ForgedSessionIsNotPassedOn(t *testing.T) {
 	a, b, relay := startCluster(t, echoServers, withAuth)
 	for _, w := range []*httpHarness{a, b} {
 		w.people.get("owner")

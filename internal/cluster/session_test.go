@@ -96,6 +96,27 @@ func TestForeignSessionIDs(t *testing.T) {
 	}
 }
 
+// No character of a session id can be replaced, whatever the length of the id.
+func TestAttack102ChangedSessionID(t *testing.T) {
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	s := secretsOf(t, "a")
+	for _, holder := range []string{"h", "hh", "hhh"} {
+		id, err := s.SealSession(home, &SessionFacts{Version: "2025-11-25", Path: "/mcp", Holder: holder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range id {
+			for _, c := range []byte(characters + " =\n\x00") {
+				if changed := id[:i] + string(rune(c)) + id[i+1:]; changed != id {
+					if _, _, err := s.OpenSession(changed); err != ErrNoSession {
+						t.Errorf("character %d of %d replaced by %q: %v", i, len(id), c, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Facts of an unknown version, and facts that do not fill their text exactly, are refused.
 func TestMalformedFacts(t *testing.T) {
 	f := facts()
