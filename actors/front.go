@@ -42,10 +42,7 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if era == protocol.EraModern {
-		if !x.Params.RequestState.Present() && !x.Params.TaskID.Present() && f.passToOther(x, 0) {
-			return
-		}
-		f.modern(x, admitted, f.relayed)
+		f.postModern(x, admitted)
 		return
 	}
 	if x.Origin.SessionID != "" {
@@ -61,10 +58,10 @@ func (f front) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Frame.Kind == protocol.KindRequest && x.Frame.Method == protocol.MethodInitialize && x.Batch == nil && !messages { // HTTP+SSE opens a session with its stream
-		if f.passToOther(x, 0) {
-			return
-		}
-		f.self.Tell(message.OpenSession{Exchange: x, Admitted: admitted})
+		r := anyNode{front: f, x: x, admitted: admitted, serve: func(r anyNode) {
+			r.self.Tell(message.OpenSession{Exchange: r.x, Admitted: r.admitted, PassOn: r.passOn()})
+		}}
+		r.begin()
 		return
 	}
 	if messages {
@@ -75,6 +72,15 @@ func (f front) Post(x *downstream.Exchange) {
 	// MCP 2025-11-25, basic/transports: a request other than initialize without a session ID is answered with 400.
 	message.RefuseFault(x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 		Message: "the header Mcp-Session-Id is missing; send initialize first, then repeat the session ID of its response in every request"})
+}
+
+// postModern serves a modern message at this node or, if none of its parts needs this one, at another.
+func (f front) postModern(x *downstream.Exchange, admitted message.Admitted) {
+	if f.cluster == nil || x.Params.RequestState.Present() || x.Params.TaskID.Present() {
+		f.modern(x, admitted, f.relayed, nil)
+		return
+	}
+	anyNode{front: f, x: x, admitted: admitted, serve: func(r anyNode) { r.modern(r.x, r.admitted, r.relayed, r.passOn()) }}.begin()
 }
 
 // Traced reports whether the gateway was started with telemetry.
@@ -178,7 +184,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		return
 	}
 	if era == protocol.EraModern {
-		f.modern(x, admitted, false)
+		f.modern(x, admitted, false, nil)
 		return
 	}
 	if x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled {

@@ -16,8 +16,8 @@ import (
 )
 
 // modern checks a modern message and passes it to the actor that serves it, here or, unless relayed is true, on another node of
-// the cluster.
-func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted, relayed bool) {
+// the cluster. passOn passes it on if this node does not accept it; nil = only this node can serve it.
+func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted, relayed bool, passOn message.PassOn) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
 		if x.Origin.Stdio && x.Frame.Method == protocol.NotificationCancelled {
@@ -35,19 +35,19 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted, rela
 		return
 	}
 	if x.Frame.Method == protocol.MethodSubscriptionsListen {
-		g.openSubscription(x, admitted)
+		g.openSubscription(x, admitted, passOn)
 		return
 	}
-	g.statelessRequest(x, admitted, relayed)
+	g.statelessRequest(message.StatelessRequest{Exchange: x, Admitted: admitted, PassOn: passOn}, relayed)
 }
 
 // openSubscription asks the gateway actor for a subscription stream.
-func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admitted) {
+func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admitted, passOn message.PassOn) {
 	if x.Origin.JSONOnly { // the client would never receive the response
 		message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream; add text/event-stream to the Accept header"})
 		return
 	}
-	m := message.OpenSubscription{Exchange: x, Admitted: admitted}
+	m := message.OpenSubscription{Exchange: x, Admitted: admitted, PassOn: passOn}
 	if m.Principal() != "" {
 		m.Subscriptions = clientsubs.StreamCost(x)
 	}
@@ -56,8 +56,8 @@ func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admi
 
 // statelessRequest passes a request to a stateless session. A request that continues a parked call goes to the stateless session
 // that holds the call. Other requests on stdio go to the first one, and all others to each in turn.
-func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admitted, relayed bool) {
-	request := message.StatelessRequest{Exchange: x, Admitted: admitted}
+func (g *Gateway) statelessRequest(request message.StatelessRequest, relayed bool) {
+	x, admitted := request.Exchange, request.Admitted
 	number := int(g.nextStateless.Add(1) % uint64(g.statelessCount))
 	if x.Origin.Stdio {
 		number = 0 // stdio cancellations are sent there

@@ -36,22 +36,45 @@ func (g *Gateway) handOff(ctx context.Context, drain time.Duration) {
 	}
 }
 
-// passToOther passes a request that needs no particular node on to another one, if this node has just started or is about to stop.
-// It returns false if this node must serve the request.
-func (f front) passToOther(x *downstream.Exchange, attempts int) bool {
-	if f.relayed || f.cluster == nil || x.Frame.Kind != protocol.KindRequest || !f.leaving.Load() && f.hasStarted() {
+// anyNode is a request of a client that any node can serve.
+type anyNode struct {
+	front
+	x        *downstream.Exchange
+	admitted message.Admitted
+	attempts int           // how often it was passed on
+	serve    func(anyNode) // serves it here or at another node
+}
+
+// begin serves the request: at another node if this one has just started or is about to stop, otherwise with serve.
+func (r anyNode) begin() {
+	if r.cluster == nil || r.relayed || !r.leaving.Load() && r.hasStarted() || !r.pass() {
+		r.serve(r)
+	}
+}
+
+// pass passes the request on to another node. It returns false if there is none.
+func (r anyNode) pass() bool {
+	m := r.cluster.Members.View().Other(r.x.Origin.Remote)
+	if m == nil || r.attempts >= cluster.MaxAttempts || r.x.Frame.Kind != protocol.KindRequest {
 		return false
 	}
-	m := f.cluster.Members.View().Other(x.Origin.Remote)
-	if m == nil {
-		return false
-	}
-	f.cluster.Relay.Post(m.Incarnation, x, cluster.RetryOf(attempts, func() {
-		if !f.passToOther(x, attempts+1) {
-			message.RefuseFault(x, 503, message.SessionMoves)
-		}
-	}))
+	next := r
+	next.attempts++
+	r.cluster.Relay.Post(m.Incarnation, r.x, cluster.RetryOf(r.attempts, next.begin))
 	return true
+}
+
+// passOn returns a function that passes the request on, because no actor of this node has accepted it. The function returns false if
+// there is no other node. If another node has passed the request on to this one, that node decides again. passOn returns nil if only
+// this node can serve the request.
+func (r anyNode) passOn() message.PassOn {
+	switch {
+	case r.cluster == nil || r.admitted.Behalf != nil:
+		return nil
+	case r.relayed:
+		return func() bool { message.RefuseFault(r.x, 421, misdirected); return true }
+	}
+	return r.pass
 }
 
 // hasStarted reports whether all stateless sessions run.

@@ -134,12 +134,12 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.startStateless(self, a)
 	case startStream:
 		ref := subscription.Spawn(self, subscription.Options{
-			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect,
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, PassOn: a.open.PassOn,
 			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
 		self.Next(sessionStarted{ref, a.owner, a.subscriptions})
 	case refuseStream:
-		message.RefuseModern(a.open.Exchange, a.why)
+		a.open.Refuse(a.why)
 	case stopChild:
 		self.StopChild(a.child)
 	case closeDone:

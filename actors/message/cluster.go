@@ -17,6 +17,18 @@ type Elsewhere interface {
 	Delete(x *downstream.Exchange, a Admitted)
 }
 
+// PassOn passes a request that this node has not executed on to another node of the cluster. It returns false if no other node can serve
+// the request. It does not block, and is called at most once. nil is for requests that only this node can serve.
+type PassOn func() bool
+
+// Passed passes the request on if it is refused because this node stops. It reports whether it has done so.
+func (p PassOn) Passed(fault *protocol.Fault) bool {
+	return p != nil && fault.Name == protocol.ShuttingDown && p()
+}
+
+// passedOn passes the request on if an actor of this node has ended before it handled the request.
+func (p PassOn) passedOn(why kernel.Reason) bool { return p != nil && hasEnded(why) && p() }
+
 // SessionMoves refuses a request of a session whose actor ends on this node, or that moves to another node.
 var SessionMoves = &protocol.Fault{Name: protocol.ServerUnavailable, Retryable: true, RetryAfter: time.Second,
 	Message: "this session is moving to another node of the cluster; the request was not executed"}

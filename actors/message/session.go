@@ -91,6 +91,7 @@ type OpenSession struct {
 	Guest    bool // another node is the session's home
 	Attempts int  // how often an actor of the session has ended before it could handle the request
 	Admitted
+	PassOn PassOn // of initialize
 }
 
 // SessionID returns the id of the session that another node has opened, or "".
@@ -119,8 +120,11 @@ func NoRoom(why kernel.Reason) *protocol.Fault {
 // Abandon refuses the session; the client may try again.
 func (o OpenSession) Abandon(why kernel.Reason) { o.Refuse(NoRoom(why)) }
 
-// Refuse tells the client why it gets no session.
+// Refuse tells the client why it gets no session. If the gateway is shutting down, another node of the cluster serves its initialize.
 func (o OpenSession) Refuse(fault *protocol.Fault) {
+	if o.PassOn.Passed(fault) {
+		return
+	}
 	status := 503
 	switch fault.Name {
 	case protocol.Unauthenticated:

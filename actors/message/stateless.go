@@ -11,11 +11,16 @@ import (
 type StatelessRequest struct {
 	Exchange *downstream.Exchange
 	Admitted
-	State *seal.State // the request's unsealed requestState; nil = it has none
+	State  *seal.State // the request's unsealed requestState; nil = it has none
+	PassOn PassOn
 }
 
-// Abandon answers a client whose stateless session is overloaded, has panicked or has ended.
+// Abandon answers a client whose stateless session is overloaded, has panicked or has ended. In a cluster, another node serves the
+// request if the session has ended.
 func (v StatelessRequest) Abandon(why kernel.Reason) {
+	if v.PassOn.passedOn(why) {
+		return
+	}
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway did not accept the request: " + string(why), Retryable: true}
 	switch why {
 	case kernel.Overloaded:
@@ -53,10 +58,22 @@ type OpenSubscription struct {
 	Exchange *downstream.Exchange
 	Admitted
 	Subscriptions int // number of subscriptions that the stream uses up of its principal's limit; see clientsubs.StreamCost
+	PassOn        PassOn
 }
 
-// Abandon refuses the stream; the client may try again.
-func (o OpenSubscription) Abandon(why kernel.Reason) { RefuseModern(o.Exchange, NoRoom(why)) }
+// Abandon refuses the stream; the client may try again. In a cluster, another node serves it if this one stops.
+func (o OpenSubscription) Abandon(why kernel.Reason) {
+	if !o.PassOn.passedOn(why) {
+		RefuseModern(o.Exchange, NoRoom(why))
+	}
+}
+
+// Refuse tells the client why it gets no stream. If the gateway is shutting down, another node of the cluster serves the stream.
+func (o OpenSubscription) Refuse(fault *protocol.Fault) {
+	if !o.PassOn.Passed(fault) {
+		RefuseModern(o.Exchange, fault)
+	}
+}
 
 // Drained tells the gateway that no client waits for a draining stateless session anymore.
 type Drained struct{ From kernel.Reference }

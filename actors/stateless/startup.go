@@ -32,6 +32,9 @@ type startup struct {
 func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
 	if fault := s.earlyFault(m); fault != nil {
+		if m.PassOn != nil {
+			return append(out, kernel.Act(turnAway{m.PassOn, reply.Refuse{X: x, Fault: fault}})), true
+		}
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault})), true
 	}
 	if s.startup.snapshot != nil && !s.waitsForServers(m) {

@@ -72,6 +72,10 @@ type (
 		status int
 		frame  []byte
 	}
+	turnAway struct { // refuses a request that arrives too early or too late, unless another node of the cluster can serve it
+		message.PassOn
+		reply.Refuse
+	}
 )
 
 // Messages of a stateless session to itself.
@@ -88,6 +92,10 @@ func (d *stateless) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case reply.Answer, reply.AnswerPieces, reply.Notify, reply.Accept, relayError, reply.Refuse:
 		perform(d.Metrics, a)
+	case turnAway:
+		if !a.Passed(a.Fault) {
+			perform(d.Metrics, a.Refuse)
+		}
 	case clientcalls.Audited:
 		d.note(self, a)
 	case reply.Watch:

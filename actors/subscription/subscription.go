@@ -18,6 +18,7 @@ type Options struct {
 	Exchange *downstream.Exchange
 	Admitted message.Admitted // the client's principal and view
 	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
+	PassOn   message.PassOn   // passes the request on if the gateway stops before the stream is acknowledged
 	Sealer   *seal.Sealer
 	Registry kernel.Reference
 	Log      *slog.Logger
@@ -68,7 +69,9 @@ func (l *subscription) Act(self kernel.Self, act any) {
 	case reply.Accept:
 		a.X.Accept()
 	case reply.Refuse:
-		message.RefuseModern(a.X, a.Fault)
+		if !l.PassOn.Passed(a.Fault) {
+			message.RefuseModern(a.X, a.Fault)
+		}
 	case reply.Watch:
 		me := self.Reference()
 		a.X.OnGone(func() { me.Tell(reply.Departed{Seq: 0, X: a.X}) })
