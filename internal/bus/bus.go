@@ -41,15 +41,15 @@ type Bus interface {
 	Publish(subject string, payload []byte)
 
 	// Subscribe calls handle for each message to the subject, one at a time, on a goroutine of the subscription. If handle
-	// is slow, up to 1024 messages wait; further ones are dropped. One call may be in progress or begin after cancel has
-	// returned. Neither waits for handle, but both may wait for up to 2 seconds for an external server that hangs. The
-	// error says what is wrong with the subject, or is ErrClosed.
+	// is slow, up to 1024 messages or 8 MiB wait; further messages are dropped. After cancel has returned, one call of
+	// handle may still be in progress or begin. Subscribe and cancel do not wait for handle, but they may block for up to
+	// 2 seconds if an external server hangs. The error says what is wrong with the subject, or is ErrClosed.
 	Subscribe(subject string, handle func(Message)) (cancel func(), err error)
 
 	// Ask sends a question to the subscriptions to the subject, and returns the first answer. It blocks until then, until
 	// ctx ends, or for 30 seconds. The question may be lost, or be answered although Ask returns an error. The errors are
-	// ErrNoListener (at once), ErrTooLarge (the question has more than MaxQuestion bytes), ErrOffline, ErrClosed, and those
-	// of ctx.
+	// ErrNoListener (at once), ErrTooLarge (the question has more than MaxQuestion bytes), ErrOffline, ErrClosed, those of
+	// ctx, context.DeadlineExceeded after 30 seconds, and an error that says what is wrong with the subject.
 	Ask(ctx context.Context, subject string, question []byte) ([]byte, error)
 
 	// Records returns the records that the nodes share.
@@ -70,8 +70,8 @@ type Message struct {
 	respond func([]byte)
 }
 
-// NewMessage returns a message for a subscription. respond sends the answer; nil = it is not a question. It is for the
-// engines of other packages.
+// NewMessage returns a message for a subscription. respond sends the answer; nil = it is not a question. NewMessage is for
+// engines in other packages.
 func NewMessage(subject string, payload []byte, respond func(answer []byte)) Message {
 	return Message{subject, payload, respond}
 }
@@ -94,7 +94,7 @@ type Status struct {
 	Server  string    // external: address of the server; "" while the connection is lost
 	Lost    time.Time // external: since when there is no connection; zero while there is one
 	Records time.Time // since when all calls to Records have failed; zero after a success, or without calls
-	Dropped uint64    // messages that this node has dropped: too large, or too many waited
+	Dropped uint64    // messages that this node has dropped, for example because they were too large or too many waited
 }
 
 // CheckSubject returns an error if the subject is malformed. Wildcards are allowed in subscriptions only.

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// closeTimeout limits how long Close waits until the server has noted that the node's subscriptions have ended. Other nodes
-// then get ErrNoListener instead of no answer.
+// closeTimeout limits each of the two waits of Close: until the queued messages are sent, and until the server knows that the
+// node's subscriptions have ended. From then on, other nodes get ErrNoListener instead of no answer.
 const closeTimeout = time.Second
 
 // client is a connection to a NATS server: the node's own or an external one.
@@ -27,8 +27,8 @@ type client struct {
 	lost     atomic.Pointer[time.Time] // since when the connection is lost; nil = it is not
 	sending  *queue[outgoing]
 	sent     chan struct{} // closed when the goroutine of send has ended
-	done     chan struct{} // closed with closed = true
-	records  *natsRecords  // nil = there are none
+	done     chan struct{} // closed when closed becomes true
+	records  *natsRecords  // nil = the cluster has no voters
 
 	mu            sync.Mutex
 	subscriptions []*nats.Subscription
@@ -55,7 +55,7 @@ func (c *client) options(node string) []nats.Option {
 		nats.Name(node),
 		nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1),            // messages published while the connection is lost are dropped, because they would arrive much too late
-		nats.FlusherTimeout(2 * time.Second), // of a write
+		nats.FlusherTimeout(2 * time.Second), // limits a write
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.report(err) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.report(err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.disconnected(err) }),
@@ -83,7 +83,7 @@ func (c *client) report(err error) {
 		return
 	}
 	if skipped, ok := c.repeated.admit(err.Error(), time.Now()); ok {
-		c.log.Warn("the connection to the NATS server fails", "error", err.Error(), "skipped", skipped)
+		c.log.Warn("the connection to the NATS server has an error", "error", err.Error(), "skipped", skipped)
 	}
 }
 

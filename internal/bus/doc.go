@@ -12,11 +12,12 @@
 //	cancel()
 //	b.Close()
 //
-// A lease (see Leases) gives a name to one node at a time. It is a record that its holder renews:
+// A lease (see Leases) is a key that one node at a time holds, such as the right to run a server. It is stored in a record,
+// which the holder renews:
 //
 //	leases := bus.NewLeases(b.Records(), time.Now)
 //	l, err := leases.Take(ctx, "run.github", "node a") // *HeldError if another node has it
-//	l, err = leases.Renew(ctx, l)                      // each LeaseRenewal; while l.Certain(now), no other node has it
+//	l, err = leases.Renew(ctx, l)                      // every LeaseRenewal; while l.Certain(now), no other node has it
 //
 // Delivery: each subscription receives the messages of one publisher in the order in which they were published, each at
 // most once. A node receives its own messages, too.

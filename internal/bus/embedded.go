@@ -101,7 +101,7 @@ func (e *embedded) begin(o *Options, options *server.Options, log *serverLog) er
 	}
 	current := options
 	apply := func(routes []*url.URL) error {
-		next := *current // with everything that the server has added; what differs would make it disconnect its clients
+		next := *current // keeps what the server has added to its options; if that changed, the server would disconnect its clients
 		next.Routes = routes
 		current = &next
 		return e.servers[0].ReloadOptions(current)

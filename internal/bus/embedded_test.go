@@ -59,7 +59,7 @@ func newNode(t testing.TB, name string, host int) Options {
 	return o
 }
 
-// complete sets the options of a node that have no form in JSON.
+// complete sets the options of a node that cannot be encoded as JSON.
 func complete(o *Options) {
 	o.TLS, o.Log = tlsOf("one", o.Node), slog.New(slog.DiscardHandler)
 }
@@ -163,7 +163,7 @@ func TestNodesFindEachOther(t *testing.T) {
 	}
 }
 
-// A message reaches the subscriptions of other nodes, and a question the node that listens.
+// A message reaches the subscriptions of all nodes. A question reaches the node that listens.
 func TestMessagesBetweenNodes(t *testing.T) {
 	options := threeNodes(t)
 	a, b, c := startNode(t, options[0]), startNode(t, options[1]), startNode(t, options[2])
@@ -199,7 +199,7 @@ func quickAsk(b Bus, subject string) error {
 	return err
 }
 
-// Nodes of another cluster, with another secret or without TLS do not get in, and neither does a second node of one name.
+// Nodes of another cluster, with another secret or without a certificate are refused, and so is a second node with the same name.
 func TestStrangeNodes(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"another secret": func(o *Options) { o.TLS = tlsOf("two", "b") },
@@ -230,7 +230,7 @@ func TestStrangeNodes(t *testing.T) {
 			}
 			time.Sleep(300 * time.Millisecond)
 			if !strings.Contains(log.String(), "NATS server") && name != "another name" {
-				t.Errorf("the log says nothing: %s", log)
+				t.Errorf("the log does not mention the refused connection: %s", log)
 			}
 			if _, err := b.Ask(t.Context(), "x", nil); !errors.Is(err, ErrNoListener) || len(a.Status().Nodes)+len(b.Status().Nodes) > 0 {
 				t.Errorf("%v; a is connected to %v, b to %v", err, a.Status().Nodes, b.Status().Nodes)
@@ -239,7 +239,7 @@ func TestStrangeNodes(t *testing.T) {
 	}
 }
 
-// Strangers who connect to the port for routes and send anything neither fill the log nor keep memory.
+// Connections that send junk to the routes port neither fill the log nor keep memory in use.
 func TestStrangersAtTheRoutesPort(t *testing.T) {
 	log := new(lockedLog)
 	o := newNode(t, "a", 1)

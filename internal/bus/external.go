@@ -11,9 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// External says how to use an external NATS server. The connection to it is kept alive and made again when it is lost, to
-// any server of its cluster. Every user of the same NATS account can speak for any node, so the cluster should have an
-// account of its own.
+// External says how to use an external NATS server. If the connection is lost, the node connects again, to any server of the
+// NATS cluster. Every user of the same NATS account can speak for any node, so the nodes should have an account of their own.
 type External struct {
 	Cluster     string      // the cluster's name; a word as in subjects
 	Node        string      // this node's name; the server shows it
@@ -23,8 +22,9 @@ type External struct {
 	Log         *slog.Logger
 }
 
-// Connect returns a bus over an external NATS server. It does not wait for the server: while the server is unreachable or
-// refuses the credentials, messages are lost and Ask returns ErrOffline.
+// Connect returns a bus over an external NATS server. It tries once to connect, for up to 2 seconds for each server in the URL.
+// If that fails, it returns the bus all the same, which keeps trying. While no server is reachable or accepts the credentials,
+// messages are lost and Ask returns ErrOffline.
 func Connect(e External) (Bus, error) {
 	if !plainWord(e.Cluster) {
 		return nil, errClusterName(e.Cluster)
@@ -34,7 +34,7 @@ func Connect(e External) (Bus, error) {
 	c.lost.Store(&now)
 	options := append(c.options(e.Node),
 		nats.RetryOnFailedConnect(true),
-		nats.IgnoreAuthErrorAbort(), // credentials are replaced while nodes run
+		nats.IgnoreAuthErrorAbort(), // an operator may replace the credentials while the node runs
 		nats.Timeout(2*time.Second),
 		nats.ReconnectWait(250*time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),

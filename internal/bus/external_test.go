@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// startServer starts Debian's nats-server on the address, with a user and a password.
+// startServer starts the installed nats-server on the address, with a user and a password.
 func startServer(t testing.TB, address string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	program, err := exec.LookPath("nats-server")

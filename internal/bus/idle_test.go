@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Goals for what an idle node costs more than a process that does nothing.
+// Limits of what an idle node costs in addition to a process that does nothing.
 const (
-	idleNode   = 10 * time.Millisecond // of CPU a second
+	idleNode   = 10 * time.Millisecond // CPU time per second
 	idleVoter  = 20 * time.Millisecond
 	idleMemory = 8 << 20 // bytes
 )
@@ -44,7 +44,7 @@ func usage(t *testing.T, pid int) (cpu time.Duration, memory int64) {
 	return cpu, memory
 }
 
-// TestIdle measures what a node and a voter cost while nothing but beats happens in a cluster of four nodes.
+// TestIdle measures what a node and a voter cost in a cluster of four nodes that send nothing but beats.
 func TestIdle(t *testing.T) {
 	if *voterFaults == 0 {
 		t.Skip("takes a minute; see make voters")

@@ -12,15 +12,15 @@ import (
 
 // Timing of leases.
 const (
-	LeaseTime    = 15 * time.Second        // another holder can take a lease that was not renewed for so long
-	LeaseCertain = 12 * time.Second        // so long after it sent the last renewal, the holder must no longer rely on the lease
+	LeaseTime    = 15 * time.Second        // another holder can take a lease that was not renewed for this time
+	LeaseCertain = 12 * time.Second        // the holder must stop relying on the lease this long after it sent the last renewal
 	LeaseRenewal = 1500 * time.Millisecond // between two renewals
 )
 
-// Renew tries again if it has read an outdated state of the record.
+// Limits of one call of Renew, which writes again because the state of the record that it read may be outdated.
 const (
-	maxRenewals = 5
-	renewalGap  = 20 * time.Millisecond
+	maxRenewals = 5                     // writes
+	renewalGap  = 20 * time.Millisecond // between two writes
 )
 
 // MaxHolder is the maximum length of a holder's name in bytes.
@@ -43,7 +43,8 @@ func (e *HeldError) Error() string {
 //
 // No two clocks are compared: a node takes a lease from another holder when it has seen the record unchanged for LeaseTime
 // by its own clock. The previous holder stops relying on the lease LeaseCertain after it has sent the last renewal,
-// which was before the record changed. A watch of the same keys (see Saw) makes that time begin early.
+// which was before the record changed. With a watch of the same keys (see Saw), LeaseTime begins when the record changes,
+// not only when Take reads it.
 type Leases struct {
 	records Records
 	now     func() time.Time
@@ -166,7 +167,7 @@ func (s *Leases) valueOf(l *Lease) []byte {
 	return value
 }
 
-// try notes an attempt to take a lease; "" = its result is known.
+// try remembers an attempt to take a lease until its result is known, which taking "" says.
 func (s *Leases) try(key, taking string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,8 +206,8 @@ func (s *Leases) heldNow(ctx context.Context, key string) error {
 	return &HeldError{HolderOf(r), LeaseTime}
 }
 
-// Renew returns the lease as renewed. The error is ErrLeaseLost, or one of Records: then the lease may be renewed again as
-// long as it is certain.
+// Renew renews a lease and returns its new state. The error is ErrLeaseLost, or one of Records. After an error of Records,
+// the holder may call Renew again as long as the lease is certain.
 func (s *Leases) Renew(ctx context.Context, l *Lease) (*Lease, error) {
 	next, value := *l, s.valueOf(l)
 	for range maxRenewals {
@@ -238,8 +239,8 @@ func (s *Leases) Renew(ctx context.Context, l *Lease) (*Lease, error) {
 	return nil, ErrNoQuorum
 }
 
-// own returns the lease's record. The error is ErrNoRecord if there is none (then its revision is 0), or if it is not that of
-// this taking.
+// own returns the lease's record. The error is ErrNoRecord if there is none (the returned revision is then 0), or if the lease
+// was taken again since l was taken.
 func (s *Leases) own(ctx context.Context, l *Lease) (Record, error) {
 	r, err := s.records.Get(ctx, l.Key)
 	if err == nil && parseLease(r).Taking != l.taking {

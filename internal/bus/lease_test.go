@@ -77,7 +77,7 @@ func TestLease(t *testing.T) {
 		}
 		time.Sleep(time.Nanosecond)
 		refused(b, "b", LeaseTime)
-		refused(a, "a", LeaseTime) // its own lease of before a restart, say
+		refused(a, "a", LeaseTime) // for example its own lease from before a restart
 		time.Sleep(LeaseTime)
 		next, err := b.Take(ctx, "run.x", "b")
 		if err != nil || next.Token <= held.Token {
@@ -124,7 +124,8 @@ func TestLeaseIsCertain(t *testing.T) {
 	})
 }
 
-// A write whose answer was lost may be done. The holder goes on, and the time counts from the write.
+// A write whose answer is lost may have been stored. The holder goes on all the same. For other nodes, the time of the lease
+// begins with that write.
 func TestLostAnswersOfLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, records := t.Context(), newFaulty()

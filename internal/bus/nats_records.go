@@ -16,14 +16,14 @@ import (
 
 // Timing of calls to the voters.
 const (
-	attemptTime = time.Second           // after which a write is sent again
+	attemptTime = time.Second           // limit of one attempt
 	attemptGap  = 50 * time.Millisecond // between two attempts
 )
 
 // maxMissed is how often a write is sent again because the record seems to be older than the caller knows.
 const maxMissed = 5
 
-// markerTime is how long the voters keep the note that a record was deleted.
+// markerTime is how long the voters keep the note that a record was deleted. External servers keep it for good.
 const markerTime = 24 * time.Hour
 
 // The note that a record was deleted is a message with this header, as in NATS's key-value stores.
@@ -39,8 +39,8 @@ type natsRecords struct {
 	name     string // of the stream
 	prefix   string // of the subjects; the key follows
 	mapping  string // in front of a subject to which a record is written, so that it reaches the domain
-	replicas int    // 0 = as many as the server can have, up to 3
-	markers  bool   // the server can forget the notes of deletions after a time
+	replicas int    // 0 = 3 if the server belongs to a NATS cluster, otherwise 1
+	markers  bool   // the servers forget the note of a deletion after markerTime; false for external servers
 	closed   <-chan struct{}
 	failing  atomic.Pointer[time.Time] // since when all calls fail; nil = the last one succeeded
 
@@ -201,8 +201,8 @@ func (r *natsRecords) Delete(ctx context.Context, key string, revision uint64) e
 	return r.call(ctx, w.attempt)
 }
 
-// write is a change of a record. A message whose answer is lost may be stored, so that the next attempt finds the record
-// changed by itself.
+// write is a change of a record. A message whose answer is lost may be stored, so an attempt may find that the record was
+// changed by the attempt before it.
 type write struct {
 	records  *natsRecords
 	key      string
@@ -257,7 +257,7 @@ func (w *write) conflict(ctx context.Context, s jetstream.Stream) (final bool, e
 		return false, err
 	case now.Revision == w.last:
 		return false, errInProgress
-	case now.Revision < w.last && w.missed < maxMissed: // a voter that does not know yet that it no longer leads, or forgotten
+	case now.Revision < w.last && w.missed < maxMissed: // a voter has answered that does not know yet that it no longer leads, or the note of a deletion was forgotten
 		w.missed++
 		return false, errInProgress
 	case w.remove && now.Deleted:

@@ -112,7 +112,7 @@ func TestKilledAndStoppedNodes(t *testing.T) {
 	t.Parallel()
 	options := threeNodes(t)
 	for i := range options {
-		options[i].Seeds = options[i].Seeds[:1] // b and c know of each other by a
+		options[i].Seeds = options[i].Seeds[:1] // b and c learn of each other from a
 	}
 	a, b := startNode(t, options[0]), startNode(t, options[1])
 	c := startProcess(t, options[2])

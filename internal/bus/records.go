@@ -30,14 +30,16 @@ var (
 // miss changes of the last seconds if a voter was stopped or cut off from the others, but no write overwrites a change that
 // its caller has missed. The methods are safe for concurrent use.
 //
-// A key consists of words, like the subject of a message. All errors not listed are those of ctx.
+// A key consists of words, like the subject of a message, and has at most MaxKey bytes. A method returns an error if its key is
+// malformed or its value is too large. All other errors that are not listed are those of ctx.
 type Records interface {
 	// Get returns a record. The errors are ErrNoRecord, ErrNoVoters, ErrClosed and, also after ctx's deadline, ErrNoQuorum.
 	Get(ctx context.Context, key string) (Record, error)
 
-	// Put stores a value and returns its revision, if the record still has the given revision; 0 = if it does not exist.
-	// Otherwise, the error is ErrChanged. ErrFull says that the voters have no room. If an error of Get other than
-	// ErrNoRecord is returned, the value may be stored nevertheless.
+	// Put stores a value if the record still has the given revision, and returns the new one. Revision 0 means that the
+	// record must not exist. If that is not the case, the error is ErrChanged. ErrFull says that the voters have no room.
+	// The other errors are those of Get. After ErrNoQuorum, ErrClosed or an error of ctx, the value may be stored
+	// nevertheless.
 	//
 	// If the record already has exactly this value, in a later revision, Put returns that revision: the answer to an
 	// earlier attempt was lost. Writers that must not mistake each other's values for their own must write different ones.

@@ -32,7 +32,7 @@ func (l *serverLog) Warnf(format string, v ...any) {
 	l.write(slog.LevelInfo, format, v)
 }
 
-// Errorf logs a warning, or less if another node is not running.
+// Errorf logs a warning, or an info message if the error only says that a route to another node cannot be connected.
 func (l *serverLog) Errorf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Error trying to connect to route") {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Solo returns the bus of a node without other nodes. It delivers the node's messages to the node itself. Records are in
-// memory; their revisions begin at the time in milliseconds, so that they rise over restarts.
+// Solo returns the bus of a node without other nodes. It delivers the node's messages to the node itself. Records are kept in
+// memory only. Their revisions begin at the Unix time in milliseconds, so that they also rise from one start to the next.
 func Solo() Bus {
 	s := &solo{done: make(chan struct{})}
 	s.records.ledger.revision = uint64(time.Now().UnixMilli())
@@ -23,7 +23,7 @@ type solo struct {
 	mu            sync.Mutex
 	subscriptions []*soloSubscription
 	closed        bool
-	done          chan struct{} // closed with closed = true
+	done          chan struct{} // closed when closed becomes true
 }
 
 // soloSubscription is a subscription. Its goroutine ends when the queue is closed.

@@ -65,8 +65,9 @@ func (o *Options) makeStore() error {
 	return nil
 }
 
-// keepRecords makes the server keep records. With several voters, the servers replicate them. JetStream needs at least two
-// servers for that, so a single voter keeps them in a second server, to which its first one is connected as to a leaf node.
+// keepRecords makes the server keep records. With several voters, their servers replicate the records. JetStream does not run
+// with only one voter in a cluster of servers, so a single voter keeps the records in a second server outside of that cluster
+// (see startLone), which connects to the first one as a leaf node.
 func (o *Options) keepRecords(options *server.Options) {
 	switch {
 	case !o.isVoter():

@@ -78,7 +78,7 @@ func (v *voterProcesses) info() *jetstream.ClusterInfo {
 // leader returns the voter that leads the stream.
 func (v *voterProcesses) leader() string { return v.info().Leader }
 
-// complete waits until all voters have all records, and know each other again. A voter without its disk has no vote before.
+// complete waits until all voters have all records, and know each other again. Until then, a voter that lost its disk has no vote.
 func (v *voterProcesses) complete() time.Duration {
 	v.t.Helper()
 	took := within(v.t, 60*time.Second, "all voters have all records", func() bool {
@@ -91,11 +91,11 @@ func (v *voterProcesses) complete() time.Duration {
 		time.Sleep(100 * time.Millisecond)
 		return current == 2
 	})
-	time.Sleep(12 * time.Second) // the voters have another, invisible leader for their configuration
+	time.Sleep(12 * time.Second) // the voters also choose a leader for their configuration, which info does not show
 	return took
 }
 
-// stepDown makes the leader of the stream give that up.
+// stepDown makes the stream's leader step down.
 func (v *voterProcesses) stepDown() {
 	v.t.Helper()
 	if m, err := v.x.conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+v.x.records.name, nil, 5*time.Second); err != nil {
@@ -138,7 +138,7 @@ func (v *voterProcesses) expect(value string, revision uint64) {
 	})
 }
 
-// Without two of three voters, nothing is written. Then the records are as before.
+// With one voter of three, nothing is written. After the other two have restarted, records can be read and written again.
 func TestVotersLoseQuorum(t *testing.T) {
 	v := startVoters(t)
 	first := v.put("1", 0)
@@ -176,7 +176,7 @@ func TestVotersRestartAtOnce(t *testing.T) {
 	}
 }
 
-// A voter whose disk was emptied receives the records from the others, and counts again.
+// A voter whose disk was emptied receives the records from the others. From then on, another voter may fail.
 func TestVoterWithEmptyDisk(t *testing.T) {
 	v := startVoters(t)
 	first := v.put("1", 0)
@@ -361,7 +361,7 @@ func (c *competition) renewal(name string, old, renewed *Lease, err error) *Leas
 	return old
 }
 
-// stopped notes that a node counts on the lease no longer.
+// stopped notes that a node no longer relies on the lease.
 func (c *competition) stopped(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -59,7 +59,7 @@ func TestUsualEventsAreNoWarnings(t *testing.T) {
 	}
 }
 
-// Only the user of a voter may read its records.
+// Only the user that runs a voter may read its records.
 func TestStoreIsPrivate(t *testing.T) {
 	o := newNode(t, "a", 1)
 	o.Voters, o.Store = []string{"a"}, filepath.Join(t.TempDir(), "cluster")

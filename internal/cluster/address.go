@@ -13,9 +13,9 @@ var anywhere = []string{"192.0.2.1:9", "[2001:db8::1]:9"}
 
 var errNoAddress = errors.New("this machine has no address from which it can reach the other nodes")
 
-// LocalAddress returns the address from which this machine sends to its peers, which are given as host:port: to the first one whose name it
-// can resolve or, if there is none, over the default route. The result is a loopback address only if all peers are localhost or loopback
-// addresses. LocalAddress sends nothing to the peers, but looks up their names until ctx ends.
+// LocalAddress returns the address from which this machine sends to its peers (host:port). It takes the route to the first peer that is on
+// another machine and whose name it can resolve. If there is none, it takes the default route. The result is a loopback address only if all
+// peers are localhost or loopback addresses. LocalAddress sends nothing to the peers, but looks up their names until ctx ends.
 func LocalAddress(ctx context.Context, peers []string) (netip.Addr, error) {
 	return localAddress(ctx, peers, sourceTo)
 }

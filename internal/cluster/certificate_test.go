@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// handshake connects the node "a" to the node that serves with the configuration server. It returns the errors of both
-// sides.
+// handshake connects a node with the configuration client to a node with the configuration server, which it expects to have
+// the given name. It returns the errors of both sides.
 func handshake(t *testing.T, client, server *tls.Config, name string) (clientErr, serverErr error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // a pipe has no buffer: both sides could block while they write
@@ -41,7 +41,7 @@ func handshake(t *testing.T, client, server *tls.Config, name string) (clientErr
 	return clientErr, <-served
 }
 
-// Nodes accept each other if each has the other's first secret in its list. They refuse everybody else.
+// Nodes accept each other if each has the other's first secret in its list. They refuse all others.
 func TestNodeCertificates(t *testing.T) {
 	config := func(secrets, node string) *tls.Config {
 		c, err := secretsOf(t, secrets).TLS(node)

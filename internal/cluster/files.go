@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// LoadTLS returns the configuration for connections between the nodes with a certificate of an authority, instead of one made from a secret: the
-// certificate chain, its key and the certificates of the authority come from the files cert, key and ca (PEM). The authority must have signed
-// the certificate for the name node, for servers and for clients. Peers are the names and IP addresses of all nodes: a certificate of the
-// authority that is valid for none of them is refused, in both directions. LoadTLS returns an error if a file cannot be used or the
-// certificate does not fit.
+// LoadTLS returns the configuration for connections between the nodes, as Secrets.TLS does, but with a certificate that an authority has issued.
+// The PEM files cert, key and ca contain the node's certificate chain, its private key, and the certificates of the authority. The authority
+// must have signed the certificate for the name node, for servers and for clients. peers are the names and IP addresses of all nodes. In both
+// directions, the other side's certificate must be valid for one of them. LoadTLS returns an error if a file cannot be read or the certificate
+// is not valid for the node.
 func LoadTLS(cert, key, ca, node string, peers []string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -66,7 +66,8 @@ func (a *testAuthority) node(name string, valid time.Duration, usages ...x509.Ex
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(valid)}, a)
 }
 
-// A certificate of another authority must be valid for the node's name, on both sides of a connection.
+// LoadTLS refuses a certificate that the node cannot use on both sides of a connection. Nodes with certificates of one authority
+// accept each other, but not a certificate made from a secret.
 func TestLoadTLS(t *testing.T) {
 	a, other := newTestAuthority(t, "company"), newTestAuthority(t, "other")
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}

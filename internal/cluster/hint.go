@@ -17,8 +17,8 @@ const (
 	HintRoots  HintKind = "roots"  // the roots of the client of Session have changed
 )
 
-// Hint tells the other nodes about an event early. It may get lost: except for cancellations, nodes also learn of these
-// events in another way, but later.
+// Hint tells the other nodes about an event early. It may get lost. Nodes also learn of these events in another way, but
+// later, except for cancellations and changes of roots.
 //
 //	{"cluster":"prod","from":"abcdefg2","kind":"cancel","session":"2…","request":7}
 type Hint struct {

@@ -9,7 +9,7 @@ import (
 const IncarnationLength = 8
 
 // NewIncarnation returns the name of one life of a node: 8 random characters of base32, 40 bits. A node takes one when
-// it starts, and another one if the cluster has given it up meanwhile.
+// it starts, and a new one each time the cluster has given it up.
 func NewIncarnation() string { return strings.ToLower(rand.Text()[:IncarnationLength]) }
 
 // ValidIncarnation reports whether s has the form of an incarnation.

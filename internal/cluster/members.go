@@ -8,7 +8,7 @@ type Members struct {
 	changed func(before, after *View) // nil = Watch was not called
 }
 
-// NewMembers returns the members as a node of that incarnation knows them before it has heard others.
+// NewMembers returns the members that a node of that incarnation knows before the first Set: none, not even itself.
 func NewMembers(incarnation string) *Members {
 	m := &Members{}
 	m.Set(NewView(incarnation, nil, nil))
@@ -18,14 +18,14 @@ func NewMembers(incarnation string) *Members {
 // View returns the newest view.
 func (m *Members) View() *View { return m.view.Load() }
 
-// Set replaces the view. Calls do not overlap.
+// Set replaces the view. Calls of Set must not overlap.
 func (m *Members) Set(v *View) {
 	if before := m.view.Swap(v); before != nil && m.changed != nil {
 		m.changed(before, v)
 	}
 }
 
-// Watch makes Set call changed, which must not block. It is called before the first Set.
+// Watch makes Set call changed, which must not block. Watch must be called before the first Set.
 func (m *Members) Watch(changed func(before, after *View)) { m.changed = changed }
 
 // Self returns the incarnation of this node. It changes when the cluster has given the node up.

@@ -9,7 +9,8 @@ import (
 // again when the session's home is gone.
 const MaxNote = 8 << 10
 
-// NoteTime is how long the home of a session waits for the heir to keep a note, before it answers its client without.
+// NoteTime is how long the home of a session waits for the heir to confirm a note. After that, it answers its client without
+// the confirmation.
 const NoteTime = 250 * time.Millisecond
 
 // SubjectOfNotes returns the subject of notes for an incarnation.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Of two revocations of a holder one counts on all nodes, whichever of them arrives first.
+// Of two revocations of a holder, the same one counts on all nodes, whichever arrives first.
 func TestWhichRevocationCounts(t *testing.T) {
 	list := []Revocation{{"a", 1, true, 0}, {"a", 1, false, 0}, {"a", 2, true, 0}, {"a", 2, false, 0}, {"a", 3, true, 0}}
 	for i := range list {

@@ -53,7 +53,7 @@ func NewSecrets(values []string) (*Secrets, error) {
 	return s, nil
 }
 
-// Replace replaces the secrets. If it returns an error, as NewSecrets does, the old secrets stay.
+// Replace replaces the secrets. It returns the same errors as NewSecrets; after an error, the old secrets stay.
 func (s *Secrets) Replace(values []string) error {
 	switch {
 	case len(values) == 0:

@@ -46,8 +46,8 @@ type SessionFacts struct {
 	Partial bool
 }
 
-// Movable reports whether another node can become the session's home. The facts of a session of HTTP+SSE are not sealed: it lives
-// as long as its stream.
+// Movable reports whether another node can become the session's home. A session of HTTP+SSE cannot move, because it ends with its
+// stream. Its id contains only its Holder.
 func (f *SessionFacts) Movable() bool { return !f.Partial && f.Version != "" }
 
 // Errors of SealSession and OpenSession.

@@ -105,7 +105,7 @@ func (v *View) Home(id string) *Member {
 		return first
 	}
 	if named != nil {
-		return named // every member is about to stop
+		return named // no other member is settled
 	}
 	return v.First(id)
 }

@@ -29,7 +29,7 @@ func incarnationOf(m *Member) string {
 	return m.Incarnation
 }
 
-// The home is the incarnation in the id while it is a member and stays; then only the heir is the home.
+// The home is the incarnation that the id names while that is a member and not draining. After that, the heir is the home.
 func TestHomes(t *testing.T) {
 	id := idOf(t, members("a")[0].Incarnation)
 	whole := NewView("", nil, members("a", "b", "c", "d"))
@@ -103,17 +103,17 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	if v.Member("oldbbbb2") != nil || v.Member(list[1].Incarnation) == nil {
-		t.Error("Member")
+		t.Error("Member finds a former incarnation, or does not find the current one")
 	}
 	if !v.Mine(list[0].Incarnation) || !v.Mine("oldaaaa2") || v.Mine(list[1].Incarnation) {
-		t.Error("Mine")
+		t.Error("Mine is wrong about an incarnation of this or another node")
 	}
 	if v.Named("a").Incarnation != list[0].Incarnation || v.Named("x") != nil {
-		t.Error("Named")
+		t.Error("Named finds a name that no member has, or the younger of two members with one name")
 	}
 }
 
-// Of too many nodes the oldest are members, whatever order they are known in.
+// If there are too many nodes, the oldest ones are the members, in whatever order the candidates are listed.
 func TestTooManyMembers(t *testing.T) {
 	var list []Member
 	for i := range MaxMembers + 3 {

@@ -13,7 +13,7 @@ import (
 )
 
 // The nodes of a cluster send each other these messages: a Beat several times a second, a Verdict about a node that is
-// gone, Hints about sessions, Revocations of keys, Queries with their Answers, and AuditMarks.
+// gone, Hints about sessions, Revocations of keys, Queries with their Answers, Notes with their NoteAnswers, and AuditMarks.
 //
 // They are JSON, because a decoder then ignores members that it does not know, and a person can read them. Decoding a
 // usual beat takes about 10 µs, and a node of three receives ten a second. A decoder accepts at most MaxMessage bytes, and
@@ -76,7 +76,7 @@ func decodeMessage(b []byte, m any) error {
 	return decode.JSON(b, "a message of a node", m)
 }
 
-// encode encodes a message. Every message can be encoded: json.RawMessage members are checked by their constructors.
+// encode encodes a message. Every message can be encoded: Hint.Encode has checked Request, the only json.RawMessage.
 func encode(m any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

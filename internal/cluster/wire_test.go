@@ -136,8 +136,8 @@ var parsers = map[string]func([]byte) error{
 	"audit mark":  func(b []byte) error { _, err := ParseAuditMark(b); return err },
 }
 
-// Members of a message that a newer version adds are ignored. Of a version too far away, only the head is read, whatever
-// follows it.
+// Fields that a newer version adds to a message are ignored. If a node speaks no version that this one speaks, only the head
+// of its beat is read, whatever the other fields contain.
 func TestOtherVersions(t *testing.T) {
 	next := strings.Replace(string(usualBeat().Encode()), `"speaks":[1,1]`, `"speaks":[1,2],"new":{"x":[1]}`, 1)
 	if b, err := ParseBeat([]byte(next)); err != nil || b.Address != usualBeat().Address || b.Speaks != (Versions{1, 2}) {

@@ -172,7 +172,8 @@ func (p *passing) refuseBatch(fault *protocol.Fault) {
 	}
 }
 
-// refuse answers a message. Only a request gets a JSON-RPC error with status 200.
+// refuse answers a message with an error. The answer to a request has its id and the error's status, which is 200 for most errors.
+// Other messages get status 503.
 func refuse(x *downstream.Exchange, fault *protocol.Fault, era protocol.Era) {
 	status, id := http.StatusServiceUnavailable, []byte("null")
 	if x.Frame.Kind == protocol.KindRequest {

@@ -136,7 +136,7 @@ func TestBytesAreEqual(t *testing.T) {
 	}
 }
 
-// A slow answer becomes a stream when the other node says so, with that node's comments.
+// A slow answer stays a JSON response unless the other node makes it a stream.
 func TestSlowAnswer(t *testing.T) {
 	w := newRig(t, answers(), nil)
 	_, body, whole := dial(t, w.first).send(post(call("slow"))).read()
@@ -147,7 +147,7 @@ func TestSlowAnswer(t *testing.T) {
 
 func (w *rig) used() int64 { return w.relay.o.Budget.Used() }
 
-// A large answer arrives whole, and the budget counts nothing afterwards.
+// A large answer arrives whole, and the budget counts nothing afterward.
 func TestLargeAnswer(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), 64<<20-200)
 	w := newRig(t, handlerFunc{post: func(x *downstream.Exchange) {

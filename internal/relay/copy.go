@@ -44,7 +44,8 @@ func (p *passing) resume() {
 	p.relay.end(p)
 }
 
-// copy passes bytes on until the stream ends, or until it is parked. A stream that is not complete has an error.
+// copy passes bytes on until the stream ends or is parked. It returns nil if the stream is complete, errIdle if it is parked, and
+// otherwise why it is incomplete.
 func (p *passing) copy() error {
 	small := make([]byte, smallRead)
 	buffer := small
@@ -85,7 +86,7 @@ func (p *passing) look(b []byte) {
 	p.ids = p.ids || bytes.HasPrefix(b, []byte("id: ")) || bytes.Contains(b, []byte("\nid: "))
 }
 
-// read reads bytes of the stream. If none are there, it waits for them. If the poller can wait, read returns errIdle instead.
+// read reads bytes of the stream. If none have arrived, it waits for them or, if the poller watches the stream, returns errIdle.
 func (p *passing) read(b []byte) (int, error) {
 	r := p.response
 	if p.stream == nil || !r.isDrained() || !p.relay.watch(p) {

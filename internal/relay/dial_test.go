@@ -47,7 +47,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// After Close, and to a node that does not answer, no connection is opened.
+// No connection is opened after the end of the context, to a node with another name than expected, or after Close.
 func TestDialFails(t *testing.T) {
 	w := newRig(t, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@
 // accepted only on connections with a certificate of the cluster. The response reaches the client byte for byte.
 //
 // Invariants:
-//   - A request is sent to at most one node, unless nothing of it can have been executed.
+//   - A POST is not sent again once any of it may have been executed. A GET or DELETE may be sent again.
 //   - When the client disconnects, the relayed request is closed. When the other node ends, so does the client's request.
 //   - The API key of a client never leaves the node that has received it.
 //   - The number of relayed requests, their sizes and those of the responses are bounded.

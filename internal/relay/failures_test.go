@@ -182,8 +182,8 @@ func TestUnreachedNodesAreReported(t *testing.T) {
 	}
 }
 
-// A stream that breaks is not complete for its client, who can resume it if it has seen ids. Else the call's last event says
-// what has happened.
+// The stream of a call that breaks between events ends with an error event. If it breaks within an event, or if events had ids, it
+// breaks for the client, too, which can resume a stream with ids.
 func TestBrokenStreams(t *testing.T) {
 	w := newRig(t, handlerFunc{}, nil)
 	w.relay.limits.silence = 100 * time.Millisecond
@@ -224,8 +224,8 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// A node that says that it serves another incarnation is asked once. If it is known meanwhile who serves it, the request goes
-// there. The same holds for a node that cannot be reached.
+// After a node has answered that it serves another incarnation, or cannot be reached, the target is resolved once more. If it is
+// another node by then, the request goes there.
 func TestDecidedAnew(t *testing.T) {
 	w := newRig(t, answers(), nil)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -305,7 +305,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// A client that reads slowly slows the other node down, which ends the stream by its own rules. Little waits in between.
+// A client that reads slowly slows down the other node, whose own limits end the stream. The first node buffers little.
 func TestSlowClient(t *testing.T) {
 	gone := make(chan time.Time, 1)
 	var began time.Time
@@ -333,7 +333,7 @@ func TestSlowClient(t *testing.T) {
 	<-gone
 }
 
-// Too many requests and streams are refused. What ends makes room.
+// Requests and streams beyond the limits are refused. When one ends, there is room for another.
 func TestTooMany(t *testing.T) {
 	release := make(chan struct{})
 	w := newRig(t, handlerFunc{post: func(x *downstream.Exchange) {

@@ -18,7 +18,8 @@ func (oneKey) Holder(holder string) (*identity.Principal, *downstream.Refusal) {
 	return nil, &downstream.Refusal{Status: 401}
 }
 
-// A request of another node for a server of this node is that of the node, and says for whom it is sent.
+// The principal of a request for a server of this node is the node that sends it. The request's headers name the client on whose
+// behalf it is sent.
 func TestHopsSayForWhomTheyAre(t *testing.T) {
 	const hop, ann, bob, key = "Goblin-Node-Hop: a", "Goblin-Node-Holder: key:ann@0000000000000001", "Goblin-Node-Holder: key:bob@0000000000000001", "Goblin-Node-Key: k"
 	for name, c := range map[string]struct {
@@ -26,15 +27,15 @@ func TestHopsSayForWhomTheyAre(t *testing.T) {
 		refused     int
 		who, client string
 	}{
-		"of the node":           {[]string{hop}, 0, "", ""},
-		"of a client":           {[]string{hop, key}, 0, "", "k"},
-		"of a principal":        {[]string{hop, ann, key}, 0, "key:ann@0000000000000001", "k"},
-		"of an unknown key":     {[]string{hop, bob, key}, 421, "", ""},
-		"with two holders":      {[]string{hop, ann, bob}, 400, "", ""},
-		"with two clients":      {[]string{hop, key, key}, 400, "", ""},
-		"of two nodes":          {[]string{hop, hop}, 400, "", ""},
-		"a relayed one":         {[]string{ann}, 0, "", ""},
-		"a relayed one of none": {[]string{key}, 400, "", ""},
+		"of the node":        {[]string{hop}, 0, "", ""},
+		"of a client":        {[]string{hop, key}, 0, "", "k"},
+		"of a principal":     {[]string{hop, ann, key}, 0, "key:ann@0000000000000001", "k"},
+		"of an unknown key":  {[]string{hop, bob, key}, 421, "", ""},
+		"with two holders":   {[]string{hop, ann, bob}, 400, "", ""},
+		"with two clients":   {[]string{hop, key, key}, 400, "", ""},
+		"of two nodes":       {[]string{hop, hop}, 400, "", ""},
+		"relayed":            {[]string{ann}, 0, "", ""},
+		"relayed, no holder": {[]string{key}, 400, "", ""},
 	} {
 		got := admission{oneKey{}}.Admit(downstream.NewRequest([]byte(strings.Join(c.headers, "\r\n") + "\r\n")))
 		status := 0

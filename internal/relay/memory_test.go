@@ -30,7 +30,7 @@ type nodeProcess struct {
 	address string
 }
 
-// startNode starts this test in a process as one of the nodes. The arguments are for that process.
+// startNode starts this test in a process of its own as one of the nodes. env is added to the process's environment.
 func startNode(t *testing.T, role string, env ...string) *nodeProcess {
 	t.Helper()
 	command := exec.Command(os.Args[0], "-test.run=^TestIdleStreamMemory$")

@@ -19,7 +19,7 @@ func isTimeout(err error) bool {
 	return ok && network.Timeout()
 }
 
-// park ends the use of a goroutine. It returns false if something has arrived meanwhile.
+// park marks a stream as parked, so that its goroutine can end. It returns false if something has arrived meanwhile.
 func (p *passing) park() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *Relay) wake(number uint64) {
 	}
 }
 
-// endSilent ends streams on which nothing has arrived for too long, although their nodes keep them alive with comments. It
-// runs in the timer's goroutine.
+// endSilent ends streams on which nothing has arrived for limits.silence: a node that lives would have sent a comment. It runs in
+// the timer's goroutine.
 func (r *Relay) endSilent() {
 	r.mu.Lock()
 	var silent []*passing

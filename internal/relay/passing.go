@@ -100,8 +100,8 @@ func (p *passing) mayRetry(end outcome) bool {
 	return end == unreached || end == misdirected || end == lost && p.verb != http.MethodPost
 }
 
-// retry lets the caller of Post, Open or Delete decide again which node handles the request. It returns false if there is nothing to
-// decide.
+// retry lets the caller of Post, Open or Delete decide again which node handles the request. It returns false if the caller has given
+// no Retry, or the client has left.
 func (p *passing) retry() bool {
 	if p.again.Do == nil || p.hasLeft() {
 		return false

@@ -32,7 +32,7 @@ type Options struct {
 	TLS             func() *tls.Config                           // called for each connection; see cluster.Secrets.TLS
 	Resolve         func(incarnation string) (t Target, ok bool) // returns false if there is no such node any more; does not block
 	Unreached       func(incarnation string)                     // called when a node cannot be reached, or loses a request: it may be gone; does not block; nil = not called
-	MaxMessageBytes int                                          // of a request or response; 0 means 64 MiB
+	MaxMessageBytes int                                          // of a response that is not a stream; 0 means 64 MiB
 	MaxRequests     int                                          // concurrent requests; 0 means 4096
 	MaxStreams      int                                          // concurrent GET streams; 0 means 10000
 	Budget          *stream.Budget                               // counts the responses that are read

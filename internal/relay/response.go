@@ -44,7 +44,7 @@ type response struct {
 
 	conn   *conn
 	from   io.Reader     // conn
-	reader *bufio.Reader // nil = returned
+	reader *bufio.Reader // nil = returned to the pool
 	chunks io.Reader     // nil = the body has no chunks
 }
 
@@ -116,8 +116,8 @@ func (r *response) release() {
 // isStream reports whether the body is an event stream.
 func (r *response) isStream() bool { return r.events && r.length < 0 && r.status == http.StatusOK }
 
-// isDrained reports whether all bytes of the body that have been read were returned, but those that TLS has read. It is false
-// for a body in chunks.
+// isDrained reports whether the reader holds no more bytes of the body, and returns the reader to the pool in that case. TLS may
+// still hold some bytes. It is false for a body in chunks.
 func (r *response) isDrained() bool {
 	if r.chunks == nil && r.reader != nil && r.reader.Buffered() == 0 {
 		r.release()
@@ -142,7 +142,7 @@ func (r *response) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// endChunks reads the empty trailer behind the last chunk. Without it, the connection cannot be used again.
+// endChunks reads the empty trailer after the last chunk. Without it, the connection cannot be used again.
 func (r *response) endChunks() {
 	line, err := r.reader.ReadSlice('\n')
 	r.keep = r.keep && err == nil && string(line) == "\r\n"

@@ -27,8 +27,8 @@ func (h deciding) Delete(x *downstream.Exchange) {
 	h.relay.Delete(homeIncarnation, x, cluster.RetryOf(0, x.Accept))
 }
 
-// What another node has not executed is decided again, also if its end or a stream was lost. A POST that may have been executed is
-// not.
+// For a request that another node has not executed, the target is decided again, also for a GET or DELETE that may have been
+// executed. For a POST that may have been executed, it is not.
 func TestRetry(t *testing.T) {
 	w := newRig(t, handlerFunc{}, nil)
 	w.first = w.serve(downstream.NewServer(deciding{w.relay}, downstream.Options{}, w.relay.o.Log))
@@ -67,7 +67,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// The waits between attempts are longer than the nodes need to give one up, and end.
+// The waits between attempts are together longer than the nodes need to give up a silent one. The number of attempts is limited.
 func TestRetriesEnd(t *testing.T) {
 	total, attempts := time.Duration(0), 0
 	for r := cluster.RetryOf(0, func() {}); r.Do != nil; r = cluster.RetryOf(attempts, func() {}) {

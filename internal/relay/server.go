@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// The headers of a relayed request that are not the client's. Only the node's own listener reads them.
+// The headers of a relayed request that the first node has added. Only the listener for other nodes reads them.
 const (
 	headerHolder = protocol.HeaderNodeHolder
 	headerClient = "Goblin-Node-Client" // the client's IP address; absent if it has none
@@ -90,8 +90,8 @@ func (a admission) Admit(r *downstream.Request) downstream.Admitted {
 	return downstream.Admitted{Principal: who, Client: client, Refusal: refusal}
 }
 
-// admitHop returns the principal of another node that uses a server of this node. If the request is for a client of the node, its
-// headers name the client and, if the client is authenticated, its key.
+// admitHop returns the principal of another node that uses a server of this node. If that node sends the request on behalf of a
+// client, the headers name the client and, if the client has authenticated, the holder of its key.
 func (a admission) admitHop(r *downstream.Request, ok bool) downstream.Admitted {
 	holder, one := single(r, "goblin-node-holder")
 	text, two := single(r, "goblin-node-key")
