@@ -28,6 +28,7 @@ type Cluster struct {
 	Rates          membership.Rates                                         // request rates, which all nodes share; nil = each node has its own
 	Revoked        func(holders map[string]bool)                            // called with all holders whose keys a node has revoked, one call at a time; may block; nil = not called
 	Fence          func(server string) upstream.Fence                       // returns the fence of a server with run: one; nil = there are no such servers
+	Logins         LoginRecords                                             // keep the logins of servers that several nodes use; nil = each node has its own
 	NewIncarnation func() string                                            // returns a random incarnation; nil = cluster.NewIncarnation
 }
 

@@ -123,6 +123,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		node:           rand.Text(),
 		cluster:        o.Cluster,
 	}
+	g.logins.shared = newSharedLogins(o.Cluster, g.log)
 	g.requests.metrics = g.metrics
 	if o.Telemetry != nil {
 		g.requests.telemetry = o.Telemetry

@@ -149,7 +149,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			self.Next(message.EndLogins{Who: who, Stored: g.logins.ofHolders(who)})
 		}
 	case findLogins:
-		self.Next(message.EndLogins{Who: a.who, Stored: g.logins.ofHolders(a.who)})
+		self.Next(message.EndLogins{Who: a.who, Stored: append(g.logins.ofHolders(a.who), g.logins.shared.ofHolders(g.state.config.Servers, a.who)...)})
 	case rememberToken:
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:

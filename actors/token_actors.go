@@ -24,6 +24,7 @@ import (
 type logins struct {
 	guard   *ssrf.Guard
 	budget  token.Budget
+	shared  *sharedLogins // nil = this gateway shares no logins
 	spawned atomic.Uint64 // token actors spawned so far
 
 	mu    sync.Mutex
@@ -97,7 +98,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
 		name := loginName(key)
-		h := token.Spawn(self, token.Options{
+		o := token.Options{
 			Login: key, Key: name, Stored: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
 			ClientCredentials: auth.UsesClientCredentials(key.Lane),
 			Agent: &oauth.Agent{
@@ -110,7 +111,11 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
 			Life:      l.spawned.Add(1), Seed: seed(), Log: log,
-		})
+		}
+		if l.shared.shares(&entry, key.Lane) {
+			o.Shared, o.NewTag = l.shared.store(key), l.shared.newTag
+		}
+		h := token.Spawn(self, o)
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}
 }

@@ -150,7 +150,7 @@ func (c *Claims) saving(now time.Time, out []any) []any {
 		return c.put(now, c.next, out)
 	}
 	c.goal, c.claim = idle, ""
-	out = append(out, Overtaken{})
+	out = append(out, Overtaken{r.Ended != 0})
 	if r.Invalid != nil {
 		return out
 	}

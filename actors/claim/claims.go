@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// KeepEnded is how long the record of a value that was removed is kept at least, so that a node that was stopped meanwhile learns of it.
+const KeepEnded = 90 * 24 * time.Hour
+
 // Timing of claims.
 const (
 	staleAfter   = 45 * time.Second // a claim that a node has seen unchanged for so long is contested
@@ -122,7 +125,7 @@ type (
 	// Unsaved says that the value could not be written yet. Claims tries again.
 	Unsaved struct{ Err error }
 	// Overtaken ends Done: the record contains another value, which a Changed reports, or none.
-	Overtaken struct{}
+	Overtaken struct{ Ended bool } // the value was removed
 	// Unreachable says that the record could not be read yet. Claims tries again.
 	Unreachable struct{ Err error }
 )
@@ -199,6 +202,9 @@ func (c *Claims) GiveUp(now time.Time, why string, out []any) []any {
 
 // Replace writes a value whatever the record contains. If value is nil, it removes the value instead; the record stays.
 func (c *Claims) Replace(now time.Time, value json.RawMessage, out []any) []any {
+	if c.goal == replace && value == nil && c.next.Value == nil {
+		return out // it is being removed already
+	}
 	c.begin(replace)
 	c.next = Record{Value: value, Version: c.tag()}
 	if value == nil {

@@ -12,6 +12,8 @@ import (
 type Handle struct {
 	actor kernel.Reference
 	now   atomic.Pointer[current] // nil if there is no token; written only by the actor
+
+	stopWatch func() // ends the watch of the shared record; nil = there is none; used only by the actor
 }
 
 // current is a token as sent in requests. It is immutable.

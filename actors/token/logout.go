@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -36,7 +37,7 @@ type logouts struct {
 }
 
 // logOut ends the login in the gateway, and revokes its tokens if the authorization server supports it.
-func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect {
+func (s *state) logOut(now time.Time, m message.EndLogin, out []kernel.Effect) []kernel.Effect {
 	was, l := s.record, &logout{reply: m.Reply, forgot: m.Forgot}
 	s.logouts.all = append(s.logouts.all, l)
 	if s.renewal.request != 0 && s.phase == refreshing {
@@ -47,15 +48,13 @@ func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect 
 	}
 	out = s.logins.dropAll(ErrOvertaken, out)
 	out = s.logins.complete(ErrOvertaken, out)
-	s.record, s.current, s.phase = record{}, nil, none
-	s.demand.scopes, s.demand.stepUps = nil, 0
-	s.renewal = renewal{
-		timer: s.renewal.timer + 1, published: s.renewal.published, failures: s.renewal.failures, looped: s.renewal.looped, adopted: s.renewal.adopted,
-	}
-	number, out := s.storeToken(nil, append(out, kernel.Act(publish{})))
+	number, out := s.storeToken(nil, s.forget(out))
 	s.logouts.await(l, number)
 	out = s.refusals.denyAll(errLoggedOut, out)
 	out = s.announce(message.LoginNone, "", out)
+	if s.share != nil {
+		return s.endShared(now, l, was, out)
+	}
 	out = s.logouts.revoke(&s.requests, l, was.Site, was.Client, was.Token, out)
 	return s.logouts.settle(l, out)
 }

@@ -25,18 +25,20 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	}
 	challenge := oauth.ParseChallenge(m.challenges)
 	if m.status == statusForbidden && (s.current != nil || challenge.Error != insufficientScope) {
-		return s.lacksScopes(m, challenge, out)
+		return s.lacksScopes(now, m, challenge, out)
 	}
 	challenge.Bearer = challenge.Scheme == "" // HTTP 401 (Unauthorized) without a challenge also requires a bearer token
 	s.demand.challenge, s.demand.hasChallenge = challenge, true
 	r := &s.renewal
 	switch {
-	case r.busy():
+	case s.busy(), s.current == nil && s.share.isOpening():
 		return s.refusals.await(m.reply, out)
+	case s.current == nil && s.share.isUnreachable():
+		return s.refusals.deny(m.reply, s.share.unavailable(), out)
 	case s.phase == needsLogin && (r.retryAt.IsZero() || now.Before(r.retryAt)):
 		return s.refusals.deny(m.reply, r.fault, out)
 	case s.phase == none || s.phase == needsLogin:
-		return s.firstRefusal(m, out)
+		return s.firstRefusal(now, m, out)
 	case s.phase == stale && now.Before(r.retryAt):
 		return s.refusals.deny(m.reply, &Error{"renew the login", r.fault, ""}, out)
 	}
@@ -45,10 +47,10 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 
 // firstRefusal handles a refusal when there is no token: it requests one with client credentials, or discovers where a
 // person logs in.
-func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
+func (s *state) firstRefusal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	out = s.refusals.await(m.reply, out)
 	if s.clientCredentials {
-		return s.renew(out)
+		return s.renew(now, out)
 	}
 	s.phase = discovering
 	return append(out, kernel.Act(discover{s.renewal.begin(&s.requests), s.demand.challenge}))
@@ -67,13 +69,13 @@ func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []ke
 		}
 		return s.refusals.deny(m.reply, errLoop, out)
 	}
-	return s.renew(s.refusals.await(m.reply, out))
+	return s.renew(now, s.refusals.await(m.reply, out))
 }
 
 // lacksScopes handles a token that lacks scopes. With client credentials, the actor requests a token with more scopes.
 // Otherwise a person has to consent to the additional scopes. After maxStepUps such steps, or if the server does not
 // report missing scopes, the request fails.
-func (s *state) lacksScopes(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
+func (s *state) lacksScopes(now time.Time, m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
 	if c.Error != insufficientScope {
 		return append(out, kernel.Act(verdict{to: m.reply}))
 	}
@@ -88,9 +90,9 @@ func (s *state) lacksScopes(m refused, c oauth.Challenge, out []kernel.Effect) [
 		return s.refusals.deny(m.reply, err, out)
 	}
 	out = s.refusals.await(m.reply, out)
-	if !s.renewal.busy() {
+	if !s.busy() {
 		s.demand.stepUps++
 		s.record.Asked = oauth.Union(s.record.Asked, c.Scopes)
 	}
-	return s.renew(out)
+	return s.renew(now, out)
 }

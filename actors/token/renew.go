@@ -16,7 +16,7 @@ func (s *state) stepRenewal(now time.Time, msg any, out []kernel.Effect) []kerne
 	switch m := msg.(type) {
 	case renewalDue:
 		if m.timer == s.renewal.timer && (s.phase == fresh || s.phase == stale) && s.canRenew() {
-			return s.renew(out)
+			return s.renew(now, out)
 		}
 	case discovered:
 		return s.discovered(now, m, out)
@@ -33,9 +33,13 @@ func (s *state) stepRenewal(now time.Time, msg any, out []kernel.Effect) []kerne
 }
 
 // renew requests a new token, unless a renewal is in progress.
-func (s *state) renew(out []kernel.Effect) []kernel.Effect {
-	if s.renewal.busy() {
+func (s *state) renew(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.busy() {
 		return out
+	}
+	if s.share != nil {
+		s.phase, s.share.writing = refreshing, true
+		return s.perform(now, s.share.claims.Want(now, nil), out)
 	}
 	number := s.renewal.begin(&s.requests)
 	switch {
@@ -47,7 +51,7 @@ func (s *state) renew(out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.Act(credentials{number, s.record.Site, oauth.Union(s.record.Asked, s.record.Site.Scopes)}))
 	}
 	s.phase = refreshing
-	return append(out, kernel.Act(refresh{number, s.record.Site, s.record.Client, s.record.Token}))
+	return append(out, kernel.Act(refresh{number, s.record.Site, s.record.Client, s.record.Token, time.Time{}}))
 }
 
 // discovered handles the end of a discovery.
@@ -65,7 +69,7 @@ func (s *state) discovered(now time.Time, m discovered, out []kernel.Effect) []k
 	}
 	s.record.Server, s.record.Site = s.server, m.site
 	if s.clientCredentials {
-		return s.renew(out)
+		return s.renew(now, out)
 	}
 	return s.needLogin(&Error{"log in", ErrNeedsLogin, "run goblin-actor login " + s.login.Entry}, out)
 }
@@ -77,6 +81,8 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 	}
 	s.renewal.request = 0
 	switch {
+	case s.share != nil:
+		return s.grantedShared(now, m, out)
 	case m.err == nil:
 		s.renewal.adopted = 0
 		next := s.record
@@ -93,6 +99,9 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 // only after the store has written it, has failed to, or has timed out: the person may stop the gateway as soon as the
 // login has succeeded.
 func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel.Effect {
+	if s.share != nil {
+		return s.acceptShared(now, next, out)
+	}
 	rotated := next.Token.Refresh != "" && next.Token.Refresh != s.record.Token.Refresh
 	s.record, s.phase = next, refreshing
 	if !rotated && len(s.logins.completing) == 0 {
@@ -158,6 +167,10 @@ func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []k
 		s.record.forget(s.record.Client)
 	}
 	pause := s.renewal.failed(now, err, s.rng.Float64())
+	if _, is := errors.AsType[recordError](err); is && pause > sharePause {
+		pause = sharePause
+		s.renewal.retryAt = now.Add(pause)
+	}
 	if s.renewal.failures == 1 || pause >= backoffMax/2 {
 		out = append(out, s.log(slog.LevelWarn, "login renewal failed; retrying", err))
 	}
@@ -182,7 +195,7 @@ func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effec
 	if other.Token.Access != mine.Access && (other.Token.Expires.IsZero() || now.Before(other.Token.Expires)) {
 		return s.publish(now, out)
 	}
-	return s.renew(out)
+	return s.renew(now, out)
 }
 
 // needLogin removes the login, if there is one, and denies the waiting requests. A person has to log in.

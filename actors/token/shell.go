@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"goblin-actor/actors/claim"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/oauth"
@@ -50,6 +51,7 @@ type (
 		site   *oauth.AuthServer
 		client oauth.Client
 		token  oauth.Token
+		until  time.Time // when the request must have ended; zero = requestTimeout applies
 	}
 	credentials struct {
 		number uint64
@@ -115,6 +117,8 @@ func (h *shell) Act(self kernel.Self, act any) {
 		}
 	case release:
 		h.Budget.give(a.logins)
+	case watchRecord, unwatchRecord, claim.Get, claim.Put:
+		h.shareAct(self, act)
 	default:
 		h.request(self, act)
 	}
@@ -131,7 +135,7 @@ func (h *shell) request(self kernel.Self, act any) {
 		}, func(err error) any { return discovered{a.number, nil, err} })
 	case refresh:
 		run(self, func(ctx context.Context) any {
-			t, err := agent.Refresh(ctx, a.site, a.client, a.token)
+			t, err := a.ask(ctx, agent)
 			return granted{a.number, t, err}
 		}, func(err error) any { return granted{a.number, oauth.Token{}, err} })
 	case credentials:

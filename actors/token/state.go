@@ -36,6 +36,7 @@ type state struct {
 	refusals refusals
 	logins   logins
 	logouts  logouts
+	share    *share // nil = this gateway alone has the login
 }
 
 // counter numbers requests from 1.
@@ -111,6 +112,7 @@ func newState(o Options) *state {
 		stored:  o.Stored,
 		logins:  logins{pending: map[uint64]*pendingLogin{}},
 		logouts: logouts{late: map[uint64]lateToken{}, pending: map[uint64]*logout{}},
+		share:   newShare(o),
 	}
 }
 
@@ -128,14 +130,20 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.endRequests(errRestarted, out)
 	s.phase = none
 	s.renewal.cancel()
+	if s.share != nil {
+		return s.openShare(now, out)
+	}
 	if s.record.Token.Access == "" {
 		return out
 	}
 	if t := s.record.Token; s.canRenew() && !t.Expires.IsZero() && !now.Before(t.Expires) {
-		return s.renew(out)
+		return s.renew(now, out)
 	}
 	return s.publish(now, out)
 }
+
+// busy reports whether a renewal is in progress, or a login is being written.
+func (s *state) busy() bool { return s.renewal.busy() || s.share.busy() }
 
 // canRenew reports whether the actor can obtain a new token without a person.
 func (s *state) canRenew() bool {

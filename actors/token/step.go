@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/claim"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
@@ -34,9 +35,13 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.BeginLogin, begun, message.FinishLogin, redeemed, pollDue, polled, loginTimedOut:
 		return s.stepLogin(now, m, out)
 	case message.EndLogin:
-		return s.logOut(m, out)
+		return s.logOut(now, m, out)
 	case revoked:
 		return s.logouts.revoked(m, out)
+	case seen:
+		return s.stepShare(now, m.Seen, out)
+	case claim.Got, claim.Written, claim.Woken:
+		return s.stepShare(now, m, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Stopping:
@@ -49,6 +54,9 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 func (s *state) stopping(reason string, out []kernel.Effect) []kernel.Effect {
 	if reason == kernel.WhyRestarting {
 		return s.endRequests(errRestarted, out)
+	}
+	if s.share != nil {
+		out = append(out, kernel.Act(unwatchRecord{}))
 	}
 	return s.endRequests(errGone, out)
 }

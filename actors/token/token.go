@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"goblin-actor/actors/claim"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
@@ -23,6 +24,8 @@ type Options struct {
 	ClientCredentials bool                        // the gateway logs in with client credentials, and people do not log in
 	Store             kernel.Reference            // receives RememberToken and ReadToken
 	Owner             kernel.Reference            // receives LoginChanged
+	Shared            claim.Store                 // keeps the login for all nodes of a cluster; nil = this gateway alone has the login
+	NewTag            func() string               // returns a text that differs in all calls on all nodes; needed with Shared
 	Secrets           func(now, before []string)  // receives the login's secrets, and the previous ones; may be nil
 	Unawaited         func(who string, err error) // receives the outcome of a login that ends while no caller waits for it; may be nil
 	Budget            *Budget                     // limits the pending logins of all token actors together; nil = no common limit

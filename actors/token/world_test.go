@@ -1,6 +1,7 @@
 package token
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -30,6 +31,8 @@ type world struct {
 	store  *shelf
 	handle *Handle
 	opts   Options
+
+	parents int // spawned so far
 }
 
 // shelf is a store that keeps logins in memory.
@@ -115,7 +118,8 @@ func newWorld(t *testing.T, f authtest.Faults, change func(*Options)) *world {
 // spawn starts a token actor under a parent of its own.
 func (w *world) spawn(o Options) *Handle {
 	made := make(chan *Handle, 1)
-	kernel.Spawn(w.system, kernel.SpawnOptions{Name: "parent of " + o.Login.Lane}, func(self kernel.Self) kernel.Logic {
+	w.parents++
+	kernel.Spawn(w.system, kernel.SpawnOptions{Name: fmt.Sprintf("parent %d of %s", w.parents, o.Login.Lane)}, func(self kernel.Self) kernel.Logic {
 		made <- Spawn(self, o)
 		return idle{}
 	})

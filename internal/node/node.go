@@ -137,6 +137,9 @@ func (n *Node) Options() *actors.Cluster {
 	c := &actors.Cluster{
 		Name: n.of.Name, Node: n.of.Node, Address: n.listener.Addr().String(), Secrets: n.security.ClusterSecrets(), Members: n.members, Relay: n.relay, Dial: n.dial, Fence: n.leases.fence, Bus: nodeBus{n.bus},
 	}
+	if n.of.Records() {
+		c.Logins = loginRecords{n.bus.Records()}
+	}
 	n.security.Join(c)
 	return c
 }
