@@ -38,8 +38,7 @@ type Cluster struct {
 	Secrets []string `key:"secrets" single:"ok" secret:"yes"`
 
 	// Voters are the names of the 1, 3 or 5 nodes that store leases and logins. More than half of them must be running to take or
-	// renew a lease, or to renew a login. Without voters and without `nats`, `run: one` and shared logins are refused. This version has no
-	// shared logins.
+	// renew a lease, or to renew a login. Without voters and without `nats`, `run: one` and logins that several nodes use are refused.
 	Voters []string `key:"voters" single:"ok"`
 
 	// NATS is an external NATS server that the nodes use instead of `routes`, `seeds` and `voters`.
