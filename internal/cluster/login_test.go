@@ -29,7 +29,9 @@ func TestSealLogin(t *testing.T) {
 		"another secret": func() ([]byte, error) { return other.OpenLogin("login.one", sealed) },
 		"cut":            func() ([]byte, error) { return s.OpenLogin("login.one", sealed[:len(sealed)-1]) },
 		"empty":          func() ([]byte, error) { return s.OpenLogin("login.one", nil) },
-		"another node":   func() ([]byte, error) { return s.OpenLogin("login.one", bytes.Replace(sealed, []byte("abcdefg2"), []byte("abcdefg3"), 1)) },
+		"another node": func() ([]byte, error) {
+			return s.OpenLogin("login.one", bytes.Replace(sealed, []byte("abcdefg2"), []byte("abcdefg3"), 1))
+		},
 	} {
 		if got, err := open(); !errors.Is(err, ErrSealed) || got != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
