@@ -14,7 +14,7 @@ import (
 // serves clients as before until balancers have noticed. Then it passes on to the other nodes whatever still arrives, and waits for
 // its running calls.
 
-// maxHandOff is how long a node that stops serves clients as before. It is half of shutdown.drain if that is shorter.
+// maxHandOff is how long a node that stops serves clients as before. If half of shutdown.drain is shorter, that counts.
 const maxHandOff = 5 * time.Second
 
 // handOff makes the other nodes of the cluster take over. It returns at once if there is no other node that can. Otherwise it blocks
@@ -64,9 +64,9 @@ func (r anyNode) pass() bool {
 	return true
 }
 
-// passOn returns a function that passes the request on, because no actor of this node has accepted it. The function returns false if
-// there is no other node. If another node has passed the request on to this one, that node decides again. passOn returns nil if only
-// this node can serve the request.
+// passOn returns the function that passes the request on if no actor of this node accepts it. The function returns false if there is no
+// other node. If another node has passed the request on to this one, the function makes that node decide again. passOn returns nil if
+// only this node can serve the request.
 func (r anyNode) passOn() message.PassOn {
 	switch {
 	case r.cluster == nil || r.admitted.Behalf != nil:

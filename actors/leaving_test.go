@@ -22,7 +22,7 @@ func TestStoppingNodePassesOn(t *testing.T) {
 			if err := b.gateway.Stop(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
-			b.gateway.leaving.Store(false) // as if Stop had not said so yet
+			b.gateway.leaving.Store(false) // as if Stop had not set it yet
 		} else {
 			done := make(chan struct{})
 			b.gateway.self.Tell(message.DrainAll{Done: done})

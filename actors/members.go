@@ -19,7 +19,7 @@ var ErrNoNode = membership.ErrNoNode
 type Bus interface {
 	// Publish sends a message to all nodes that listen to the subject. It may get lost.
 	Publish(subject string, payload []byte)
-	// Subscribe calls handle for each message to the subject. handle does not block. answer answers a question, and has no
+	// Subscribe calls handle for each message to the subject. handle must not block. answer answers a question, and has no
 	// effect for other messages. Calls may still be in progress when cancel returns.
 	Subscribe(subject string, handle func(payload []byte, answer func([]byte))) (cancel func(), err error)
 	// Ask sends a question to the nodes that listen to the subject and returns the first answer. It blocks until then or
@@ -50,7 +50,7 @@ func (b *memberBus) hear(subject string, to kernel.Reference) error {
 	return nil
 }
 
-// keep ends a subscription at close.
+// keep registers the function that ends a subscription, which close calls.
 func (b *memberBus) keep(cancel func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *memberBus) Serve(incarnation string, to kernel.Reference) {
 		to.Tell(message.NodeQuery{Payload: payload, Reply: answer})
 	})
 	if err != nil {
-		b.log.Error("this node cannot be asked by other nodes of the cluster", "error", err)
+		b.log.Error("cannot receive queries from other nodes of the cluster", "error", err)
 		return
 	}
 	cancelNotes, err := b.Subscribe(cluster.SubjectOfNotes(incarnation), b.note)
@@ -149,8 +149,8 @@ func (g *Gateway) NodeFacts(config, keys string) {
 	g.tellMembership(message.NodeFacts{Config: config, Keys: keys})
 }
 
-// RevokeHolders tells all nodes of the cluster that this node's key file has lost the keys of these holders. All nodes end
-// what belongs to them.
+// RevokeHolders tells all nodes of the cluster that this node's key file has lost the keys of these holders. All nodes refuse
+// the keys, and end the sessions and streams of the holders.
 func (g *Gateway) RevokeHolders(holders []string) {
 	g.tellMembership(message.RevokeHolders{Holders: holders})
 }

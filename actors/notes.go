@@ -14,7 +14,7 @@ import (
 // Limits of the notes that a node keeps.
 const (
 	maxNotes     = 100_000
-	maxNoteBytes = 16 << 20 // of Note.Size
+	maxNoteBytes = 16 << 20 // sum of Note.Size
 	noteSweep    = time.Minute
 )
 
@@ -109,7 +109,7 @@ func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(noteSweep, sweepNotes{}))
 }
 
-// forget removes the notes about a session for which which returns true.
+// forget removes those notes about a session for which the function which returns true.
 func (n *notes) forget(id string, which func(*keptNote) bool) {
 	if n.of[id] == nil {
 		return
@@ -126,7 +126,7 @@ func (n *notes) forget(id string, which func(*keptNote) bool) {
 	}
 }
 
-// sweep forgets the notes of homes that have been gone for a time.
+// sweep forgets the notes of homes that have been gone for the duration limit.
 func (n *notes) sweep(now time.Time, limit time.Duration, out []kernel.Effect) []kernel.Effect {
 	for id := range n.of {
 		n.forget(id, func(k *keptNote) bool {

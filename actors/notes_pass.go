@@ -11,8 +11,8 @@ import (
 )
 
 // While the nodes have different views of the members, a note may reach a node that is not the session's home, from one that is not the
-// home any more. A node passes such a note on to the home, and asks again until the home has it. So the note of a session that moves
-// twice within a short time is not lost.
+// home any more. A node passes such a note on to the home, again and again until the home has kept it. So the note of a session that
+// moves twice within a short time is not lost.
 
 const (
 	maxPassing = 64          // notes on their way to other nodes

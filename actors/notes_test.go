@@ -83,7 +83,7 @@ func TestNotesOfTwoHomes(t *testing.T) {
 		got += e.Msg.(message.NoteTaken).Note.From + " "
 	}
 	if got != "aaaaaaa4 aaaaaaa5 aaaaaaa6 " || s.sessions.notes.bytes != 0 {
-		t.Errorf("%s", got)
+		t.Errorf("the next home gets the notes of %s, %d bytes are left", got, s.sessions.notes.bytes)
 	}
 }
 

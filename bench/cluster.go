@@ -18,7 +18,7 @@ var ClusterKinds = []string{"three", "guest", "one", "hop", "stream", "idle", "s
 // ClusterOptions configures RunCluster. Default completes them.
 type ClusterOptions struct {
 	What    []string      // elements of ClusterKinds; default all
-	Before  string        // another binary, from the commit before the cluster; "" = it is not compared
+	Before  string        // an earlier build, which is compared with the gateway without a cluster; "" = none
 	Rounds  int           // interleaved turns of each load; default 6
 	Turn    time.Duration // length of a turn; default 1 s
 	Streams int           // stream: number of idle streams; default 1000

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// stream measures the memory of idle GET streams that one node relays to another. The base are streams of a third node's own sessions.
+// stream measures the memory of idle GET streams that one node relays to another, and compares it with that of streams of a third node's
+// own sessions.
 func (c *clusterRun) stream() error {
 	servers, err := c.web()
 	if err != nil {
@@ -147,8 +148,8 @@ func cpuOf(all []*process.Gateway) (sum float64) {
 	return sum
 }
 
-// start measures how long gateways take from their start until they listen, in turns: without cluster, as the only node of one, and the
-// binary of before.
+// start measures how long gateways take from their start until they listen, in turns: a gateway without a cluster, the only node of a
+// cluster, and the earlier build, if there is one.
 func (c *clusterRun) start() error {
 	servers, err := c.web()
 	if err != nil {

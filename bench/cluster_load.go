@@ -35,7 +35,7 @@ func (c *clusterRun) newDir() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// gateway starts a gateway of a binary without cluster.
+// gateway starts a gateway that is not in a cluster, from the given binary.
 func (c *clusterRun) gateway(program string, servers map[string]any) (*process.Gateway, error) {
 	dir, err := c.newDir()
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *clusterRun) guest() error {
 	return nil
 }
 
-// one compares a node without others with a gateway without cluster, and that one with the binary of before.
+// one compares the only node of a cluster with a gateway without a cluster, and that gateway with the earlier build, if there is one.
 func (c *clusterRun) one() error {
 	servers, err := c.web()
 	if err != nil {

@@ -12,5 +12,5 @@
 //   - Tables are bounded: maxPeers nodes, maxVerdicts verdicts, maxRevoked revocations, cluster.MaxFormer former
 //     incarnations, maxOutsiders refused nodes. Except for peers, old entries are also dropped.
 //   - At most one query to a node is in progress for each purpose.
-//   - Clocks of two nodes are compared for a warning only.
+//   - The clocks of two nodes are compared only for a warning, and to order members by the starts of their incarnations.
 package membership

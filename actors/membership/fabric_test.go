@@ -317,7 +317,7 @@ func (f *fabric) checkRest(when string) {
 			}
 		}
 		if homes != 1 {
-			f.t.Errorf("%s: a session has %d homes", when, homes)
+			f.t.Errorf("%s: %d nodes take themselves for the home of a session, want 1", when, homes)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type sentHints struct {
 	bySession map[string]int
 }
 
-// allow counts a hint, and reports whether it may be sent.
+// allow reports whether a hint may be sent, and counts it if so.
 func (c *sentHints) allow(now time.Time, kind cluster.HintKind, session string) bool {
 	if now.Sub(c.began) >= hintTime {
 		*c = sentHints{began: now, bySession: map[string]int{}}

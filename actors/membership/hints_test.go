@@ -27,7 +27,8 @@ func (n *node) published(t *testing.T, now time.Time, msg any) (hints []*cluster
 	return hints
 }
 
-// A node sends hints under its own name, to which no sender of the message can put another, and limits them.
+// A node sends hints with its own cluster and incarnation, whatever the message contains. It does not send a hint with a request id
+// that is too long.
 func TestHintsAreSent(t *testing.T) {
 	f, a, _, _ := three(t)
 	hint := cluster.Hint{Cluster: "x", From: "y", Kind: cluster.HintCancel, Session: "2s", Holder: "key:a", Request: []byte("7")}
@@ -83,7 +84,8 @@ func TestHintsAreLimited(t *testing.T) {
 	}
 }
 
-// A node passes on the hints of other nodes of its cluster, but not its own, and answers questions about sessions.
+// A node passes the hints of other nodes of its cluster on to the gateway. It ignores its own, those of other clusters, and those of
+// an incarnation that was given up.
 func TestHintsAreHeard(t *testing.T) {
 	f, a, b, _ := three(t)
 	a.state.options.Hint = func(*cluster.Hint) {}
@@ -149,7 +151,7 @@ func TestQuestionAboutSession(t *testing.T) {
 }
 
 // When the counters of another node's catalog change, this node's clients are notified of the same kinds. The first beat of a
-// process is no change, but what a node may have missed counts.
+// process is not a change. A change whose beats got lost is noticed with the next beat that arrives.
 func TestCatalogsOfOtherNodes(t *testing.T) {
 	f, a, b, _ := three(t)
 	heard, atJoining := map[protocol.ItemKind]int{}, 0
@@ -182,7 +184,7 @@ func TestCatalogsOfOtherNodes(t *testing.T) {
 	}
 	expect("a change", 1, 0)
 	f.step(a, generations(4, 4))
-	expect("an own change", 1, 0)
+	expect("a change of its own catalog", 1, 0)
 	f.lost = 1000
 	f.step(b, generations(2, 1))
 	f.run(500 * time.Millisecond)
@@ -193,6 +195,6 @@ func TestCatalogsOfOtherNodes(t *testing.T) {
 	expect("another incarnation, after it was given up", 3, 2)
 	f.start("d", 0)
 	if expect("another process", 3, 2); atJoining > 0 {
-		t.Error("a new process takes what the others have counted for changes")
+		t.Error("a new process mistakes the counters of the other nodes for changes")
 	}
 }

@@ -12,7 +12,8 @@ import (
 // ready after this time.
 const joinTime = time.Second
 
-// fetchEvery is the minimum time between two queries to one node for its revocations, except while this node starts.
+// fetchEvery is the minimum time between two queries to one node for its revocations, and between two for its ended sessions, except
+// while this node starts.
 const fetchEvery = time.Second
 
 // join is the state of a node that starts.
@@ -23,8 +24,8 @@ type join struct {
 	ended   bool // this node knows all ended sessions of a node that is ready
 }
 
-// becomeReady makes the node ready when it is a member, the revocations of the cluster are known and applied, and its ended sessions are
-// known. After joinTime it no longer waits for them.
+// becomeReady makes the node ready when it is a member, has applied the cluster's revocations, and knows the cluster's ended sessions.
+// After joinTime it no longer waits for revocations and ended sessions.
 func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect {
 	j := &s.join
 	if j.done || !s.own.condemned && s.view.Member(s.own.incarnation) == nil { // the cluster is full

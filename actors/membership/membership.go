@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// How long another node has to answer a query. A query whether it exists may get lost while its connections break, and is
-// then repeated.
+// How long another node has to answer a query. probeTime is that of a query about whether the node exists. Such a query may get
+// lost while the node's connections break, and is then repeated.
 const (
 	queryTime = 500 * time.Millisecond
 	probeTime = 100 * time.Millisecond
@@ -69,8 +69,8 @@ type Options struct {
 // not block.
 type AnswerSession func(session, holder string, reply func(life cluster.SessionLife, level string))
 
-// ListEnded calls reply, now or later and at most once, with the sessions that have ended and follow a page, and where the next page
-// begins. It does not block.
+// ListEnded calls reply, now or later and at most once, with a page of the sessions that have ended, and with the start of the next
+// page, or "" if there is none. The page begins at after; "" = the first page. ListEnded does not block.
 type ListEnded func(after string, reply func(list []cluster.EndedSession, next string))
 
 // Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. If it ends, the other

@@ -59,7 +59,7 @@ func (s *state) logRefused(now time.Time, head *cluster.Head, reason string, out
 
 func versionsText(v cluster.Versions) string { return fmt.Sprintf("%d to %d", v[0], v[1]) }
 
-// malformed handles a message that cannot be decoded. Only nodes with the cluster's secret can send one.
+// malformed handles a message that cannot be decoded. Only the nodes, and the users of an external NATS server, can send one.
 func (s *state) malformed(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	if err == nil || !s.logs.allow(now, "malformed") {
 		return out

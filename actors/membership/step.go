@@ -36,7 +36,7 @@ type own struct {
 	since       int64     // start of the incarnation, in Unix milliseconds
 	former      []former  // newest first
 	condemned   bool      // the incarnation was given up; a new one follows
-	renewed     time.Time // when the node took its incarnation; zero = when it started
+	renewed     time.Time // when the node took its incarnation; zero = it has its first one
 	seq, round  uint64    // of the last beat
 	beat        time.Time // of the last beat
 	ticked      time.Time // of the last tick
@@ -57,10 +57,10 @@ type former struct {
 // then.
 const formerTime = 24 * time.Hour
 
-// Times of this node's own incarnations.
+// Minimum times between two events.
 const (
-	renewEvery = time.Second // at most one new incarnation in this time
-	sweepEvery = 10 * time.Second
+	renewEvery = time.Second      // of taking a new incarnation
+	sweepEvery = 10 * time.Second // of dropping outdated entries of the tables
 )
 
 // Messages of the actor to itself.
@@ -148,7 +148,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return s.publishView(s.becomeReady(now, s.applyRevoked(out)))
 }
 
-// stepBefore is step before the node takes part in the cluster. Only what the first beat tells is kept.
+// stepBefore is step before the node takes part in the cluster. It keeps only what the first beat contains, and ignores other messages.
 func (s *state) stepBefore(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.JoinCluster:

@@ -107,7 +107,7 @@ func (f *fabric) checkForgotten() {
 	}
 }
 
-// BenchmarkSecond is what a second costs a node of three, without the bus.
+// BenchmarkSecond measures what a second costs each of three nodes, without the bus.
 func BenchmarkSecond(b *testing.B) {
 	f := newFabric(b, 1)
 	for i := range 3 {

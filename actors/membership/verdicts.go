@@ -16,7 +16,7 @@ const (
 	repeatEvery = cluster.BeatEvery // between two repetitions of a verdict
 )
 
-// Reasons of verdicts that are not sent, because the node's own beats say them.
+// Reasons of verdicts that this node derives from the other node's own beats. They are sent only if an older beat arrives later.
 const (
 	reasonLeft    = "left"
 	reasonRenewed = "renewed"

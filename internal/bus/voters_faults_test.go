@@ -251,7 +251,7 @@ func TestStoppedLeader(t *testing.T) {
 	}
 }
 
-// Whatever happens to the voters, one node at most is certain of a lease, and tokens rise. Healthy holders lose no leases
+// Whatever happens to the voters, at most one node is certain of a lease, and tokens rise. Healthy holders lose no leases
 // while two voters work.
 func TestLeasesWhileVotersFail(t *testing.T) {
 	v := startVoters(t)

@@ -113,7 +113,8 @@ func TestLoadTLS(t *testing.T) {
 	}
 }
 
-// A program with a certificate of the nodes' authority is no node, unless the certificate is valid for the name or the address of one.
+// A program with a certificate of the nodes' authority is not accepted as a node, unless the certificate is valid for a node's name or
+// address.
 func TestAttack104CertificateOfAnotherProgram(t *testing.T) {
 	a := newTestAuthority(t, "company")
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}

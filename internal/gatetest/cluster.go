@@ -25,7 +25,7 @@ type ClusterOptions struct {
 	Dir      string   // a short directory for the files of all nodes
 	Config   string   // text of the configuration, YAML or JSON; addresses and secrets of its section cluster are replaced
 	Balancer string   // one of Balancers; "" = none
-	Patient  bool     // the balancer sends requests also to nodes that do not answer its health checks in time
+	Patient  bool     // haproxy makes no health checks, so a node that answers late still gets requests
 	Voters   bool     // all nodes keep records
 	NATS     bool     // the nodes use an external nats-server instead of the one inside the gateways
 	Run      string   // where servers with a command and without run are to run; "" = each

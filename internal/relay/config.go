@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// derived makes a variant of the nodes' TLS configuration, once for each value of it. Connections share the variant.
+// derived keeps a changed copy of the nodes' TLS configuration, which connections share. It makes a new copy when the configuration was
+// replaced.
 type derived struct {
 	of     func() *tls.Config
 	change func(*tls.Config)

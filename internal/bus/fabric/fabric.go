@@ -114,7 +114,7 @@ func (f *Fabric) recover(l *link) {
 	}
 }
 
-// Stall stops a node as SIGSTOP does: messages to it wait. The caller must stop what else the node does.
+// Stall stops a node as SIGSTOP does: messages to it wait. The caller must stop everything else that the node does.
 func (f *Fabric) Stall(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -302,7 +302,7 @@ func TestRecords(t *testing.T) {
 		}
 		first, err := put(a, "1", 0)
 		if err != nil {
-			t.Fatal(err) // waits for the first election
+			t.Fatal(err) // put has waited for the first election
 		}
 		if _, err := put(b, "2", 0); !errors.Is(err, bus.ErrChanged) {
 			t.Error(err)
@@ -340,7 +340,7 @@ func TestRecords(t *testing.T) {
 	})
 }
 
-// Whatever happens to the nodes and the voters, one node at most is certain of a lease.
+// Whatever happens to the nodes and the voters, at most one node is certain of a lease.
 func TestLeases(t *testing.T) {
 	taken := 0
 	for seed := range uint64(20) {

@@ -48,8 +48,8 @@ func (f *Fabric) send(from, to *Node, arrive func(to *Node)) (dropped bool) {
 	return false
 }
 
-// passFirst lets the first message of the link arrive after a while. It is called once for each message, so they arrive in
-// their order whatever the order of the scheduler's calls is. The caller must hold mu.
+// passFirst lets the first message of the link arrive after a while. It is called once for each message. Messages
+// arrive in order, in whatever order the scheduler calls. The caller must hold mu.
 func (f *Fabric) passFirst(l *link) {
 	epoch := l.epoch
 	f.after(f.delay(), func() {

@@ -12,7 +12,7 @@ import (
 type Node struct {
 	f    *Fabric
 	name string
-	done chan struct{} // closed with closed = true
+	done chan struct{} // closed when closed becomes true
 
 	// The following fields are guarded by f.mu.
 	closed        bool

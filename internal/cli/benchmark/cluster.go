@@ -17,25 +17,25 @@ func newBenchCluster() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
 		Short: "Measure the cost of gateways that form a cluster",
-		Long: `cluster starts gateways without cluster, single nodes, and clusters of three nodes on 127.0.0.1, 127.0.0.2 and 127.0.0.3. It measures
+		Long: `cluster starts gateways without a cluster, single nodes, and clusters of three nodes on 127.0.0.1, 127.0.0.2 and 127.0.0.3. It measures
 them in turns of a second. The clients send each request to the next node themselves, as a load balancer would. CPU time is that of the
-gateways' threads.
+gateways' threads. ÷ compares the CPU time of a call.
 
-  three   three times the CPU time per call of one gateway ÷ that of a node of three, with the same number of clients, and with the
-          same rate of calls at each gateway (paced)
+  three   how many times the calls of one gateway three nodes can execute: three times the CPU time per call of one gateway ÷ that of
+          the three nodes, with the same number of clients, and with the same rate of calls at each gateway (paced)
   guest   calls at node b of sessions opened at node a ÷ calls at b of sessions opened there
-  one     a cluster with one node ÷ a gateway without cluster; with --before, that gateway ÷ the other binary
+  one     a cluster with one node ÷ a gateway without a cluster; with --before, that gateway ÷ the earlier build
   hop     calls of a server with run: a at node b ÷ calls at a: added latency, and CPU time of both nodes
   stream  memory of idle GET streams that one node relays to another, in both nodes
   idle    CPU time and memory of idle nodes, without and with voters
-  start   time from process start until the gateway listens; with --before, compared with the other binary
+  start   time from process start until the gateway listens; with --before, compared with the earlier build
 
 It takes about three minutes, and needs Linux.`,
 		Example: "  goblin-actor bench cluster --of hop --rounds 20 --assert 'ratio(cluster,hop,c=32) <= 3'",
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.What, "of", nil, "what to measure: "+strings.Join(bench.ClusterKinds, ", ")+" (default all)")
-	flags.StringVar(&o.Before, "before", "", "a build of an earlier commit, to compare the gateway without cluster with")
+	flags.StringVar(&o.Before, "before", "", "an earlier build of this program that is compared with the gateway without a cluster")
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; everything else uses this build")
 	flags.IntVar(&o.Rounds, "rounds", 6, "interleaved turns of each load")
 	flags.DurationVar(&o.Turn, "turn", time.Second, "length of a turn")
