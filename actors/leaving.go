@@ -52,7 +52,8 @@ func (r anyNode) begin() {
 	}
 }
 
-// pass passes the request on to another node. It returns false if there is none.
+// pass passes the request on to another node. It returns false if there is none, after cluster.MaxAttempts, or if the message is not a
+// request.
 func (r anyNode) pass() bool {
 	m := r.cluster.Members.View().Other(r.x.Origin.Remote)
 	if m == nil || r.attempts >= cluster.MaxAttempts || r.x.Frame.Kind != protocol.KindRequest {

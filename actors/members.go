@@ -15,7 +15,7 @@ import (
 // ErrNoNode is returned by Bus.Ask if no node listens to the subject.
 var ErrNoNode = membership.ErrNoNode
 
-// Bus connects the nodes of a cluster. Its methods are safe for concurrent use, and only Ask blocks.
+// Bus connects the nodes of a cluster. Its methods are safe for concurrent use. Only Ask waits for other nodes.
 type Bus interface {
 	// Publish sends a message to all nodes that listen to the subject. It may get lost.
 	Publish(subject string, payload []byte)

@@ -94,7 +94,7 @@ func memoryOf(all []*process.Gateway) (sum [2]float64, err error) {
 	return sum, nil
 }
 
-// idle measures idle gateways at the same time: one without cluster, nodes, and nodes that keep records.
+// idle measures idle gateways at the same time: one without a cluster, the nodes of a cluster, and those of a cluster that keeps records.
 func (c *clusterRun) idle() error {
 	servers, err := c.web()
 	if err != nil {

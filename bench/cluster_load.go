@@ -94,7 +94,7 @@ func (c *clusterRun) compare(row report.ClusterRow, of, base *load.Dealt, change
 
 func unchanged(ratio float64) float64 { return ratio }
 
-// alone returns a load on gateways that are not in a cluster, or on a single node.
+// alone returns a load on one gateway, which opens the sessions, gets the calls, and whose CPU time is counted.
 func alone(name, tool string, clients int, at *process.Process) *load.Dealt {
 	one := []*process.Process{at}
 	return &load.Dealt{Name: name, Tool: tool, Clients: clients, Opened: one, Called: one, Counted: one}

@@ -39,7 +39,7 @@ type (
 	ended struct{ list []cluster.EndedSession } // tells the gateway
 )
 
-// fetchEnded asks a peer for the sessions of which it knows that they have ended, unless this node knows them. A failed query is repeated
+// fetchEnded asks a peer for the ended sessions that it knows, unless this node has received all of them. A failed query is repeated
 // after a later beat.
 func (s *state) fetchEnded(now time.Time, p *peer, out []kernel.Effect) []kernel.Effect {
 	if p.ended.all && !s.join.done && !p.ended.ready && !p.beat.Joining { // it has become ready, and may know more

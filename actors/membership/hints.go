@@ -68,7 +68,7 @@ func (s *state) hearHint(now time.Time, h *cluster.Hint, out []kernel.Effect) []
 	return out
 }
 
-// answerSession answers the question of a guest.
+// answerSession answers the question of another node about a session whose guest runs there.
 func (m *membership) answerSession(a answerSession) {
 	if m.Session == nil {
 		a.reply(a.answer.Encode())

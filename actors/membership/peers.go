@@ -23,7 +23,7 @@ type peer struct {
 	beat  *cluster.Beat // the last one
 	heard time.Time     // when the last beat arrived; later if this node could not receive any
 
-	probing  bool      // a query whether it exists is in progress
+	probing  bool      // a query about whether it exists is in progress
 	probedAt time.Time // when the last such query began
 	fetching bool      // a query for its revocations is in progress
 	fetchAt  time.Time // when the last such query began

@@ -15,7 +15,7 @@ const (
 	differTime = time.Minute // until a different digest is a warning: a change reaches the nodes one after another
 )
 
-// differing is a digest of a peer that differs from this node's.
+// differing says for how long a digest of a peer has differed from this node's.
 type differing struct {
 	since time.Time // zero = it does not differ
 	long  bool      // it has differed for differTime
@@ -42,7 +42,7 @@ func (s *state) compare(now time.Time, p *peer) {
 	p.keys.compare(now, s.facts.Keys, p.beat.Keys)
 }
 
-// conditions returns what operators should know about a peer.
+// conditions returns the conditions of a peer that operators should know about.
 func (s *state) conditions(p *peer) (w warnings) {
 	w = warnings{skewed: p.skew.Abs() > maxSkew, config: p.config.long, keys: p.keys.long, namesake: p.beat.Node == s.options.Node}
 	for _, other := range s.peers {

@@ -141,7 +141,7 @@ func (d *Dealt) disconnect() {
 	d.clients = nil
 }
 
-// run makes all clients call for a time.
+// run makes all clients call for the given time.
 func (d *Dealt) run(ctx context.Context, length time.Duration) (DealtRound, error) {
 	type result struct {
 		tenths []uint32

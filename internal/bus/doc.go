@@ -3,7 +3,7 @@
 //
 // There are several engines with one interface, Bus. Start starts a NATS server in this process, which connects to the
 // servers of the other nodes. Connect uses an external NATS server. Solo serves a single node without a network. Package
-// fabric simulates a cluster in one process. No other package knows NATS.
+// fabric simulates a cluster in one process. No other package imports NATS.
 //
 //	b, err := bus.Start(bus.Options{Cluster: "prod", Node: "a", Routes: "10.0.0.1:8732", Seeds: []string{"nodes:8732"}, TLS: tls, Log: log})
 //	cancel, err := b.Subscribe("beat", func(m bus.Message) { … })

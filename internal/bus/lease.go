@@ -167,7 +167,7 @@ func (s *Leases) valueOf(l *Lease) []byte {
 	return value
 }
 
-// try remembers an attempt to take a lease until its result is known, which taking "" says.
+// try remembers an attempt to take a lease. If taking is "", the result is known, and try forgets the attempt.
 func (s *Leases) try(key, taking string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

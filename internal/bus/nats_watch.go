@@ -17,8 +17,8 @@ const (
 )
 
 // natsWatch is a watch of a natsRecords. The server sends the records and their changes. As it may stop doing so, for
-// example because another voter leads the stream, the watch also looks at the newest change itself. If it has not been
-// sent within watchCheck, the watch begins again.
+// example because another voter leads the stream, the watch also looks up the newest change itself. If the server has not
+// sent that change within watchCheck, the watch begins again.
 type natsWatch struct {
 	records *natsRecords
 	subject string // with wildcards
@@ -34,7 +34,7 @@ type natsWatch struct {
 type told struct {
 	revision uint64
 	deleted  bool
-	pass     int // the last one in which the server has sent it
+	pass     int // the last pass in which the server has sent the record
 }
 
 // Watch implements Records.

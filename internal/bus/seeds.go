@@ -72,7 +72,7 @@ func (s *seeds) start() {
 func (s *seeds) run(ctx context.Context) {
 	ticker := time.NewTicker(resolveInterval)
 	defer ticker.Stop()
-	known := map[string][]string{} // name to its addresses when it was last resolved
+	known := map[string][]string{} // the addresses of each name when it was last resolved
 	var applied []string
 	for {
 		for _, name := range s.names {
@@ -97,7 +97,7 @@ func (s *seeds) run(ctx context.Context) {
 	}
 }
 
-// resolve looks up a name. If that fails, the addresses of the last time stay.
+// resolve looks up a name. If that fails, it keeps the addresses of the last lookup.
 func (s *seeds) resolve(ctx context.Context, name string, known map[string][]string) {
 	ctx, cancel := context.WithTimeout(ctx, resolveInterval)
 	defer cancel()

@@ -8,7 +8,7 @@ const (
 	QueryPresence    QueryKind = "presence"    // whether the incarnation exists; any answer means that it does
 	QueryRevocations QueryKind = "revocations" // a page of the revocations that the node knows
 	QuerySession     QueryKind = "session"     // whether Session lives, and its log level; keeps it from being idle
-	QueryEnded       QueryKind = "ended"       // a page of the sessions of which the node knows that they have ended
+	QueryEnded       QueryKind = "ended"       // a page of the ended sessions that the node knows
 )
 
 // SessionLife is what a node knows about a session of which it is the home.

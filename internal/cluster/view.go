@@ -116,7 +116,7 @@ func (v *View) Heir(id string) *Member {
 	return v.first(id, func(m *Member) bool { return m.settled() && m != home })
 }
 
-// Other returns another member that can serve any client, or nil if there is none. Equal keys lead to equal members.
+// Other returns another member that can serve any client, or nil if there is none. For equal keys it is the same member.
 func (v *View) Other(key string) *Member {
 	return v.first(key, func(m *Member) bool { return m.settled() && m.Incarnation != v.Self })
 }

@@ -131,7 +131,7 @@ func (c *Cluster) config() string {
 // Address returns where the node accepts requests of other nodes, as host:port.
 func (n *Node) Address() string { return n.Host + ":" + n.cluster.port }
 
-// Start starts the node, also again after it has ended. It does not wait until the node is ready.
+// Start starts the node, or starts it again after it has ended. It does not wait until the node is ready.
 func (n *Node) Start() {
 	n.cluster.t.Helper()
 	cmd := exec.Command(n.cluster.o.Binary, "serve", "--config", n.cluster.file, "--listen", n.Host+":"+n.port)

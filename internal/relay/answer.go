@@ -64,8 +64,8 @@ func codeOf(pieces [][]byte) int {
 	return code
 }
 
-// answerGone answers a request for a node that is gone. Its sessions have ended with it, and so have its requests to clients
-// and the calls whose streams it kept.
+// answerGone answers a request for a node that is gone, if no other node can take over. These have ended with the node: sessions that
+// cannot move, its requests to clients, and the calls whose streams it kept.
 func (p *passing) answerGone() {
 	call, is := cluster.NodeOfEvent(p.origin.LastEvent)
 	switch {

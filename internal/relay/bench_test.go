@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// BenchmarkRequest compares a request that is passed on with one that the other node gets itself.
+// BenchmarkRequest compares a request that is passed on to home with one that the client sends to home itself.
 func BenchmarkRequest(b *testing.B) {
 	secrets, log := secretsOf(b), slog.New(slog.DiscardHandler)
 	handler := handlerFunc{post: func(x *downstream.Exchange) { x.Answer(resultOf(x, "{}")) }}

@@ -45,7 +45,8 @@ func (c *conn) endedCleanly() bool { return !c.socket.ended.Load() }
 // cut closes the connection at once.
 func (c *conn) cut() { _ = c.socket.Close() }
 
-// usable reports whether an idle connection can be used again: the other node has neither closed it nor sent anything.
+// usable reports whether an idle connection can be used again: it was not idle for too long, and the other node has neither closed it
+// nor sent anything.
 func (c *conn) usable(now time.Time) bool {
 	return now.Sub(c.since) < idleFor && c.isQuiet()
 }

@@ -102,7 +102,7 @@ func (p *passing) read(b []byte) (int, error) {
 	return p.readWithin(b, p.relay.limits.silence)
 }
 
-// readWithin reads bytes of the stream that arrive within a time.
+// readWithin reads bytes of the stream that arrive within limit.
 func (p *passing) readWithin(b []byte, limit time.Duration) (int, error) {
 	now := time.Now()
 	if err := p.response.conn.SetReadDeadline(now.Add(limit)); err != nil {

@@ -11,7 +11,7 @@ import (
 // An idle stream has no goroutine: it is parked, and the poller wakes it when something arrives from the other node. On
 // systems without a poller, streams are never parked.
 
-// errIdle says that nothing of a stream is there, and that the poller waits for more.
+// errIdle says that nothing more of a stream has arrived, and that the poller waits for it.
 var errIdle = errors.New("the stream is idle")
 
 func isTimeout(err error) bool {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A stream that is idle again and again loses nothing, however much arrives and when. Idle streams have no goroutine.
+// A stream that is idle again and again loses nothing, whatever arrives at whatever time. Idle streams have no goroutine.
 func TestParkedStreams(t *testing.T) {
 	const streams, messages = 20, 150
 	var senders sync.WaitGroup

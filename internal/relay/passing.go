@@ -62,8 +62,8 @@ const (
 	lost                       // it is unknown whether the request was executed
 )
 
-// run passes the request on and answers the client. If the request cannot have been executed, its Retry decides again. Without one,
-// run resolves the target once more, and tries again if it has changed.
+// run passes the request on and answers the client. If that fails and mayRetry permits it, the request's Retry decides again. Without a
+// Retry, run resolves the target once more, and tries again if it has changed.
 func (p *passing) run() {
 	var end outcome
 	var err error

@@ -190,7 +190,7 @@ func (r *Relay) Close() {
 	r.Forget(func(Target) bool { return false })
 }
 
-// stop closes the connections of running requests.
+// stop closes the connections of those running requests for which the function which returns true.
 func (r *Relay) stop(which func(*passing) bool) {
 	r.mu.Lock()
 	var all []*passing

@@ -24,7 +24,7 @@ const (
 
 // Options describe a fabric.
 type Options struct {
-	// After calls run after d, on a goroutine of its choice. Calls need not keep the order of their times.
+	// After calls run after d, on a goroutine of its choice. It may call the functions in any order.
 	After  func(d time.Duration, run func())
 	Rand   *rand.Rand // used by the fabric only
 	Voters []string   // names of the nodes that keep the records; nil = there are no records

@@ -113,7 +113,7 @@ func (s *story) listen(n *Node, subject string) {
 	}
 }
 
-// ask asks a node within half a second.
+// ask asks a node a question, and returns an error if the answer takes more than half a second.
 func (s *story) ask(from *Node, to string) error {
 	var err error
 	s.outside(func() {
@@ -226,7 +226,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// A node that stalls receives what was sent to it once it goes on.
+// A node that stalls for a short time receives afterward what was sent to it. One that stalls for long is disconnected until it resumes.
 func TestStall(t *testing.T) {
 	tell(t, 1, nil, func(s *story) {
 		a, _, _ := s.join()

@@ -49,7 +49,7 @@ func (f *Fabric) send(from, to *Node, arrive func(to *Node)) (dropped bool) {
 }
 
 // passFirst lets the first message of the link arrive after a while. It is called once for each message. Messages
-// arrive in order, in whatever order the scheduler calls. The caller must hold mu.
+// arrive in order, in whatever order the scheduler makes its calls. The caller must hold mu.
 func (f *Fabric) passFirst(l *link) {
 	epoch := l.epoch
 	f.after(f.delay(), func() {
