@@ -7,8 +7,9 @@ import (
 
 // balancer deals the clients' requests to the nodes: in turn, or to the one or two nodes where it keeps a client.
 type balancer struct {
-	dealt int   // requests dealt in turn
-	only  *node // gets all requests; nil = there is no such node
+	dealt   int   // requests dealt in turn
+	only    *node // gets all requests; nil = there is no such node
+	without *node // gets no request, because it is not ready; nil = all are ready
 }
 
 // connect connects the client to all nodes.
@@ -40,10 +41,18 @@ func (w *world) deal(c *client) *node {
 		return w.balancer.only
 	case len(c.keptAt) > 0:
 		c.dealt++
-		return c.keptAt[c.dealt%len(c.keptAt)]
+		return w.balancer.ready(c.keptAt[c.dealt%len(c.keptAt)], w.nodes)
 	}
 	w.balancer.dealt++
-	return w.nodes[w.balancer.dealt%len(w.nodes)]
+	return w.balancer.ready(w.nodes[w.balancer.dealt%len(w.nodes)], w.nodes)
+}
+
+// ready returns n, or the next node if n is not ready.
+func (b *balancer) ready(n *node, all []*node) *node {
+	if n == b.without {
+		return all[(n.number+1)%len(all)]
+	}
+	return n
 }
 
 // at deals all requests that are sent during do to one node. A nil node changes nothing.

@@ -88,17 +88,34 @@ func (w *world) nodeOf(incarnation string) *node {
 	return nil
 }
 
-// home returns the node that has opened the client's session, or nil if the client has no session. The only node of a story
+// home returns the node that is the home of the client's session, or nil if the client has no session. The only node of a story
 // is the home of all.
 func (c *client) home() *node {
 	if !c.w.isCluster() {
 		return c.w.nodes[0]
 	}
-	incarnation, ok := cluster.HomeOf(c.session)
+	return c.w.homeOf(c.session)
+}
+
+// homeOf returns the node that is the home of a session of the cluster: the one that has opened it or, if that has ended, the one on
+// which the members agree. It returns nil if no node has sealed the id.
+func (w *world) homeOf(session string) *node {
+	incarnation, ok := cluster.HomeOf(session)
 	if !ok {
 		return nil
 	}
-	return c.w.nodeOf(incarnation)
+	if n := w.nodeOf(incarnation); n != nil || !w.p.Bus {
+		return n
+	}
+	for _, n := range w.nodes {
+		if n == w.balancer.without {
+			continue
+		}
+		if m := n.members.View().Home(session); m != nil {
+			return w.nodeOf(m.Incarnation)
+		}
+	}
+	return nil
 }
 
 // attacked returns the node to which the intruder sends its next request.
@@ -163,7 +180,7 @@ func (w *world) checkRest(when string) {
 	for _, n := range w.nodes {
 		for _, m := range n.gateway.Mailboxes() {
 			id, _ := strings.CutPrefix(m.Name, "gateway/session/")
-			if home, ok := cluster.HomeOf(id); ok && !n.members.Mine(home) {
+			if home := w.homeOf(id); home != nil && home != n {
 				n.violated("%s: the guest %s is left", when, id[:8])
 			}
 		}

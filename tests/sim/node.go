@@ -29,6 +29,7 @@ type node struct {
 	members   *cluster.Members // what the node knows of its cluster; nil = it runs alone
 	bus       bus.Bus          // nil = the members are fixed
 	stateFile string           // path; "" = none
+	dead      bool             // it was killed, and not started again
 
 	watchers     []*watcher
 	recorded     map[string]time.Time // by the name of a recorded actor: when its recording must end
@@ -55,7 +56,7 @@ func (n *node) start() {
 	if err != nil {
 		n.w.t.Fatal(err)
 	}
-	n.gateway, n.keeping = g, nil // no payloads are kept over a restart
+	n.gateway, n.dead, n.keeping = g, false, nil // no payloads are kept over a restart
 }
 
 // open returns the function that connects the node to a server, and the transport.
@@ -105,10 +106,13 @@ func (n *node) status() (s *status.Snapshot) {
 }
 
 // stop stops the gateway and returns how long that took.
-func (n *node) stop() time.Duration {
+func (n *node) stop() time.Duration { return n.stopWithin(10 * time.Second) }
+
+// stopWithin is stop with that time for running calls.
+func (n *node) stopWithin(drain time.Duration) time.Duration {
 	began := time.Now()
 	n.w.outside(func(ctx context.Context) {
-		if err := n.gateway.Stop(ctx, 10*time.Second); err != nil {
+		if err := n.gateway.Stop(ctx, drain); err != nil {
 			n.violated("stop: %v; left: %v", err, n.gateway.Mailboxes())
 		}
 		if n.bus != nil {

@@ -33,6 +33,7 @@ type route struct {
 	over    bool             // the client has read the last message
 	broken  bool             // to has ended the response without a last message
 	left    bool             // the client has left
+	refused int              // how often a node has refused the request
 }
 
 // newRoute returns the route of the request x, which a node is about to get.
@@ -141,18 +142,30 @@ func (r *route) breakIfOver() {
 // accepts returns false.
 func (r *route) accepts(head *downstream.Head) bool {
 	switch {
+	case r.wrong == nil && head.Status == 421 && r.t.w.moving && r.refused < maxRefused: // its view of the members is not the newest
+		r.refused++
+		r.sendAgain()
+		return false
 	case r.wrong == nil && head.Status == 421:
 		r.to.violated("it refused a request (%s) from %s as misdirected: %s", r.what, r.from, bytes.TrimSpace(head.Body))
 	case r.wrong == nil:
 	case head.Status == 421:
-		delete(r.t.passed, r.second)
-		r.second, r.answer = nil, nil
-		r.send()
+		r.sendAgain()
 		return false
 	case head.Status < 400 && !bytes.Contains(head.Body, []byte(`"error"`)):
 		r.wrong.violated("it served a request (%s) from %s that was for %s: %d %s", r.what, r.from, r.to, head.Status, bytes.TrimSpace(head.Body))
 	}
 	return true
+}
+
+// maxRefused is how often nodes may refuse a request because they do not agree on the members yet.
+const maxRefused = 20
+
+// sendAgain sends a request that a node has refused.
+func (r *route) sendAgain() {
+	delete(r.t.passed, r.second)
+	r.second, r.answer = nil, nil
+	r.send()
 }
 
 // Head implements pipeclient.Response.

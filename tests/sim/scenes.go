@@ -171,6 +171,7 @@ func (w *world) playScenes() {
 	w.checkQuiet("after the scenes")
 	w.checkMetrics()
 	w.checkPayloads("after the scenes")
+	w.sceneNodesEnd()
 	w.sceneRestart()
 }
 

@@ -161,6 +161,9 @@ func (t *transport) pass(from *node, incarnation string, x any, what string, arr
 		from.violated("it passed a request (%s) on to itself", what)
 	case to == nil:
 		unknown()
+	case to.dead: // nothing listens at its address
+		from.gateway.NodeRefused(incarnation)
+		unknown()
 	case r == nil:
 		from.violated("it passed on a request (%s) that was answered or abandoned", what)
 	default:

@@ -155,6 +155,7 @@ type world struct {
 	forgeries              int // requests of the intruder with a sealed state
 	balancer               balancer
 	transport              *transport // between the nodes; nil = the gateway runs alone
+	moving                 bool       // the members of the cluster change
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string
