@@ -17,7 +17,7 @@ func (c *clusterRun) stream() error {
 	if err != nil {
 		return err
 	}
-	nodes, err := c.nodes(process.ClusterOptions{Nodes: 3, Servers: servers})
+	nodes, err := c.nodes(process.ClusterOptions{Nodes: clusterNodes, Servers: servers})
 	if err != nil {
 		return err
 	}
@@ -104,11 +104,11 @@ func (c *clusterRun) idle() error {
 	if err != nil {
 		return err
 	}
-	nodes, err := c.nodes(process.ClusterOptions{Nodes: 3, Servers: servers})
+	nodes, err := c.nodes(process.ClusterOptions{Nodes: clusterNodes, Servers: servers})
 	if err != nil {
 		return err
 	}
-	voters, err := c.nodes(process.ClusterOptions{Nodes: 3, Voters: true, Servers: servers})
+	voters, err := c.nodes(process.ClusterOptions{Nodes: clusterNodes, Voters: true, Servers: servers})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type clusterRun struct {
 }
 
 const (
+	clusterNodes   = 3
 	clusterClients = 32                     // clients of most measurements
 	clusterMany    = 64                     // clients of a busy gateway
 	pacedClients   = 16                     // clients of each gateway that gets calls at a constant rate
@@ -64,7 +65,7 @@ func (c *clusterRun) nodes(o process.ClusterOptions) ([]*process.Gateway, error)
 
 // threeNodes starts three nodes and waits until they know each other.
 func (c *clusterRun) threeNodes(servers map[string]any) (nodes []*process.Process, err error) {
-	gates, err := c.nodes(process.ClusterOptions{Nodes: 3, Servers: servers})
+	gates, err := c.nodes(process.ClusterOptions{Nodes: clusterNodes, Servers: servers})
 	for _, g := range gates {
 		nodes = append(nodes, g.Process)
 	}
@@ -100,16 +101,20 @@ func alone(name, tool string, clients int, at *process.Process) *load.Dealt {
 	return &load.Dealt{Name: name, Tool: tool, Clients: clients, Opened: one, Called: one, Counted: one}
 }
 
-// three compares one gateway with three nodes: with the same clients, so that each node gets a third of the calls, and paced, so that
-// each gateway gets the same number of calls a second.
+// three compares three nodes with one gateway, and with three gateways that are not in a cluster: with the same clients, so that each of
+// three gets a third of the calls, and paced, so that each gateway gets the same number of calls a second.
 func (c *clusterRun) three() error {
 	servers, err := c.web()
 	if err != nil {
 		return err
 	}
-	one, err := c.gateway(c.o.gateway(), servers)
-	if err != nil {
-		return err
+	var apart []*process.Process
+	for range clusterNodes {
+		g, err := c.gateway(c.o.gateway(), servers)
+		if err != nil {
+			return err
+		}
+		apart = append(apart, g.Process)
 	}
 	nodes, err := c.threeNodes(servers)
 	if err != nil {
@@ -117,20 +122,41 @@ func (c *clusterRun) three() error {
 	}
 	for _, era := range process.Eras {
 		for _, paced := range []bool{false, true} {
-			base := alone("one gateway", "h0_echo", clusterClients, one.Process)
-			dealt := &load.Dealt{Name: "three nodes", Tool: "h0_echo", Clients: clusterClients, Opened: nodes, Called: nodes, Counted: nodes}
-			what := "three ÷ one, " + era
-			if paced {
-				what += ", paced"
-				base.Clients, base.Pause, dealt.Clients, dealt.Pause = pacedClients, pacedPause, 3*pacedClients, pacedPause
-			}
-			base.Modern, dealt.Modern = era == "modern", era == "modern"
-			if err := c.measure(base, dealt); err != nil {
+			if err := c.threeOf(era == "modern", paced, apart, nodes); err != nil {
 				return err
 			}
-			c.compare(report.ClusterRow{What: what, Goal: 2.7, AtLeast: true}, dealt, base, func(ratio float64) float64 { return 3 / ratio })
 		}
 	}
+	return nil
+}
+
+// threeOf measures clients of one era at three nodes, at three gateways that are not in a cluster, and at the first of these.
+func (c *clusterRun) threeOf(modern, paced bool, apart, nodes []*process.Process) error {
+	what := ", legacy"
+	if modern {
+		what = ", modern"
+	}
+	one := alone("one gateway", "h0_echo", clusterClients, apart[0])
+	three := &load.Dealt{Name: "three gateways", Opened: apart, Called: apart, Counted: apart, Stay: true}
+	dealt := &load.Dealt{Name: "three nodes", Opened: nodes, Called: nodes, Counted: nodes}
+	for _, d := range []*load.Dealt{three, dealt} {
+		d.Tool, d.Clients = "h0_echo", clusterClients
+	}
+	loads := []*load.Dealt{one, three, dealt}
+	for i, d := range loads {
+		d.Modern = modern
+		if paced {
+			d.Pause, d.Clients = pacedPause, pacedClients*min(1+2*i, clusterNodes)
+		}
+	}
+	if paced {
+		what += ", paced"
+	}
+	if err := c.measure(loads...); err != nil {
+		return err
+	}
+	c.compare(report.ClusterRow{What: "three ÷ one" + what, Goal: 2.7, AtLeast: true}, dealt, one, func(ratio float64) float64 { return clusterNodes / ratio })
+	c.compare(report.ClusterRow{What: "three ÷ three" + what}, dealt, three, unchanged)
 	return nil
 }
 

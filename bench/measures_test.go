@@ -141,7 +141,8 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if want := "three ÷ one, legacy; three ÷ one, legacy, paced; three ÷ one, modern; three ÷ one, modern, paced; guest ÷ home; " +
+	if want := "three ÷ one, legacy; three ÷ three, legacy; three ÷ one, legacy, paced; three ÷ three, legacy, paced; " +
+		"three ÷ one, modern; three ÷ three, modern; three ÷ one, modern, paced; three ÷ three, modern, paced; guest ÷ home; " +
 		"one node ÷ without; without ÷ before; one node ÷ without; without ÷ before; hop, p50 added; hop ÷ here; hop ÷ here; " +
 		"relayed stream, resident; relayed stream, in use; idle node, CPU; idle node, memory more; idle voter, CPU; idle voter, memory more; " +
 		"start, one node more; start, more than before"; strings.Join(got, "; ") != want {

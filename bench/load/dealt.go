@@ -21,6 +21,7 @@ type Dealt struct {
 	Modern  bool               // the clients have no sessions
 	Opened  []*process.Process // client i opens its session at Opened[i % len(Opened)]
 	Called  []*process.Process // the requests go to these in turn
+	Stay    bool               // all requests of client i go to Called[i % len(Called)] instead
 	Counted []*process.Process // the CPU time is that of all of these
 	Clients int                // number of clients
 	Pause   time.Duration      // between the calls of a client; 0 = none
@@ -97,7 +98,10 @@ func (d *Dealt) connect(n int) error {
 
 // newClient opens the session and the connections of the ith client. After an error, the client has those opened before.
 func (d *Dealt) newClient(i int) (*dealtClient, error) {
-	c := &dealtClient{next: i % len(d.Called), close: func() {}}
+	c, called := &dealtClient{next: i % len(d.Called), close: func() {}}, d.Called
+	if d.Stay {
+		c.next, called = 0, called[i%len(called):][:1]
+	}
 	session := ""
 	if !d.Modern {
 		at := d.Opened[i%len(d.Opened)].URL
@@ -115,7 +119,7 @@ func (d *Dealt) newClient(i int) (*dealtClient, error) {
 			w.Close()
 		}
 	}
-	for _, p := range d.Called {
+	for _, p := range called {
 		w, err := wire.Dial("tcp", p.URL.Host)
 		if err != nil {
 			return c, err

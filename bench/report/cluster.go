@@ -52,7 +52,7 @@ func (r ClusterRow) cells() []string {
 }
 
 func (c *Cluster) table() [][]string {
-	rows := [][]string{{"measure", "clients", "now", "base", "unit", "result", "goal", "met"}}
+	rows := [][]string{{"measure", "c", "now", "base", "unit", "result", "goal", "met"}}
 	for _, r := range c.Rows {
 		rows = append(rows, r.cells())
 	}

@@ -22,7 +22,8 @@ them in turns of a second. The clients send each request to the next node themse
 gateways' threads. ÷ compares the CPU time of a call.
 
   three   how many times the calls of one gateway three nodes can execute: three times the CPU time per call of one gateway ÷ that of
-          the three nodes, with the same number of clients, and with the same rate of calls at each gateway (paced)
+          the three nodes, with the same number of clients, and with the same rate of calls at each gateway (paced);
+          and three nodes ÷ three gateways without a cluster
   guest   calls at node b of sessions opened at node a ÷ calls at b of sessions opened there
   one     a cluster with one node ÷ a gateway without a cluster; with --before, that gateway ÷ the earlier build
   hop     calls of a server with run: a at node b ÷ calls at a: added latency, and CPU time of both nodes
