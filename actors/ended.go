@@ -177,7 +177,7 @@ func (g *gateway) endedAct(act any) {
 		}
 		message.RefuseNoSession(a.open.Exchange)
 	case tellEnded:
-		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.id)); ok {
+		if ref, ok := g.system.Lookup(session.FullName(a.id)); ok {
 			ref.Tell(message.EndedElsewhere{})
 		}
 	case endUnopened:

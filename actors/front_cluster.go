@@ -35,10 +35,12 @@ func (e elsewhere) next(id string, do func(elsewhere)) cluster.Retry {
 // home returns the node that must handle a message of a session, or "" if that is this node. Sessions that cannot move stay where they
 // were opened.
 func (e elsewhere) home(id string) string {
-	home, _ := cluster.HomeOf(id)
 	view := e.cluster.Members.View()
-	if m := view.Home(id); m != nil && m.Incarnation != home && e.cluster.movable(id) {
+	home := ""
+	if m := view.Home(id); m != nil && (cluster.OpenedBy(id, m.Incarnation) || e.cluster.movable(id)) {
 		home = m.Incarnation
+	} else {
+		home, _ = cluster.HomeOf(id)
 	}
 	if home == "" || view.Mine(home) {
 		return ""
@@ -241,5 +243,5 @@ func (g *Gateway) session(id string) (kernel.Reference, bool) {
 	if !session.ValidID(id) && (g.cluster == nil || !g.cluster.Secrets.Names(id)) {
 		return kernel.Reference{}, false
 	}
-	return g.system.Lookup("gateway/" + session.ActorName(id))
+	return g.system.Lookup(session.FullName(id))
 }

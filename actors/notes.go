@@ -177,7 +177,7 @@ func (g *gateway) noteAct(self kernel.Self, act any) {
 	case answerNote:
 		a.m.Answer(a.kept)
 	case noteKept:
-		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.id)); ok {
+		if ref, ok := g.system.Lookup(session.FullName(a.id)); ok {
 			ref.Tell(message.NoteKept{})
 		}
 	}

@@ -221,7 +221,7 @@ func (g *gateway) continueSession(ref kernel.Reference, m *message.OpenSession) 
 // startSession spawns a session and passes it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	if a.first.Facts != nil {
-		if ref, ok := g.system.Lookup("gateway/" + session.ActorName(a.first.SessionID())); ok { // an earlier request has started it
+		if ref, ok := g.system.Lookup(session.FullName(a.first.SessionID())); ok { // an earlier request has started it
 			self.Next(sessionStarted{kernel.Reference{}, a.owner, 0})
 			g.continueSession(ref, &a.first)
 			return

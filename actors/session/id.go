@@ -29,6 +29,9 @@ func ValidID(id string) bool {
 // ActorName returns the name of the session's actor under the gateway.
 func ActorName(id string) string { return "session/" + id }
 
+// FullName returns the full name of the session's actor, with one allocation: ids of a cluster are long.
+func FullName(id string) string { return "gateway/session/" + id }
+
 // IDOf returns the id of the session whose actor has that full name, or "" if it is not the name of a session's actor.
 func IDOf(actor string) string {
 	id, ok := strings.CutPrefix(actor, "gateway/session/")

@@ -10,7 +10,7 @@ func TestSessionIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		id := NewID()
-		if !ValidID(id) || seen[id] || ActorName(id) != "session/"+id || shortID(id) != id[:8] {
+		if !ValidID(id) || seen[id] || ActorName(id) != "session/"+id || FullName(id) != "gateway/"+ActorName(id) || shortID(id) != id[:8] {
 			t.Fatalf("id %q", id)
 		}
 		seen[id] = true

@@ -106,6 +106,12 @@ func HomeOf(id string) (incarnation string, ok bool) {
 	return incarnation, ValidIncarnation(incarnation)
 }
 
+// OpenedBy reports whether a session id names the incarnation as its home, as HomeOf does, without allocating.
+func OpenedBy(id, incarnation string) bool {
+	head, ok := headOf(id)
+	return ok && incarnation == string(head[headSize-IncarnationLength:]) && ValidIncarnation(incarnation)
+}
+
 // Names reports whether a session id names one of the secrets as the one that has sealed it. It does not check the seal.
 func (s *Secrets) Names(id string) bool {
 	head, ok := headOf(id)

@@ -123,11 +123,16 @@ func (v *View) Other(key string) *Member {
 
 // named returns the member that a session id names as its home, or nil.
 func (v *View) named(id string) *Member {
-	incarnation, ok := HomeOf(id)
+	head, ok := headOf(id)
 	if !ok {
 		return nil
 	}
-	return v.Member(incarnation)
+	for i := range v.Members {
+		if v.Members[i].Incarnation == string(head[headSize-IncarnationLength:]) { // does not allocate
+			return &v.Members[i]
+		}
+	}
+	return nil
 }
 
 // First returns the member that comes first for a key by rendezvous hash. A member that joins or leaves changes the result

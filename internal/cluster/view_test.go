@@ -142,3 +142,19 @@ func BenchmarkHome(b *testing.B) {
 		v.Home(id)
 	}
 }
+
+// Requests of a session look up its home without allocating.
+func TestHomeDoesNotAllocate(t *testing.T) {
+	list := members("a", "b", "c")
+	v, id := NewView("", nil, list), idOf(t, list[1].Incarnation)
+	if n := testing.AllocsPerRun(100, func() {
+		if m := v.Home(id); m.Incarnation != list[1].Incarnation || !OpenedBy(id, m.Incarnation) || OpenedBy(id, list[0].Incarnation) {
+			t.Error("wrong home")
+		}
+	}); n > 0 {
+		t.Errorf("%g allocations", n)
+	}
+	if OpenedBy("", "") || OpenedBy("2abc", "") || OpenedBy("1"+id[1:], list[1].Incarnation) {
+		t.Error("an id of another form names a home")
+	}
+}
