@@ -154,7 +154,7 @@ func TestLogLevelAtOtherNodes(t *testing.T) {
 	b.eventually("no lines of level info", func() bool { return !hasLine() })
 }
 
-// A change of a server at one node is announced to the clients of all nodes, of both eras, once.
+// When a server at one node changes its tools, the clients of all nodes are notified, in both eras.
 func TestCatalogChangeAtAnotherNode(t *testing.T) {
 	serversA, serversB := echoServers(), echoServers()
 	a, _, _, _ := startJoined(t, nil, serversA, serversB)

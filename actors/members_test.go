@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// startMember starts a gateway without servers as a node that finds the others by the network.
+// startMember starts a gateway without servers, as a node that finds the others over the simulated network.
 func startMember(t *testing.T, net *actortest.Network, node string, change func(*Cluster)) *Gateway {
 	t.Helper()
 	secrets, err := cluster.NewSecrets([]string{strings.Repeat("x", cluster.MinSecret)})

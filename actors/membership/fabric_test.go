@@ -91,7 +91,7 @@ func (f *fabric) incarnation() string {
 	return fmt.Sprintf("aaa%c%c%c%c%c", 'a'+f.rng.IntN(26), 'a'+f.rng.IntN(26), 'a'+f.minted/676%26, 'a'+f.minted/26%26, 'a'+f.minted%26)
 }
 
-// start starts a process. Its clock differs from the others' by skew.
+// start starts a process. Its clock is ahead of the simulated time by skew.
 func (f *fabric) start(name string, skew time.Duration) *node {
 	n := &node{name: name, skew: skew, verdict: map[string]bool{}}
 	o := &Options{Cluster: "prod", Node: name, Address: name + ":8731", Version: "1", Incarnation: f.incarnation(), Revoked: func(map[string]bool) {}}
@@ -140,7 +140,7 @@ func (f *fabric) deliver(n *node, msg any) {
 	}
 }
 
-// stall stops a node for some time.
+// stall stops a node for the duration d.
 func (f *fabric) stall(n *node, d time.Duration) {
 	n.stalled = f.now.Add(d)
 	f.call(d, func() { f.deliver(n, nil) })

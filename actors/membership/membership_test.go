@@ -45,7 +45,7 @@ func (n *node) row(name string) status.Node {
 	return status.Node{}
 }
 
-// A node is ready as soon as a member has told it the revocations, or after a second.
+// A node is ready as soon as a member has sent it the revocations and the ended sessions, or after a second.
 func TestJoining(t *testing.T) {
 	f := newFabric(t, 1)
 	a := f.start("a", 0)
@@ -213,7 +213,7 @@ func TestTooManyNodes(t *testing.T) {
 	f.checkRest("after one has left")
 }
 
-// Nodes of other clusters are ignored. Nodes of other versions are not members, and are in the status.
+// Nodes of other clusters are ignored. Nodes of other versions are not members, but the status shows them.
 func TestStrangers(t *testing.T) {
 	f, a, _, _ := three(t)
 	b := cluster.Beat{Head: cluster.Head{Cluster: "test", Node: "x", Incarnation: "xxxxxxx2", Speaks: cluster.Spoken}, Address: "x:1", Seq: 1}

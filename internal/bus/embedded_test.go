@@ -119,7 +119,7 @@ func connected(nodes ...*embedded) bool {
 	return true
 }
 
-// Nodes find each other in any order of starts, also if each knows only one of the others.
+// Nodes find each other in whatever order they start, even if each knows at most one of the others.
 func TestNodesFindEachOther(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

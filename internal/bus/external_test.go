@@ -50,7 +50,7 @@ func connectTo(t testing.TB, address, node string) Bus {
 	return b
 }
 
-// Two nodes talk over an external server. They start without it, and go on when it has been restarted.
+// Two nodes talk over an external server. A node can start before the server, and goes on after the server was restarted.
 func TestExternalServer(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, 1)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recordBuses returns one bus of each engine that has records. The embedded nodes do not keep them themselves.
+// recordBuses returns one bus of each engine that has records. The embedded ones are not voters.
 func recordBuses(t *testing.T) map[string]Bus {
 	one, three := threeNodes(t), threeVoters(t)
 	for i := range one {

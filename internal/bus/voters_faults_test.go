@@ -59,7 +59,7 @@ func (v *voterProcesses) kill(names ...string) {
 	}
 }
 
-// info describes the stream and its leader. It waits for one.
+// info describes the stream. It waits until the stream has a leader.
 func (v *voterProcesses) info() *jetstream.ClusterInfo {
 	v.t.Helper()
 	var info *jetstream.StreamInfo

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// fakeHome is a node that does what the function serve says, for each connection.
+// fakeHome starts a node that calls serve for each connection, and returns its address.
 func (w *rig) fakeHome(serve func(c *tls.Conn)) (address string) {
 	w.t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", tlsOf(w.t, w.secrets, "home")())

@@ -27,8 +27,8 @@ func (h deciding) Delete(x *downstream.Exchange) {
 	h.relay.Delete(homeIncarnation, x, cluster.RetryOf(0, x.Accept))
 }
 
-// For a request that another node has not executed, the target is decided again, also for a GET or DELETE that may have been
-// executed. For a POST that may have been executed, it is not.
+// The target of a request is decided again if the other node has not executed the request, or if a GET or DELETE was lost. It is not
+// decided again for a POST that may have been executed.
 func TestRetry(t *testing.T) {
 	w := newRig(t, handlerFunc{}, nil)
 	w.first = w.serve(downstream.NewServer(deciding{w.relay}, downstream.Options{}, w.relay.o.Log))
