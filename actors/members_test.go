@@ -229,7 +229,7 @@ func TestNewIncarnation(t *testing.T) {
 		t.Errorf("a session of the former incarnation: %+v", got)
 	}
 	if got := a.do("DELETE", "/mcp", "", session...); got.status != 204 || relay.take() != nil {
-		t.Errorf("its end: %+v", got)
+		t.Errorf("the end of the session: %+v", got)
 	}
 	later := a.open("/mcp")
 	if of, _ := cluster.HomeOf(later); of != "zzzzzzz2" {

@@ -70,7 +70,7 @@ func (s *state) malformed(now time.Time, err error, out []kernel.Effect) []kerne
 // Limits of the log.
 const (
 	logEvery = time.Minute // between two messages about the same thing
-	maxLogs  = 64          // things
+	maxLogs  = 64          // things; messages about further ones are not logged
 )
 
 // logLimits are the times of the last messages, by what they are about.

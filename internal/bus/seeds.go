@@ -14,7 +14,7 @@ import (
 // resolveInterval is the time between two lookups of the seeds that are host names.
 const resolveInterval = 5 * time.Second
 
-// maxAddresses limits the addresses of all seeds. A cluster has up to 16 nodes.
+// maxAddresses limits the addresses of all seeds that are host names. A cluster has up to 16 nodes.
 const maxAddresses = 64
 
 // seeds keeps the routes of the server equal to the addresses of the seeds. The server itself would connect to one random

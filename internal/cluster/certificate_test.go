@@ -84,6 +84,6 @@ func TestAuthorityIsTheSameEverywhere(t *testing.T) {
 	}
 	b, err := (*secretsOf(t, "ba").list.Load())[1].authority()
 	if err != nil || !a.certificate.Equal(b.certificate) {
-		t.Errorf("another certificate, or %v", err)
+		t.Errorf("another node derives another authority, or fails: %v", err)
 	}
 }

@@ -28,9 +28,9 @@ type ServerOptions struct {
 	Node            string             // this node's name, which other nodes send as Host
 	TLS             func() *tls.Config // called for each connection; see cluster.Secrets.TLS
 	Keys            Keys               // the keys of this node
-	MaxMessageBytes int                // as of the public listener; 0 means the default
-	Budget          *stream.Budget     // as of the public listener
-	TraceHeaders    bool               // as of the public listener
+	MaxMessageBytes int                // as for the public listener; 0 means the default
+	Budget          *stream.Budget     // as for the public listener
+	TraceHeaders    bool               // as for the public listener
 	Upgrade         downstream.Upgrade // accepts connections for other protocols; nil = there are none
 	Log             *slog.Logger
 }
