@@ -91,9 +91,10 @@ func (g *Gateway) NodeJoined(node string) { g.self.Tell(message.NodeJoined{Node:
 func (g *Gateway) NodesChanged(view *cluster.View) { g.self.Tell(message.NodesChanged{View: view}) }
 
 // poolHops returns how pools reach servers on other nodes.
-func (c *Cluster) poolHops() pool.Hops {
+func (g *Gateway) poolHops() pool.Hops {
+	c := g.cluster
 	if c == nil {
 		return pool.Hops{}
 	}
-	return pool.Hops{Node: c.Node, Dial: c.Dial, Members: c.Members, Fence: c.Fence}
+	return pool.Hops{Node: c.Node, Dial: c.Dial, Members: c.Members, Fence: c.Fence, Nodes: g.membership}
 }

@@ -85,6 +85,12 @@ func (g *Gateway) heardHint(h *cluster.Hint) {
 	if h.Kind == cluster.HintEnded {
 		g.rememberEnded(h)
 	}
+	if h.Kind == cluster.HintMentioned {
+		if ref, ok := g.system.Lookup("gateway/pool/" + h.Server); ok {
+			ref.Tell(message.PeerMentioned{URIs: h.URIs})
+		}
+		return
+	}
 	if ref, ok := g.session(h.Session); ok {
 		ref.Tell(message.SessionHint{Kind: h.Kind, Holder: h.Holder, Request: h.Request, Level: levelNamed(h.Level)})
 	}

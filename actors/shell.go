@@ -127,7 +127,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open, Embedded: g.Embedded,
-			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets, Hops: g.cluster.poolHops(),
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets, Hops: g.poolHops(),
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startStateless:

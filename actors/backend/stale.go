@@ -16,9 +16,10 @@ const (
 )
 
 // changesSilently reports whether the server may change the list without announcing it. The lists of a legacy server
-// that does not declare listChanged are assumed not to change.
+// that does not declare listChanged are assumed not to change. In a cluster, a change may be known to other nodes first: it is announced to the
+// node that runs the server, or only on the connection of the node that has caused it.
 func (s *state) changesSilently(kind protocol.ItemKind) bool {
-	return s.conn.era == protocol.EraModern && !s.conn.streams.reports(kind)
+	return s.server.Hop != "" || s.server.Shared || s.conn.era == protocol.EraModern && !s.conn.streams.reports(kind)
 }
 
 // refetchSilent fetches a list whose changes the server does not announce: at once, or when the pause since the last

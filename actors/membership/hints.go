@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -13,7 +14,7 @@ const (
 	hintTime           = time.Second
 	maxHints           = 1000 // of all sessions, in hintTime
 	maxCancelHints     = 500  // of all sessions, in hintTime: clients send cancellations as often as they like
-	maxHintsPerSession = 64   // in hintTime, so that one client cannot use up maxHints
+	maxHintsPerSession = 64   // in hintTime, so that one client cannot use up maxHints; also of a server that mentions resources
 )
 
 // sentHints counts the hints of the current hintTime.
@@ -43,7 +44,7 @@ func (c *sentHints) allow(now time.Time, kind cluster.HintKind, session string) 
 // tellNodes sends a hint to the other nodes, unless there are too many. While this node is draining, it sends no HintEnded, because its
 // sessions go on at other nodes.
 func (s *state) tellNodes(now time.Time, h cluster.Hint, out []kernel.Effect) []kernel.Effect {
-	if s.own.draining && h.Kind == cluster.HintEnded || !s.hints.allow(now, h.Kind, h.Session) {
+	if s.own.draining && h.Kind == cluster.HintEnded || !s.hints.allow(now, h.Kind, cmp.Or(h.Session, h.Server)) {
 		return out
 	}
 	h.Cluster, h.From = s.options.Cluster, s.own.incarnation

@@ -11,3 +11,10 @@ type ResourcesMentioned struct {
 }
 
 func (ResourcesMentioned) Class() kernel.Class { return kernel.Outcome }
+
+// PeerMentioned tells the pool which resources its server has named in results at other nodes of the cluster, to clients that share their
+// connections.
+type PeerMentioned struct{ URIs []string }
+
+// Class is Outcome.
+func (PeerMentioned) Class() kernel.Class { return kernel.Outcome }

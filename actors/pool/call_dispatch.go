@@ -11,7 +11,7 @@ import (
 
 // dispatch sends a call to a backend, queues it, asks its user to log in, or fails it.
 func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
-	if q.Request.Unlisted && !s.tenants.mentionsFor(q.Request.Tenant.KeyOf()).has(q.Request.Item) {
+	if q.Request.Unlisted && !s.wasMentioned(q.Request.Item, q.Request.Tenant) {
 		return append(out, s.fail(q.Dispatch, unknownResource(q.Request)))
 	}
 	if s.isMisplaced(q.Request.Tenant) {

@@ -20,6 +20,7 @@ type Hops struct {
 	Members *cluster.Members                                                  // the members of the cluster; nil = there are none
 	Dial    func(ctx context.Context, node string) (conn net.Conn, err error) // opens a connection to a node; nil = there are no other nodes
 	Fence   func(server string) upstream.Fence                                // of a server with run: one; nil = there are no such servers
+	Nodes   kernel.Reference                                                  // the membership actor, which tells the other nodes of mentioned resources; zero = there is none
 }
 
 // openHop is the Opener for a server that another node of the cluster runs (config.Server.Hop).

@@ -3,6 +3,7 @@ package pool
 import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/cluster"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
 )
@@ -68,16 +69,42 @@ func (m *mentions) at(uri string) mention {
 	return m.before[uri]
 }
 
-// resourcesMentioned records the resources that a server's result has mentioned.
-func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
+// resourcesMentioned records the resources that a server's result has mentioned. If other nodes of the cluster have connections of their
+// own to the server, it tells them of new ones: the client may read them there.
+func (s *state) resourcesMentioned(m message.ResourcesMentioned, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {
-		return
+		return out
 	}
+	tells := s.server.Shared && tenant == "" && !s.tenants.membership.IsZero()
 	to := s.tenants.mentionsFor(tenant)
+	var fresh []string
 	for _, uri := range m.URIs {
+		if tells && to.at(uri) == (mention{}) {
+			fresh = append(fresh, uri)
+		}
 		to.add(uri, mention{m.Backend, m.Incarnation})
 	}
+	for _, h := range cluster.MentionHints(s.server.Name, fresh) {
+		out = append(out, kernel.Tell(s.tenants.membership, message.TellNodes{Hint: h}))
+	}
+	return out
+}
+
+// peerMentioned records the resources that the server has mentioned at other nodes.
+func (s *state) peerMentioned(m message.PeerMentioned) {
+	if !s.server.Shared {
+		return
+	}
+	for _, uri := range m.URIs {
+		s.tenants.sharedMentions.add(uri, mention{})
+	}
+}
+
+// wasMentioned reports whether a tenant may use a resource that is in no list: the server must have mentioned it. If another node of the
+// cluster has the connections to the server, that node decides, because it knows what the server has mentioned to clients of all nodes.
+func (s *state) wasMentioned(uri string, of *message.Tenant) bool {
+	return s.server.Hop != "" || s.placeOf(of) != "" || s.tenants.mentionsFor(of.KeyOf()).has(uri)
 }
 
 // mentionedOn returns the connection on which the resource to be read was mentioned, if it is still usable

@@ -97,3 +97,39 @@ func TestResourceKnownIsSentToSubscriber(t *testing.T) {
 		}
 	}
 }
+
+// In a cluster, the node that runs the server decides whether a resource was mentioned. Of a server to which each node has connections, the
+// nodes tell each other what it has mentioned for the first time.
+func TestMentionsInACluster(t *testing.T) {
+	seq := uint64(100)
+	refused := func(w *world, uri string) bool {
+		seq++
+		w.read(seq, uri, message.CanAll)
+		_, sent := w.sent[seq]
+		return !sent
+	}
+	hop := newWorld(t, config.Server{Hop: "b", URLs: []string{"https://b/s/fake/mcp"}, Queue: queue}, 1)
+	hop.phase(0, message.Ready)
+	if refused(hop, "a:made") {
+		t.Error("a node refuses what only the node of the server can decide")
+	}
+	for _, shared := range []bool{true, false} {
+		w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1"}, Shared: shared, Queue: queue}, 1)
+		w.s.tenants.membership = hop.backends[0] // any reference
+		w.phase(0, message.Ready)
+		count := func(uris ...string) (hints int) {
+			tell, _ := told[message.TellNodes, message.Send](w, message.ResourcesMentioned{Backend: w.backends[0], Incarnation: 1, URIs: uris})
+			for _, m := range tell {
+				hints += len(m.Hint.URIs)
+			}
+			return hints
+		}
+		if first, again, other := count("a:one"), count("a:one"), count("a:one", "a:two"); (first != 1 || again != 0 || other != 1) && shared || first+again+other > 0 && !shared {
+			t.Errorf("shared %v: %d, %d and %d resources were told to the other nodes", shared, first, again, other)
+		}
+		w.step(message.PeerMentioned{URIs: []string{"a:there"}})
+		if refused(w, "a:there") == shared || !refused(w, "a:never") {
+			t.Errorf("shared %v: what another node has heard of is refused: %v", shared, !shared)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		calls:         calls{running: map[message.CallRef]*run{}},
 		subscriptions: newSubscriptions(),
 		logins:        newLogins(loginURLOf(o)),
-		tenants:       tenants{byKey: map[string]*tenant{}, nodes: o.Hops.view()},
+		tenants:       tenants{byKey: map[string]*tenant{}, nodes: o.Hops.view(), membership: o.Hops.Nodes},
 		catalog:       catalogMemory{remembered: newRemembered(o)},
 	}
 }

@@ -25,7 +25,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.LoginChanged, message.ServerRequestResult, message.RequestLogin, message.LoginAnswer, message.EndLogins,
 		loginRevoked, loginDue, loginPageMissing:
 		return s.stepLogins(now, msg, out)
-	case message.ServerLog, message.SetLevel, message.ResourcesMentioned, message.ClientGone, message.Principals, tenantsDue:
+	case message.ServerLog, message.SetLevel, message.ResourcesMentioned, message.PeerMentioned, message.ClientGone, message.Principals, tenantsDue:
 		return s.stepTenants(now, msg, out)
 	case message.Listed, message.FetchResult, message.ListStale, message.ListServed, message.Refresh, message.ConfirmResult:
 		return s.stepCatalog(now, msg, out)

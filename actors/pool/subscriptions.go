@@ -203,7 +203,7 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 	if s.isMisplaced(m.Own.Of()) {
 		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: s.misplacedFault()}))
 	}
-	if m.Unlisted && !s.tenants.mentionsFor(key.tenant).has(m.URI) {
+	if m.Unlisted && !s.wasMentioned(m.URI, m.Own.Of()) {
 		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
 	out = s.wake(now, out)

@@ -20,6 +20,7 @@ type tenants struct {
 	sharedMentions mentions           // resources that the server has mentioned on shared connections
 	sharedLevel    protocol.Level     // log level of shared connections; LevelNone = no client has set one
 	nodes          *cluster.View      // the members of the cluster; nil = all connections are on this node
+	membership     kernel.Reference   // tells the other nodes which resources a shared server has mentioned; zero = there are none
 }
 
 // mentionsFor returns the resources that the server has mentioned to a tenant; "" = on shared connections.
@@ -176,7 +177,9 @@ func (s *state) stepTenants(now time.Time, msg any, out []kernel.Effect) []kerne
 		s.tenants.sharedLevel = m.Level
 		return s.broadcastExcept(m, func(conn *connection) bool { return conn.tenant != nil }, out)
 	case message.ResourcesMentioned:
-		s.resourcesMentioned(m)
+		return s.resourcesMentioned(m, out)
+	case message.PeerMentioned:
+		s.peerMentioned(m)
 	case message.ClientGone:
 		return s.clientGone(m, out)
 	case message.Principals:

@@ -15,6 +15,15 @@ const (
 	HintEnded  HintKind = "ended"  // Session has ended
 	HintLevel  HintKind = "level"  // the log level of Session is Level now
 	HintRoots  HintKind = "roots"  // the roots of the client of Session have changed
+
+	// HintMentioned says that Server has mentioned the resources URIs, which are in none of its lists.
+	HintMentioned HintKind = "mentioned"
+)
+
+// Limits of a HintMentioned.
+const (
+	MaxMentioned     = 256     // URIs
+	MaxMentionedSize = 8 << 10 // bytes of all URIs
 )
 
 // Hint tells the other nodes about an event early. It may get lost. Nodes also learn of these events in another way, but
@@ -30,7 +39,36 @@ type Hint struct {
 	Holder      string          `json:"holder,omitempty"`  // of the session's principal; "" = no principal
 	Request     json.RawMessage `json:"request,omitempty"` // id of a request, a number or string
 	Level       string          `json:"level,omitempty"`
+	Server      string          `json:"server,omitempty"`
+	URIs        []string        `json:"uris,omitempty"`    // as the server wrote them
 	Deleted     bool            `json:"deleted,omitempty"` // of HintEnded: its client or an operator has ended the session
+}
+
+func sizeOf(list []string) (size int) {
+	for _, s := range list {
+		size += len(s)
+	}
+	return size
+}
+
+// MentionHints returns the hints that tell other nodes which resources a server has mentioned. It omits URIs that are longer than
+// MaxMentionedSize.
+func MentionHints(server string, uris []string) (hints []Hint) {
+	h, size := Hint{Kind: HintMentioned, Server: server}, 0
+	for _, uri := range uris {
+		if len(uri) > MaxMentionedSize {
+			continue
+		}
+		if len(h.URIs) == MaxMentioned || size+len(uri) > MaxMentionedSize {
+			hints = append(hints, h)
+			h.URIs, size = nil, 0
+		}
+		h.URIs, size = append(h.URIs, uri), size+len(uri)
+	}
+	if len(h.URIs) > 0 {
+		hints = append(hints, h)
+	}
+	return hints
 }
 
 // errHint is returned by Hint.Encode.
@@ -68,6 +106,10 @@ func ParseHint(message []byte) (*Hint, error) {
 		return nil, errField("hint", "request")
 	case !printable(h.Level, maxText):
 		return nil, errField("hint", "level")
+	case h.Server != "" && !ValidName(h.Server):
+		return nil, errField("hint", "server")
+	case len(h.URIs) > MaxMentioned || sizeOf(h.URIs) > MaxMentionedSize:
+		return nil, errField("hint", "uris")
 	}
 	return h, nil
 }

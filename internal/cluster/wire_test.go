@@ -157,6 +157,40 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
+// What a server has mentioned is told in hints that all nodes accept, whatever the resources are called.
+func TestMentionHints(t *testing.T) {
+	var uris []string
+	for range 2*MaxMentioned + 1 {
+		uris = append(uris, "x:"+strings.Repeat("<", 100))
+	}
+	uris = append(uris, strings.Repeat("x", MaxMentionedSize+1), "")
+	count := 0
+	for _, h := range MentionHints("files", uris) {
+		h.Cluster, h.From = "prod", home
+		message, err := h.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseHint(message)
+		if err != nil || got.Kind != HintMentioned || got.Server != "files" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		count += len(got.URIs)
+	}
+	if count != len(uris)-1 {
+		t.Errorf("%d of %d URIs", count, len(uris))
+	}
+	long := Hint{Cluster: "prod", From: home, Kind: HintMentioned, URIs: []string{strings.Repeat("x", MaxMentionedSize+1)}}
+	if message, err := long.Encode(); err == nil {
+		if _, err := ParseHint(message); err == nil {
+			t.Error("a hint with too long URIs is accepted")
+		}
+	}
+	if MentionHints("files", nil) != nil {
+		t.Error("nothing was mentioned, but there is a hint")
+	}
+}
+
 // A decoder never panics. What it accepts, it accepts again after encoding.
 func FuzzMessages(f *testing.F) {
 	hint, _ := (&Hint{Cluster: "prod", From: home, Kind: HintCancel, Session: "2abc", Request: []byte(`7`)}).Encode()

@@ -162,6 +162,9 @@ type Server struct {
 	// is not in the file. "" = this gateway runs the server.
 	Hop string
 
+	// Shared says that other nodes of the cluster use the same server over connections of their own. It is not in the file.
+	Shared bool
+
 	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
 	// server is a command or a URL.
 	Embedded uint64

@@ -26,6 +26,7 @@ const noNode = config.RunOne
 func place(cfg *config.Config, node string, holder func(server string) (node string, token uint64)) {
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
+		s.Shared = s.Run == config.RunEach && len(s.URLs) > 0
 		switch {
 		case s.Fault != "" || s.Run == "" || s.Run == config.RunEach:
 		case s.Group != "":

@@ -43,6 +43,11 @@ func TestPlacement(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got.Fault, want)
 		}
 	}
+	for name, s := range servers { // the nodes have connections of their own to it
+		if s.Shared != (name == "remote") {
+			t.Errorf("%s: shared %v", name, s.Shared)
+		}
+	}
 	if here := servers["here"]; here.Command != "x" || here.Hop != "" {
 		t.Errorf("a server of this node: %+v", here)
 	}
