@@ -344,7 +344,7 @@ func meet(t *testing.T, p *pyProcess, c pyClient, s *pyServer, g *gateway, used 
 			t.Errorf("%s, without the gateway: %s", at, a.Wrong)
 		case limit != nil && directly && a.Wrong == "":
 			t.Errorf("%s: works without the gateway, although an entry says otherwise: %s", at, limit.why)
-		case gone != nil && there && b.Wrong == "":
+		case gone != nil && there && b.Wrong == "" && !(gone.lists && *balancer != ""):
 			t.Errorf("%s: works through the gateway, although an entry says otherwise: %s", at, gone.why)
 		case gone != nil || !there: // nothing to compare
 		case b.Wrong != "":
