@@ -10,7 +10,7 @@ import (
 // Limits of messages, in bytes.
 const (
 	MaxPayload  = 128 << 10 // of a message or an answer
-	MaxQuestion = 8 << 10
+	MaxQuestion = 16 << 10
 	MaxSubject  = 200
 )
 

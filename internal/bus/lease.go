@@ -31,11 +31,14 @@ var ErrLeaseLost = errors.New("the lease is lost")
 
 // HeldError is returned by Take if the lease has a holder.
 type HeldError struct {
-	Holder string
+	Holder string        // "" = the lease has just been released
 	Wait   time.Duration // how long until Take can succeed, unless the holder renews the lease
 }
 
 func (e *HeldError) Error() string {
+	if e.Holder == "" {
+		return "the lease has just been released; try again"
+	}
 	return fmt.Sprintf("the lease is held by %s; it can be taken in %v if its holder is gone", e.Holder, e.Wait.Round(time.Millisecond))
 }
 

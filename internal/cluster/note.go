@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNote is how many bytes the URIs in a note may have together. The client of a session with more subscriptions must initialize
-// again when the session's home is gone.
+// MaxNote is how many bytes the URIs in a note may have together, as a JSON array. The client of a session with more subscriptions must
+// initialize again when the session's home is gone.
 const MaxNote = 8 << 10
 
 // NoteTime is how long the home of a session waits for the heir to confirm a note. After that, it answers its client without
@@ -48,11 +48,7 @@ func (n *Note) Size() int {
 
 // SetURIs sets the URIs, or TooLarge if they are too large.
 func (n *Note) SetURIs(uris []string) {
-	size := 0
-	for _, uri := range uris {
-		size += len(uri)
-	}
-	if n.TooLarge = size > MaxNote; n.TooLarge {
+	if n.TooLarge = len(encode(uris)) > MaxNote; n.TooLarge {
 		uris = nil
 	}
 	n.URIs = uris
@@ -68,10 +64,6 @@ func ParseNote(message []byte) (*Note, error) {
 		return nil, err
 	}
 	_, session := HomeOf(n.Session)
-	size := 0
-	for _, uri := range n.URIs {
-		size += len(uri)
-	}
 	switch {
 	case !ValidName(n.Cluster):
 		return nil, errField("note", "cluster")
@@ -83,7 +75,7 @@ func ParseNote(message []byte) (*Note, error) {
 		return nil, errField("note", "holder")
 	case !printable(n.Level, maxText):
 		return nil, errField("note", "level")
-	case size > MaxNote || !all(n.URIs, func(uri *string) bool { return *uri != "" && utf8.ValidString(*uri) }):
+	case len(encode(n.URIs)) > MaxNote || !all(n.URIs, func(uri *string) bool { return *uri != "" && utf8.ValidString(*uri) }):
 		return nil, errField("note", "uris")
 	}
 	return n, nil

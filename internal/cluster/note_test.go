@@ -15,13 +15,18 @@ func TestNotes(t *testing.T) {
 	if got, err := ParseNote(n.Encode()); err != nil || !reflect.DeepEqual(got, n) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n.SetURIs([]string{strings.Repeat("x", MaxNote)}); n.TooLarge || len(n.URIs) != 1 {
+	const quotes = len(`[""]`)
+	if n.SetURIs([]string{strings.Repeat("x", MaxNote-quotes)}); n.TooLarge || len(n.URIs) != 1 {
 		t.Error("a note of MaxNote bytes is too large")
 	}
+	if n.SetURIs([]string{strings.Repeat("\"", MaxNote/2)}); !n.TooLarge {
+		t.Error("a note that is too large after its encoding is accepted")
+	}
+	n.SetURIs([]string{strings.Repeat("x", MaxNote-quotes)})
 	if _, err := ParseNote(n.Encode()); err != nil {
 		t.Error(err)
 	}
-	if n.SetURIs([]string{strings.Repeat("x", MaxNote), "y"}); !n.TooLarge || n.URIs != nil {
+	if n.SetURIs([]string{strings.Repeat("x", MaxNote-quotes), "y"}); !n.TooLarge || n.URIs != nil {
 		t.Errorf("%v, %d URIs", n.TooLarge, len(n.URIs))
 	}
 	for what, change := range map[string]func(*Note){
