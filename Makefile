@@ -104,6 +104,9 @@ cluster-interop: interop $(CONFORM)/node_modules/.package-lock.json ## run the i
 	  BALANCERS=all CI=true go test -count=1 -timeout 1h -parallel 4 -v ./$(CONFORM) -run TestConformance -args -balancer $$balanced; \
 	done
 
+cluster-rates: ## compare the rate that three nodes admit together in five minutes with one gateway's
+	go test -count=1 -v ./tests/cluster -run 'TestRates$$' -rate-time 300s
+
 recipes: ## run the recipes for clusters in contrib (needs nginx and haproxy), and validate the files for Kubernetes and compose
 	BALANCERS=all go test -count=1 -v ./contrib/cluster
 	cd contrib/cluster/check && go run . ../kubernetes/goblin-actor.yaml ../compose/compose.yaml
