@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -80,6 +81,7 @@ func (s *sharedLogins) shares(entry *config.Server, lane string) bool {
 // ofHolders returns the logins that principals may have in records, with or without a copy on this node. s may be nil.
 func (s *sharedLogins) ofHolders(servers []config.Server, who map[string]bool) (keys []message.LoginKey) {
 	add := func(entry *config.Server) {
+		entry = cmp.Or(entry.Away, entry)
 		if !entry.LogsIn() || entry.Auth.As != "principal" {
 			return
 		}

@@ -41,6 +41,9 @@ const (
 	LoginNone    LoginPhase = "none"    // there is no login, and the server has not required one
 	LoginNeeded  LoginPhase = "needed"  // the server requires a login
 	LoginPresent LoginPhase = "present" // there is a login
+
+	// LoginUnavailable says that a request was refused, and that the nodes of the cluster cannot read or renew the login that they share.
+	LoginUnavailable LoginPhase = "unavailable"
 )
 
 // LoginChanged tells a pool that one of its logins has changed.

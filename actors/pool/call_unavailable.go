@@ -107,7 +107,7 @@ func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 		if conn.leaving || !w.allows(conn) {
 			continue
 		}
-		if key, _ := s.loginOf(conn); conn.phase == message.NeedsLogin && conn.main && !s.usesClientCredentials(key) {
+		if key, _ := s.loginOf(conn); conn.phase == message.NeedsLogin && conn.main && !s.usesClientCredentials(key) && !s.loginUnavailable(key) {
 			f.Name = protocol.NeedsLogin
 		}
 		if d := conn.nextAttempt.Sub(now); (conn.phase == message.Waiting || conn.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {

@@ -32,6 +32,9 @@ func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []
 func findEntry(server *config.Server, name string) *config.Server {
 	for replica := range server.ReplicaCount() {
 		if entry, _, runs := server.Replica(replica); runs && entry.Name == name {
+			if entry.Away != nil { // this node can log in, and the node that runs the server uses the login
+				return entry.Away
+			}
 			return entry
 		}
 	}

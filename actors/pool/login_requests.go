@@ -45,7 +45,7 @@ type (
 	}
 )
 
-// entry returns the mcpServers entry with that name: the server itself or a member of the group. It returns nil if
+// entry returns the mcpServers entry with that name, for its logins: the server itself or a member of the group. It returns nil if
 // there is none that runs.
 func (s *state) entry(name string) *config.Server { return findEntry(&s.server, name) }
 

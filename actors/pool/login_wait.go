@@ -61,6 +61,10 @@ func (s *state) refuseOrAskLogin(now time.Time, q *queued, w target, out []kerne
 // in, unless only the gateway can log in or the call may have been executed.
 func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
+	if s.loginUnavailable(key) {
+		fault.Name = protocol.ServerUnavailable
+		return append(out, s.refuse(q, fault))
+	}
 	if s.usesClientCredentials(key) {
 		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.OnlyGatewayLogsIn
 		return append(out, s.refuse(q, fault))

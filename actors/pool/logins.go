@@ -68,6 +68,12 @@ func (s *state) usesClientCredentials(key message.LoginKey) bool {
 	return entry != nil && entry.Auth.UsesClientCredentials(key.Lane)
 }
 
+// loginUnavailable reports whether the login cannot be read or renewed now, so that logging in does not help.
+func (s *state) loginUnavailable(key message.LoginKey) bool {
+	l := s.logins.byKey[key]
+	return l != nil && l.phase == message.LoginUnavailable
+}
+
 // loginChanged makes the connections that use the login try it or give it up, and continues the calls that waited for
 // it.
 func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
@@ -89,7 +95,7 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 			out = s.resumeLoginWaiters(now, conn, out)
 		case m.Phase == message.LoginPresent:
 			out = s.useLogin(conn, l, out)
-		case m.Phase == message.LoginNone && was == message.LoginPresent:
+		case m.Phase == message.LoginNone && (was == message.LoginPresent || was == message.LoginUnavailable):
 			out = append(out, kernel.Tell(conn.ref, message.LoggedOut{Reason: m.Reason}))
 		}
 	}

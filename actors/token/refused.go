@@ -34,13 +34,13 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	case s.busy(), s.current == nil && s.share.isOpening():
 		return s.refusals.await(m.reply, out)
 	case s.current == nil && s.share.isUnreachable():
-		return s.refusals.deny(m.reply, s.share.unavailable(), out)
+		return s.refusals.deny(m.reply, s.share.unavailable(), s.announceUnavailable(s.share.unavailable(), out))
 	case s.phase == needsLogin && (r.retryAt.IsZero() || now.Before(r.retryAt)):
 		return s.refusals.deny(m.reply, r.fault, out)
 	case s.phase == none || s.phase == needsLogin:
 		return s.firstRefusal(now, m, out)
 	case s.phase == stale && now.Before(r.retryAt):
-		return s.refusals.deny(m.reply, &Error{"renew the login", r.fault, ""}, out)
+		return s.refusals.deny(m.reply, &Error{"renew the login", r.fault, ""}, s.announceUnavailable(r.fault, out))
 	}
 	return s.forceRenewal(now, m, out)
 }

@@ -174,6 +174,9 @@ func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []k
 	if s.renewal.failures == 1 || pause >= backoffMax/2 {
 		out = append(out, s.log(slog.LevelWarn, "login renewal failed; retrying", err))
 	}
+	if len(s.refusals.waiting) > 0 {
+		out = s.announceUnavailable(err, out)
+	}
 	out = s.refusals.denyAll(&Error{"renew the login", err, ""}, out)
 	return s.renewal.wakeAfter(pause, out)
 }

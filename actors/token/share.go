@@ -152,6 +152,9 @@ func (s *state) opened(now time.Time, err error, out []kernel.Effect) []kernel.E
 	case s.record.Token.Access != "":
 		return s.publish(now, out)
 	}
+	if s.reported == message.LoginUnavailable {
+		out = s.announce(message.LoginNone, "", out)
+	}
 	return s.discoverFor(out)
 }
 
@@ -171,15 +174,23 @@ func (s *state) unreachable(err error, out []kernel.Effect) []kernel.Effect {
 		out = append(out, s.log(slog.LevelWarn, "the login that the nodes share cannot be read; retrying", err))
 	}
 	h.fault = err
-	if s.current != nil {
+	if s.current != nil || len(s.refusals.waiting) == 0 {
 		return out
 	}
-	return s.refusals.denyAll(h.unavailable(), out)
+	return s.refusals.denyAll(h.unavailable(), s.announceUnavailable(h.unavailable(), out))
+}
+
+// announceUnavailable tells the owner that a request is denied because of an error of the record.
+func (s *state) announceUnavailable(err error, out []kernel.Effect) []kernel.Effect {
+	if _, is := errors.AsType[recordError](err); !is {
+		return out
+	}
+	return s.announce(message.LoginUnavailable, err.Error(), out)
 }
 
 // unavailable returns the error for requests that need the record while it cannot be read.
 func (h *share) unavailable() error {
-	return &Error{"read the login that the nodes of the cluster share", h.fault, ""}
+	return &Error{"read the login that the nodes of the cluster share", recordError{h.fault}, ""}
 }
 
 // changed adopts what another node has written: a new token, or the end of the login.

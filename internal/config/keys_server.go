@@ -165,6 +165,10 @@ type Server struct {
 	// Shared says that other nodes of the cluster use the same server over connections of their own. It is not in the file.
 	Shared bool
 
+	// Away is this server as the node in Hop uses it, if all nodes share its logins (run: one); else nil. It is not in the file. This
+	// gateway logs in with it, but makes no other requests.
+	Away *Server
+
 	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
 	// server is a command or a URL.
 	Embedded uint64

@@ -42,7 +42,9 @@ func place(cfg *config.Config, node string, holder func(server string) (node str
 func placeOne(s *config.Server, node string, holder func(server string) (node string, token uint64)) {
 	at, token := holder(s.Name)
 	if at != node {
+		away := *s
 		*s = hop(*s, cmp.Or(at, noNode))
+		s.Away = &away
 		return
 	}
 	s.Env = maps.Clone(s.Env)

@@ -22,18 +22,17 @@ const loginServer = `
 metaTools: false
 mcpServers:
   safe: {url: %q, auth: {type: oauth}}
+  once: {url: %q, run: one, auth: {type: oauth}}
 `
 
-// protected starts an authorization server with rotating refresh tokens, which ends a login if a refresh token is used twice, and an
-// MCP server that requires its tokens.
-func protected(t *testing.T, f authtest.Faults) (*authtest.Issuer, *authtest.Server) {
+// protected starts an MCP server that requires tokens of the issuer.
+func protected(t *testing.T, issuer *authtest.Issuer) (url string) {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "safe", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
 	})
-	issuer := authtest.New(t, f)
-	return issuer, issuer.Protect(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	return issuer.Protect(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)).URL
 }
 
 // command runs a command of goblin-actor as a user of the node's host.
@@ -51,8 +50,8 @@ func command(t *testing.T, n *gatetest.Node, args ...string) string {
 	return string(out)
 }
 
-// echo calls the protected server through a node, and returns "" or why that failed.
-func echo(t *testing.T, n *gatetest.Node) string {
+// echo calls a protected server through a node, and returns "" or why that failed.
+func echo(t *testing.T, n *gatetest.Node, server string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil).Connect(ctx, &mcp.StreamableClientTransport{Endpoint: n.URL, DisableStandaloneSSE: true}, nil)
@@ -60,7 +59,7 @@ func echo(t *testing.T, n *gatetest.Node) string {
 		return err.Error()
 	}
 	defer func() { _ = session.Close() }()
-	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "safe_echo", Arguments: map[string]any{}})
+	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: server + "_echo", Arguments: map[string]any{}})
 	switch {
 	case err != nil:
 		return err.Error()
@@ -70,28 +69,82 @@ func echo(t *testing.T, n *gatetest.Node) string {
 	return ""
 }
 
-// works waits until a call succeeds through each of the nodes.
-func works(t *testing.T, what string, nodes ...*gatetest.Node) {
+// works waits until a call of a server succeeds through each of the nodes.
+func works(t *testing.T, what, server string, nodes ...*gatetest.Node) {
 	t.Helper()
 	for _, n := range nodes {
 		gatetest.WaitFor(t, what+": a call through node "+n.Name, func() (bool, string) {
-			failed := echo(t, n)
+			failed := echo(t, n, server)
 			return failed == "", failed
 		})
 	}
 }
 
+// ends waits until calls of a server fail through all nodes because a login is missing.
+func ends(t *testing.T, server string, nodes []*gatetest.Node) {
+	t.Helper()
+	for _, n := range nodes {
+		gatetest.WaitFor(t, "the end of the login on node "+n.Name, func() (bool, string) {
+			why := echo(t, n, server)
+			return strings.Contains(why, "log in"), why
+		})
+	}
+}
+
+// startLogins starts three nodes with a server with run: each, and one with run: one. Their authorization server rotates refresh
+// tokens, and ends a login if a refresh token is used twice.
+func startLogins(t *testing.T) (*authtest.Issuer, *gatetest.Cluster) {
+	t.Helper()
+	issuer := authtest.New(t, authtest.Faults{Life: 5 * time.Second})
+	c := gatetest.StartCluster(t, gatetest.ClusterOptions{
+		Binary: binary, Dir: gatetest.ShortDir(t), Voters: true, Config: fmt.Sprintf(loginServer, protected(t, issuer), protected(t, issuer)),
+	})
+	within(t, gatetest.Patience, "start", "3 3 3", func() string { return members(c.Nodes...) })
+	return issuer, c
+}
+
+// A login at a server with run: one can be made and ended on any node. Without a majority of the voters, a login is used until its token
+// expires, and then calls fail with an error that says what is missing. When the voters are back, it is renewed.
+func TestLoginAtServerThatRunsOnce(t *testing.T) {
+	issuer, c := startLogins(t)
+	for _, n := range c.Nodes {
+		command(t, n, "login", "once", "--device")
+		works(t, "after a login on "+n.Name, "once", c.Nodes...)
+		before := len(issuer.Seen("/revoke"))
+		command(t, c.Nodes[(int(n.Name[0]-'a')+1)%3], "logout", "once")
+		if told := len(issuer.Seen("/revoke")) - before; told != 1 {
+			t.Errorf("the authorization server was told %d times", told)
+		}
+		ends(t, "once", c.Nodes)
+	}
+
+	command(t, c.Nodes[1], "login", "safe", "--device")
+	works(t, "after a login", "safe", c.Nodes...)
+	c.Nodes[1].Kill()
+	c.Nodes[2].Kill()
+	gatetest.WaitFor(t, "an error that names the voters", func() (bool, string) {
+		why := echo(t, c.Nodes[0], "safe")
+		return strings.Contains(why, "voters") && !strings.Contains(why, "log in"), why
+	})
+	refreshes := issuer.Refreshes()
+	time.Sleep(3 * time.Second)
+	if n := issuer.Refreshes() - refreshes; n != 0 {
+		t.Errorf("%d renewals without a majority of the voters", n)
+	}
+	c.Nodes[1].Start()
+	c.Nodes[2].Start()
+	works(t, "after the voters are back", "safe", c.Nodes...)
+}
+
 // A login made on one node is the login of all three. While nodes are killed and frozen, its token is renewed every few seconds, and no
 // refresh token is used twice. A logout on another node ends it everywhere, and the authorization server is told once.
 func TestLoginOnAllNodes(t *testing.T) {
-	issuer, server := protected(t, authtest.Faults{Life: 5 * time.Second})
-	c := gatetest.StartCluster(t, gatetest.ClusterOptions{Binary: binary, Dir: gatetest.ShortDir(t), Voters: true, Config: fmt.Sprintf(loginServer, server.URL)})
+	issuer, c := startLogins(t)
 	a, b, d := c.Nodes[0], c.Nodes[1], c.Nodes[2]
-	within(t, gatetest.Patience, "start", "3 3 3", func() string { return members(c.Nodes...) })
 	if out := command(t, a, "login", "safe", "--device"); !strings.Contains(out, "logged in to safe") {
 		t.Fatalf("login: %s", out)
 	}
-	works(t, "after a login on a", a, b, d)
+	works(t, "after a login on a", "safe", a, b, d)
 
 	began := issuer.Refreshes()
 	var running sync.WaitGroup
@@ -106,7 +159,7 @@ func TestLoginOnAllNodes(t *testing.T) {
 			case <-time.After(50 * time.Millisecond):
 			}
 			calls++
-			if why := echo(t, a); why != "" {
+			if why := echo(t, a, "safe"); why != "" {
 				failed[why]++
 			}
 		}
@@ -123,7 +176,7 @@ func TestLoginOnAllNodes(t *testing.T) {
 			n.Start()
 			gatetest.WaitReady(t, n.Base)
 		}
-		works(t, fmt.Sprintf("after fault %d", i), a, b, d)
+		works(t, fmt.Sprintf("after fault %d", i), "safe", a, b, d)
 	}
 	close(stop)
 	running.Wait()
@@ -144,15 +197,10 @@ func TestLoginOnAllNodes(t *testing.T) {
 	if out := command(t, d, "logout", "safe"); !strings.Contains(out, "logged out of safe") {
 		t.Errorf("logout: %s", out)
 	}
-	for _, n := range c.Nodes {
-		gatetest.WaitFor(t, "the end of the login on node "+n.Name, func() (bool, string) {
-			why := echo(t, n)
-			return why != "", why
-		})
-	}
+	ends(t, "safe", c.Nodes)
 	if n := len(issuer.Seen("/revoke")); n != 1 {
 		t.Errorf("the authorization server was told %d times", n)
 	}
 	command(t, b, "login", "safe", "--device")
-	works(t, "after a login on b", a, b, d)
+	works(t, "after a login on b", "safe", a, b, d)
 }
