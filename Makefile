@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy cluster cluster-interop recipes dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy cluster cluster-interop cluster-rates recipes dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
