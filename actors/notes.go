@@ -167,9 +167,11 @@ func (g *Gateway) sendNote(ctx context.Context, to string, n *cluster.Note) bool
 	return err == nil && a.Kept
 }
 
-// noteAct executes an effect of stepNotes or stepEnded.
+// noteAct executes an effect of stepNotes, stepEnded or stepPeerCatalogs.
 func (g *gateway) noteAct(self kernel.Self, act any) {
 	switch a := act.(type) {
+	case answerCatalog:
+		a.send()
 	case passNote:
 		g.passNote(self, a)
 	case answerEnded, refuseEnded, endUnopened, tellEnded:

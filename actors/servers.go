@@ -19,6 +19,7 @@ type servers struct {
 	pools    map[string]kernel.Reference      // by server
 	stopping map[string]kernel.Reference      // by server; a new pool of the same name starts after the old one has ended
 	known    map[string]*message.KnownCatalog // last known catalogs, by pool.CatalogIdentity
+	peers    peerCatalogs
 }
 
 func newServers() servers {
@@ -92,6 +93,7 @@ func (s *state) stepServers(msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case poolStarted:
 		s.servers.pools[m.server] = m.ref
+		out = s.takePeerCatalog(m.server, m.ref, out)
 		if s.levels.current != "" {
 			return append(out, kernel.Tell(m.ref, message.SetLevel{Level: s.levels.current}))
 		}

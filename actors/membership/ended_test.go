@@ -17,15 +17,16 @@ func TestEndedSessionsAreFetched(t *testing.T) {
 	for i := range 5 {
 		a.ended = append(a.ended, cluster.EndedSession{Key: fmt.Sprintf("AAAAAAAAAAAAAA%02d", i), Age: int64(i)})
 	}
+	a.catalogs = 7
 	b := f.start("b", 0)
 	for !b.view.Ready() {
-		if len(b.ended) == 5 && b.state.join.told && !b.state.revoked.dirty && !b.state.revoked.applying {
+		if len(b.ended) == 5 && b.state.join.catalogs.done && b.state.join.told && !b.state.revoked.dirty && !b.state.revoked.applying {
 			t.Fatal("not ready, although it knows everything")
 		}
 		f.run(time.Millisecond)
 	}
-	if len(b.ended) != 5 || f.now.Sub(b.state.join.started) > 100*time.Millisecond {
-		t.Errorf("ready after %v with %v", f.now.Sub(b.state.join.started), b.ended)
+	if len(b.ended) != 5 || b.catalogs != 7 || f.now.Sub(b.state.join.started) > 100*time.Millisecond {
+		t.Errorf("ready after %v with %v and %d catalogs", f.now.Sub(b.state.join.started), b.ended, b.catalogs)
 	}
 	f.run(5 * time.Second)
 	if len(b.ended) != 5 {

@@ -49,7 +49,9 @@ type node struct {
 	bank    *bank           // request rates; nil = none
 	logged  []string
 	ended   []cluster.EndedSession
-	verdict map[string]bool // incarnations that its step has given up or heard to be given up
+
+	catalogs int             // number of the parts of catalogs that it has
+	verdict  map[string]bool // incarnations that its step has given up or heard to be given up
 }
 
 type event struct {
@@ -196,6 +198,16 @@ func (f *fabric) perform(n *node, act any) any {
 		answer := a.answer
 		answer.Ended, answer.Next = page, next
 		a.reply(answer.Encode())
+	case fetchCatalog:
+		f.ask(n, a.incarnation, a.question, func(answer []byte, err error) any { return fetchedCatalog{a.incarnation, answer, err} })
+	case answerCatalog:
+		answer := a.answer
+		if at, _ := strconv.Atoi(a.after); at < n.catalogs {
+			answer.Catalog, answer.Next = &cluster.CatalogPart{Server: "s", Offset: at, Size: n.catalogs, Data: []byte("x")}, strconv.Itoa(at+1)
+		}
+		a.reply(answer.Encode())
+	case heardCatalog:
+		n.catalogs++
 	case ended:
 		n.ended = append(n.ended, a.list...)
 	case fetch:

@@ -22,17 +22,19 @@ type join struct {
 	done    bool // the node is ready
 	told    bool // this node knows all revocations of a node that is ready
 	ended   bool // this node knows all ended sessions of a node that is ready
+
+	catalogs joinCatalogs
 }
 
-// becomeReady makes the node ready when it is a member, has applied the cluster's revocations, and knows the cluster's ended sessions.
-// After joinTime it no longer waits for revocations and ended sessions.
+// becomeReady makes the node ready when it is a member, has applied the cluster's revocations, and knows the cluster's ended sessions
+// and catalogs. After joinTime it waits for none of these but its membership.
 func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect {
 	j := &s.join
 	if j.done || !s.own.condemned && s.view.Member(s.own.incarnation) == nil { // the cluster is full
 		return out
 	}
 	late := now.Sub(j.started) >= joinTime
-	if !late && (!j.told || !j.ended || s.revoked.dirty || s.revoked.applying) {
+	if !late && (!j.told || !j.ended || !j.catalogs.done && s.knowsEqual() || s.revoked.dirty || s.revoked.applying) {
 		return out
 	}
 	if ready := s.readyPeers(); !j.told && ready > 0 {
@@ -40,6 +42,16 @@ func (s *state) becomeReady(now time.Time, out []kernel.Effect) []kernel.Effect 
 	}
 	j.done = true
 	return s.greet(now, out)
+}
+
+// knowsEqual reports whether another node that is ready has the same configuration.
+func (s *state) knowsEqual() bool {
+	for _, p := range s.peers {
+		if !p.beat.Joining && p.beat.Config == s.facts.Config {
+			return true
+		}
+	}
+	return false
 }
 
 // readyPeers returns the number of the other nodes that are ready. Those that start at the same time know no revocations either.

@@ -61,6 +61,8 @@ type Options struct {
 	Session         AnswerSession                  // answers questions of guests; nil = SessionUnknown
 	ListEnded       ListEnded                      // lists the sessions that have ended; nil = there are none
 	Ended           func([]cluster.EndedSession)   // called with ended sessions that another node knows; must not block; nil = they are ignored
+	ListCatalogs    ListCatalogs                   // lists the catalogs of servers that this node knows; nil = none
+	Catalog         func(*cluster.CatalogPart)     // called with parts of catalogs that another node knows; must not block; nil = they are ignored
 	Revoked         func(map[string]bool)          // called with all revoked holders after a change, one call at a time; may block; nil = not called
 	Log             *slog.Logger
 }
@@ -72,6 +74,10 @@ type AnswerSession func(session, holder string, reply func(life cluster.SessionL
 // ListEnded calls reply, now or later and at most once, with a page of the sessions that have ended, and with the start of the next
 // page, or "" if there is none. The page begins at after; "" = the first page. ListEnded does not block.
 type ListEnded func(after string, reply func(list []cluster.EndedSession, next string))
+
+// ListCatalogs calls reply, now or later and at most once, with the part of the catalogs that follows another one, and where the next
+// part begins. It does not block.
+type ListCatalogs func(after string, reply func(part *cluster.CatalogPart, next string))
 
 // Spawn starts the actor. It is restarted after up to 10 panics within a minute, and keeps its state. If it ends, the other
 // nodes give this one up.
@@ -160,6 +166,8 @@ func (m *membership) Act(self kernel.Self, act any) {
 		a.reply(a.payload)
 	case fetchEnded, answerEnded, ended:
 		m.endedAct(self, a)
+	case fetchCatalog, answerCatalog, heardCatalog:
+		m.catalogAct(self, a)
 	case catalogsChanged:
 		if m.CatalogsChanged != nil {
 			m.CatalogsChanged(a.kinds)

@@ -106,7 +106,7 @@ func (s *state) hear(now time.Time, b *cluster.Beat, out []kernel.Effect) []kern
 	out = s.compareCatalog(now, p, b, s.charge(now, p, b, out))
 	p.beat, p.heard = b, now
 	s.compare(now, p)
-	return s.fetchEnded(now, p, s.fetchMissing(now, p, out))
+	return s.fetchCatalogs(now, p, s.fetchEnded(now, p, s.fetchMissing(now, p, out)))
 }
 
 // meet begins to follow a node. Its former incarnations have ended. If another peer has the same
@@ -215,6 +215,8 @@ func (s *state) query(now time.Time, m message.NodeQuery, out []kernel.Effect) [
 		return append(out, kernel.Act(answerSession{q, m.Reply, a}))
 	case cluster.QueryEnded:
 		return append(out, kernel.Act(answerEnded{q.After, m.Reply, a}))
+	case cluster.QueryCatalogs:
+		return append(out, kernel.Act(answerCatalog{q.After, m.Reply, a}))
 	}
 	return append(out, kernel.Act(answer{m.Reply, a.Encode()}))
 }

@@ -123,6 +123,8 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.fetched(now, m, out)
 	case fetchedEnded:
 		out = s.fetchedEnded(now, m, out)
+	case fetchedCatalog:
+		out = s.fetchedCatalog(now, m, out)
 	case applied:
 		s.revoked.applying = false
 	case kernel.GoPanicked:

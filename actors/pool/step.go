@@ -48,6 +48,8 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.restart(now, m, out)
 	case message.NodeJoined:
 		return s.nodeJoined(m, out)
+	case message.PeerCatalog:
+		return s.peerCatalog(m, out)
 	case message.NodesChanged:
 		return s.nodesChanged(m, out)
 	case clientsServed:

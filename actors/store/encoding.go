@@ -43,6 +43,12 @@ func encodedSize(k *message.KnownCatalog) int {
 	return n
 }
 
+// EncodeCatalog returns a catalog in the form in which the file has it, for another node of a cluster.
+func EncodeCatalog(k *message.KnownCatalog) []byte { return encodeCatalog(k) }
+
+// DecodeCatalog decodes the output of EncodeCatalog. The result shares memory with raw. The error says that raw is damaged.
+func DecodeCatalog(raw []byte) (*message.KnownCatalog, error) { return decodeCatalog(raw) }
+
 func encodeCatalog(k *message.KnownCatalog) []byte {
 	b := make([]byte, headSize, headSize+encodedSize(k))
 	binary.LittleEndian.PutUint64(b[4:], uint64(k.At.UnixNano()))

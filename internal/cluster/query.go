@@ -9,6 +9,7 @@ const (
 	QueryRevocations QueryKind = "revocations" // a page of the revocations that the node knows
 	QuerySession     QueryKind = "session"     // whether Session lives, and its log level; keeps it from being idle
 	QueryEnded       QueryKind = "ended"       // a page of the ended sessions that the node knows
+	QueryCatalogs    QueryKind = "catalogs"    // a part of the catalogs of servers that the node knows
 )
 
 // SessionLife is what a node knows about a session of which it is the home.
@@ -26,7 +27,7 @@ type Query struct {
 	Cluster string    `json:"cluster"`
 	From    string    `json:"from"` // incarnation of the node that asks
 	Kind    QueryKind `json:"kind"`
-	After   string    `json:"after,omitempty"` // of QueryRevocations: the last holder of the previous page; of QueryEnded: Next of the previous page
+	After   string    `json:"after,omitempty"` // of QueryRevocations: the last holder of the previous page; otherwise Next of the previous page
 
 	Session string `json:"session,omitempty"` // of QuerySession
 	Holder  string `json:"holder,omitempty"`  // of QuerySession: of the session's principal; "" = no principal
@@ -43,7 +44,9 @@ type Answer struct {
 	Level   string      `json:"level,omitempty"` // of the session; "" = its client has set none
 
 	Ended []EndedSession `json:"ended,omitempty"`
-	Next  string         `json:"next,omitempty"` // of QueryEnded: where the next page begins; "" = there is none
+	Next  string         `json:"next,omitempty"` // where the next page begins; "" = there is none
+
+	Catalog *CatalogPart `json:"catalog,omitempty"`
 }
 
 // Encode returns the query as a message.
@@ -102,8 +105,10 @@ func ParseAnswer(message []byte) (*Answer, error) {
 		return nil, errField("answer", "level")
 	case len(a.Ended) > MaxEnded || !all(a.Ended, (*EndedSession).valid):
 		return nil, errField("answer", "ended")
-	case !printable(a.Next, maxText):
+	case !printable(a.Next, MaxHolder):
 		return nil, errField("answer", "next")
+	case a.Catalog != nil && !a.Catalog.valid():
+		return nil, errField("answer", "catalog")
 	}
 	return a, nil
 }

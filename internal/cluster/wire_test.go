@@ -87,6 +87,15 @@ func TestMessages(t *testing.T) {
 	if got, err := ParseAnswer(ended.Encode()); err != nil || !reflect.DeepEqual(got, ended) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	part := &Answer{Revocations: Revocations{Cluster: "prod", From: home}, Next: strings.Repeat(`"`, MaxHolder)}
+	part.Catalog = &CatalogPart{Server: strings.Repeat(`"`, MaxName), Offset: MaxCatalog - MaxCatalogPart, Size: MaxCatalog, Data: make([]byte, MaxCatalogPart)}
+	if got, err := ParseAnswer(part.Encode()); err != nil || !reflect.DeepEqual(got, part) || !got.Catalog.Last() {
+		t.Errorf("%v, %v", got, err)
+	}
+	part.Catalog.Offset++
+	if _, err := ParseAnswer(part.Encode()); err == nil {
+		t.Error("a part beyond the end of a catalog is accepted")
+	}
 	m := &AuditMark{Cluster: "prod", From: home, Key: strings.Repeat("k", 44), Line: `{"n":1,"sig":"<&>"}`}
 	if got, err := ParseAuditMark(m.Encode()); err != nil || *got != *m {
 		t.Errorf("%+v, %v", got, err)
@@ -197,6 +206,7 @@ func FuzzMessages(f *testing.F) {
 	for _, seed := range [][]byte{
 		usualBeat().Encode(), (&Verdict{"prod", other, "a", home, ReasonGone}).Encode(), hint,
 		(&Answer{Revocations: Revocations{"prod", home, []Revocation{{"key:a", 1, false, 3}}}, More: true}).Encode(),
+		(&Answer{Revocations: Revocations{"prod", home, nil}, Ended: []EndedSession{{"AAAAAAAAAAAAAAAA", 1}}, Catalog: &CatalogPart{"x", 0, 1, []byte("y")}, Next: "1/x"}).Encode(),
 		(&Query{Cluster: "prod", From: home, Kind: QuerySession, Session: "2abc", Holder: "key:a"}).Encode(),
 	} {
 		f.Add(seed)

@@ -1,0 +1,25 @@
+package message
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/cluster"
+)
+
+// ListCatalogs asks the gateway for a part of the catalogs that it knows, for a node that joins. Reply gets the part, or nil if there is
+// none, and where the next one begins; "" = there is none. It does not block. It is not called if the gateway cannot answer.
+type ListCatalogs struct {
+	After string
+	Reply func(part *cluster.CatalogPart, next string)
+}
+
+// HeardCatalog is a part of a catalog that another node knows. The parts of a catalog arrive in order.
+type HeardCatalog struct{ Part *cluster.CatalogPart }
+
+// Class is Outcome: this node has asked for it.
+func (HeardCatalog) Class() kernel.Class { return kernel.Outcome }
+
+// PeerCatalog is what another node of the cluster knows about a server. The pool publishes it if it knows nothing about the server.
+type PeerCatalog struct{ Known *KnownCatalog }
+
+// Class is Outcome: it is sent once.
+func (PeerCatalog) Class() kernel.Class { return kernel.Outcome }

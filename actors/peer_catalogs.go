@@ -1,0 +1,143 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
+	"goblin-actor/actors/store"
+	"goblin-actor/internal/cluster"
+	"goblin-actor/internal/config"
+)
+
+// A node that joins a cluster asks another one what it knows of the servers' catalogs. So its clients get the same lists as those of the
+// other nodes from the beginning, although its servers still start. A server to which this node logs in is excepted, because its
+// catalog may depend on the account.
+
+// peerCatalogs are the catalogs that a node receives.
+type peerCatalogs struct {
+	server string // whose parts arrive
+	data   []byte
+	known  map[string]*message.KnownCatalog // by server, until the servers start
+}
+
+// answerCatalog encodes a part of a catalog and sends it to another node.
+type answerCatalog struct {
+	message.ListCatalogs
+	server string // "" = there is no more
+	known  *message.KnownCatalog
+	offset int
+	next   string // the server after it; "" = none
+}
+
+func (s *state) stepPeerCatalogs(msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.ListCatalogs:
+		return append(out, kernel.Act(s.catalogAfter(m)))
+	case message.HeardCatalog:
+		return s.heardCatalog(m.Part, out)
+	}
+	return out
+}
+
+// catalogAfter finds the catalog at which a page begins. The page is named by an offset, a slash and a server.
+func (s *state) catalogAfter(m message.ListCatalogs) answerCatalog {
+	text, first, _ := strings.Cut(m.After, "/")
+	offset, err := strconv.Atoi(text)
+	if err != nil || offset < 0 {
+		offset = 0
+	}
+	a := answerCatalog{ListCatalogs: m}
+	for _, server := range slices.SortedFunc(slices.Values(s.config.Servers), func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) }) {
+		known := s.servers.known[pool.CatalogIdentity(server)]
+		switch {
+		case server.Name < first || known == nil || server.LogsIn() || len(server.Name) > cluster.MaxName:
+		case a.server == "":
+			if a.server, a.known = server.Name, known; server.Name == first {
+				a.offset = offset
+			}
+		default:
+			a.next = server.Name
+			return a
+		}
+	}
+	return a
+}
+
+// send encodes the catalog and answers the question. A catalog that is too large, or has become shorter, is left out.
+func (a *answerCatalog) send() {
+	if a.server == "" {
+		a.Reply(nil, "")
+		return
+	}
+	next := ""
+	if a.next != "" {
+		next = "0/" + a.next
+	}
+	raw := store.EncodeCatalog(a.known)
+	if len(raw) > cluster.MaxCatalog || a.offset >= len(raw) {
+		a.Reply(nil, next)
+		return
+	}
+	part := &cluster.CatalogPart{Server: a.server, Offset: a.offset, Size: len(raw), Data: raw[a.offset:min(len(raw), a.offset+cluster.MaxCatalogPart)]}
+	if !part.Last() {
+		next = fmt.Sprintf("%d/%s", a.offset+len(part.Data), a.server)
+	}
+	a.Reply(part, next)
+}
+
+// heardCatalog collects the parts of a catalog. A catalog that has changed between two parts is damaged, and has no effect.
+func (s *state) heardCatalog(part *cluster.CatalogPart, out []kernel.Effect) []kernel.Effect {
+	v := &s.servers.peers
+	if part.Offset == 0 {
+		v.server, v.data = part.Server, nil
+	}
+	if part.Server != v.server || part.Offset != len(v.data) {
+		v.server, v.data = "", nil
+		return out
+	}
+	v.data = append(v.data, part.Data...)
+	if !part.Last() {
+		return out
+	}
+	known, err := store.DecodeCatalog(v.data)
+	v.server, v.data = "", nil
+	if err != nil {
+		return out
+	}
+	if ref, running := s.servers.pools[part.Server]; running {
+		return append(out, kernel.Tell(ref, message.PeerCatalog{Known: known}))
+	}
+	if s.startup.done || len(v.known) >= maxKnown {
+		return out
+	}
+	if v.known == nil {
+		v.known = map[string]*message.KnownCatalog{}
+	}
+	v.known[part.Server] = known
+	return out
+}
+
+// takePeerCatalog passes the catalog of a server that another node knows on to its new pool, if there is one.
+func (s *state) takePeerCatalog(server string, ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
+	known := s.servers.peers.known[server]
+	if known == nil {
+		return out
+	}
+	delete(s.servers.peers.known, server)
+	return append(out, kernel.Tell(ref, message.PeerCatalog{Known: known}))
+}
+
+// listCatalogs answers the question of another node. It implements membership.ListCatalogs.
+func (g *Gateway) listCatalogs(after string, reply func(part *cluster.CatalogPart, next string)) {
+	g.self.Tell(message.ListCatalogs{After: after, Reply: reply})
+}
+
+// heardCatalog receives a part of a catalog that another node knows.
+func (g *Gateway) heardCatalog(part *cluster.CatalogPart) {
+	g.self.Tell(message.HeardCatalog{Part: part})
+}

@@ -1,0 +1,78 @@
+package actors
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
+	"goblin-actor/internal/cluster"
+	"goblin-actor/internal/config"
+)
+
+// A node that joins gets the catalogs of all servers that another node knows, in parts, but neither those of servers with logins nor those
+// that are too large. A part that is missing or repeated makes a catalog worthless, and has no other effect.
+func TestPeerCatalogs(t *testing.T) {
+	knows, joins := &state{config: &config.Config{}}, &state{servers: newServers()}
+	knows.servers.known = map[string]*message.KnownCatalog{}
+	for name, size := range map[string]int{"b": 100_000, "a": 10, "login": 10, "large": cluster.MaxCatalog, "z": 10} {
+		server := config.Server{Name: name, URLs: []string{"https://" + name}}
+		if server.Auth.Type = "none"; name == "login" {
+			server.Auth.Type = "oauth"
+		}
+		knows.config.Servers = append(knows.config.Servers, server)
+		known := &message.KnownCatalog{Info: &message.ServerInfo{}, At: time.Unix(1, 0)}
+		known.Lists[0].Items = [][]byte{[]byte(name + strings.Repeat("x", size))}
+		knows.servers.known[pool.CatalogIdentity(server)] = known
+	}
+	knows.config.Servers = append(knows.config.Servers, config.Server{Name: "unknown"})
+	fetch := func(each func(*cluster.CatalogPart)) (parts int) {
+		for after := ""; parts < 100; parts++ {
+			next := ""
+			a := knows.catalogAfter(message.ListCatalogs{After: after, Reply: func(part *cluster.CatalogPart, n string) {
+				if next = n; part != nil {
+					each(part)
+				}
+			}})
+			a.send()
+			if after = next; next == "" {
+				return parts + 1
+			}
+		}
+		return parts
+	}
+	parts := fetch(func(part *cluster.CatalogPart) { joins.heardCatalog(part, nil) })
+	for _, name := range []string{"a", "b", "z"} {
+		known := joins.servers.peers.known[name]
+		if known == nil || !bytes.HasPrefix(known.Lists[0].Items[0], []byte(name+"x")) {
+			t.Errorf("%s: %v", name, known)
+		}
+	}
+	if len(joins.servers.peers.known) != 3 || parts != 6 || joins.servers.peers.data != nil {
+		t.Errorf("%d catalogs in %d parts", len(joins.servers.peers.known), parts)
+	}
+	out := joins.stepServers(poolStarted{server: "a"}, nil)
+	if len(out) != 1 || len(joins.servers.peers.known) != 2 {
+		t.Errorf("a new pool gets %v", out)
+	}
+	joins = &state{servers: newServers()}
+	fetch(func(part *cluster.CatalogPart) {
+		if part.Offset != cluster.MaxCatalogPart {
+			joins.heardCatalog(part, nil)
+		}
+		joins.heardCatalog(&cluster.CatalogPart{Server: "a", Size: 2, Data: []byte("xx")}, nil)
+	})
+	if got := fmt.Sprint(len(joins.servers.peers.known)); got != "2" {
+		t.Errorf("with a missing part: %s catalogs", got)
+	}
+	joins.servers.pools = map[string]kernel.Reference{"z": {}}
+	var told []kernel.Effect
+	fetch(func(part *cluster.CatalogPart) { told = joins.heardCatalog(part, told) })
+	if len(told) != 1 {
+		t.Errorf("a pool that runs gets %v", told)
+	}
+}
