@@ -119,7 +119,7 @@ func nodeOf(sealer *seal.Sealer, x *downstream.Exchange, request *message.Statel
 		return seal.NodeIn(stateText(x))
 	case request.State == nil && x.Params.TaskID.Present():
 		id, _ := rawjson.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
-		return admission.TaskIDs{Sealer: sealer, Principal: request.Principal()}.NodeOf(id)
+		return admission.TaskIDs{Sealer: sealer, Principal: request.Principal(), Hop: request.Behalf != nil}.NodeOf(id)
 	}
 	return ""
 }

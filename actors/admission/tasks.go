@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
@@ -51,10 +52,13 @@ func PublicTaskID(server, own string) string { return server + "/" + own }
 
 // TaskIDs translates task ids of modern servers. The gateway stores nothing about the tasks themselves. A public id
 // ends with a tag that depends on the principal. Without authentication there is no tag, and any client may name any
-// task. In a cluster, the id of a task whose server is a process of the node names the node.
+// task. In a cluster, the id of a task names the node if each node has a process of the server.
 type TaskIDs struct {
 	Sealer    *seal.Sealer
 	Principal string // message.PrincipalOf; "" = not authenticated
+
+	// Hop says that the client is another node of the cluster. It gets the server's own ids: that node makes them public.
+	Hop bool
 }
 
 const (
@@ -68,8 +72,11 @@ const (
 // Public returns the id by which the principal knows a server's task. It is always the same, because servers may name a
 // task repeatedly.
 func (t TaskIDs) Public(server *catalog.Server, own string) string {
+	if t.Hop {
+		return own
+	}
 	place := server.Name
-	if node := t.Sealer.Node(); node != "" && !server.Rules.Remote() {
+	if node := t.Sealer.Node(); node != "" && (server.Rules.Run == "" || server.Rules.Run == config.RunEach) && !server.Rules.Remote() {
 		place += taskNodeMark + node
 	}
 	id := PublicTaskID(place, own)
@@ -101,6 +108,9 @@ func (t TaskIDs) parse(id string) (server, node, own string, ok bool) {
 // NodeOf returns the incarnation of the node that has a task, or "" if any node can serve it or the id is not the
 // principal's.
 func (t TaskIDs) NodeOf(id string) string {
+	if t.Hop {
+		return ""
+	}
 	_, node, _, _ := t.parse(id)
 	return node
 }
@@ -116,6 +126,12 @@ func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, serve
 // ModernTask returns the server and its own task id for a principal's public id. The server is nil if the id is not the principal's,
 // if another node has the task, or if no server in view with that name has the tasks extension.
 func ModernTask(view *catalog.View, id string, ids TaskIDs) (server *catalog.Server, own string) {
+	if ids.Hop {
+		if servers := view.Servers(); len(servers) == 1 && id != "" && HasModernTasks(servers[0]) {
+			return servers[0], id
+		}
+		return nil, ""
+	}
 	name, node, own, theirs := ids.parse(id)
 	if !theirs || node != "" && node != ids.Sealer.Node() {
 		return nil, ""

@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
 )
@@ -36,3 +37,35 @@ func FuzzTaskIDs(f *testing.F) {
 		_, _ = ModernTask(view, own, TaskIDs{Sealer: sealer, Principal: a}) // an id made up by the client
 	})
 }
+
+// Whichever nodes of a cluster are between the client and the server, the client gets the same id for a task.
+func TestTaskIDsInACluster(t *testing.T) {
+	const run, own = "a", "7~x/y"
+	server := func(at, run string, urls ...string) *catalog.Server {
+		return &catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728, Rules: config.Server{Run: run, Hop: at, URLs: urls}}
+	}
+	sealer := seal.NewShared(oneNode{})
+	here, there := server("", run), server("a", run, "https://a/s/one/mcp")
+	for _, principal := range []string{"", "key:ann@0000000000000001"} {
+		ids := TaskIDs{Sealer: sealer, Principal: principal}
+		direct := ids.Public(here, own)
+		hop := TaskIDs{Sealer: sealer, Principal: principal, Hop: true}
+		if through := ids.Public(there, hop.Public(here, own)); through != direct || ids.NodeOf(direct) != "" {
+			t.Errorf("%q at the server's node, %q through another one", direct, through)
+		}
+		view := actortest.View(t, *here)
+		if found, id := ModernTask(view, own, hop); found == nil || id != own {
+			t.Errorf("a hop finds %v, %q", found, id)
+		}
+		if each := ids.Public(server("", config.RunEach), own); ids.NodeOf(each) != sealer.Node() {
+			t.Errorf("%q does not name the node of the process", each)
+		}
+	}
+}
+
+// oneNode implements seal.Nodes.
+type oneNode struct{}
+
+func (oneNode) Current() string             { return "abcdefg2" }
+func (oneNode) StateKeys(string) [][32]byte { return [][32]byte{{1}} }
+func (oneNode) TaskKeys() [][32]byte        { return [][32]byte{{2}} }

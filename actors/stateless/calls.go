@@ -229,8 +229,8 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	node := s.node
-	if kind == seal.Relayed && s.sealer.Node() != "" && v.Upstream.Rules.Remote() {
-		node = "" // every node of the cluster reaches this server
+	if rules := &v.Upstream.Rules; kind == seal.Relayed && s.sealer.Node() != "" && rules.Remote() && rules.Hop == "" && !rules.Isolates() {
+		node = "" // every node of the cluster reaches this server, without another node between them
 	}
 	return s.sealer.Seal(&seal.State{
 		Kind: kind, Call: v.Seq, Actor: s.number, Node: node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),

@@ -42,7 +42,7 @@ func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.
 	case protocol.OwnerServer:
 		return s.callItem(now, m, view, out)
 	case protocol.OwnerTasks:
-		t, fault := taskTarget(view, x, admission.TaskIDs{Sealer: s.sealer, Principal: m.Principal()})
+		t, fault := taskTarget(view, x, admission.TaskIDs{Sealer: s.sealer, Principal: m.Principal(), Hop: m.Behalf != nil})
 		if fault != nil {
 			return s.refused(m, fault, out)
 		}

@@ -48,6 +48,6 @@ func publicTask(edits []rawjson.Edit, v *heldCall, info *protocol.ResultInfo, f 
 	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
 		return edits
 	}
-	ids := admission.TaskIDs{Sealer: sealer, Principal: v.caller.Principal}
+	ids := admission.TaskIDs{Sealer: sealer, Principal: v.caller.Principal, Hop: v.caller.Hop}
 	return ids.Edit(edits, f.Raw, rawjson.Member(f.Raw, f.Result, "taskId"), v.Upstream)
 }

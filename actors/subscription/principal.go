@@ -52,5 +52,5 @@ func (s *state) expiryDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // tasks returns the task ids of the client's principal.
 func (s *state) tasks() admission.TaskIDs {
-	return admission.TaskIDs{Sealer: s.sealer, Principal: message.PrincipalOf(s.listener.who)}
+	return admission.TaskIDs{Sealer: s.sealer, Principal: message.PrincipalOf(s.listener.who), Hop: s.listener.caller.Hop}
 }
