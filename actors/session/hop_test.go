@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
@@ -94,5 +96,30 @@ func TestHopSessionSurvivesChangedKeys(t *testing.T) {
 	}
 	if got := k.step(k.hop(identity.Behalf{}, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); got != "result" {
 		t.Error(got)
+	}
+}
+
+// A server's request is passed on to the node of the client, which decides whether the client can answer it.
+func TestHopGetsUndeclaredRequests(t *testing.T) {
+	for _, hop := range []bool{true, false} {
+		k := hopConversation(t, "2025-06-18", "class")
+		k.step(k.hop(identity.Behalf{}, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
+		m, seq := k.hop(identity.Behalf{}, callOf, 1, "ask"), uint64(0)
+		if !hop {
+			m.Exchange.Origin.Principal = identity.Local
+		}
+		for _, e := range step(k.s, time.Unix(1000, 0), m, nil) {
+			if d, is := e.Msg.(message.Dispatch); is {
+				seq = d.Call.Seq
+			}
+		}
+		passed := false
+		for _, e := range step(k.s, time.Unix(1000, 0), message.ServerRequest{Seq: seq, Key: 5, Frame: actortest.Frame(t, fmt.Sprintf(asking, "sampling/createMessage"))}, nil) {
+			_, is := e.Act.(reply.Notify)
+			passed = passed || is
+		}
+		if passed != hop {
+			t.Errorf("hop %v: the request is passed on: %v", hop, passed)
+		}
 	}
 }
