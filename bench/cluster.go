@@ -19,8 +19,8 @@ var ClusterKinds = []string{"three", "guest", "one", "hop", "stream", "idle", "s
 type ClusterOptions struct {
 	What    []string      // elements of ClusterKinds; default all
 	Before  string        // an earlier build, which is compared with the gateway without a cluster; "" = none
-	Rounds  int           // interleaved turns of each load; default 6
-	Turn    time.Duration // length of a turn; default 1 s
+	Rounds  int           // interleaved turns of each load; default 60
+	Turn    time.Duration // length of a turn; default 100 ms
 	Streams int           // stream: number of idle streams; default 1000
 	Idle    time.Duration // idle: how long idle gateways are measured; default 10 s
 	Starts  int           // start: starts of each kind; default 15
@@ -35,7 +35,7 @@ func (o ClusterOptions) Default() ClusterOptions {
 	if len(o.What) == 0 {
 		o.What = ClusterKinds
 	}
-	o.Rounds, o.Turn = cmp.Or(o.Rounds, 6), cmp.Or(o.Turn, time.Second)
+	o.Rounds, o.Turn = cmp.Or(o.Rounds, 60), cmp.Or(o.Turn, 100*time.Millisecond)
 	o.Streams, o.Idle, o.Starts = cmp.Or(o.Streams, 1000), cmp.Or(o.Idle, 10*time.Second), cmp.Or(o.Starts, 15)
 	return o
 }

@@ -130,14 +130,15 @@ func (c *clusterRun) three() error {
 	return nil
 }
 
-// threeOf measures clients of one era at three nodes, at three gateways that are not in a cluster, and at the first of these.
+// threeOf measures clients of one era at three nodes, at three gateways that are not in a cluster, and at the first of these. Gateways that
+// are not in a cluster do not know each other's sessions, so each legacy client stays at one of them.
 func (c *clusterRun) threeOf(modern, paced bool, apart, nodes []*process.Process) error {
 	what := ", legacy"
 	if modern {
 		what = ", modern"
 	}
 	one := alone("one gateway", "h0_echo", clusterClients, apart[0])
-	three := &load.Dealt{Name: "three gateways", Opened: apart, Called: apart, Counted: apart, Stay: true}
+	three := &load.Dealt{Name: "three gateways", Opened: apart, Called: apart, Counted: apart, Stay: !modern}
 	dealt := &load.Dealt{Name: "three nodes", Opened: nodes, Called: nodes, Counted: nodes}
 	for _, d := range []*load.Dealt{three, dealt} {
 		d.Tool, d.Clients = "h0_echo", clusterClients

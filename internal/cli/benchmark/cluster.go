@@ -18,7 +18,7 @@ func newBenchCluster() *cobra.Command {
 		Use:   "cluster",
 		Short: "Measure the cost of gateways that form a cluster",
 		Long: `cluster starts gateways without a cluster, single nodes, and clusters of three nodes on 127.0.0.1, 127.0.0.2 and 127.0.0.3. It measures
-them in turns of a second. The clients send each request to the next node themselves, as a load balancer would. CPU time is that of the
+them in turns of a tenth of a second. The clients send each request to the next node themselves, as a load balancer would. CPU time is that of the
 gateways' threads. ÷ compares the CPU time of a call.
 
   three   how many times the calls of one gateway three nodes can execute: three times the CPU time per call of one gateway ÷ that of
@@ -32,14 +32,14 @@ gateways' threads. ÷ compares the CPU time of a call.
   start   time from process start until the gateway listens; with --before, compared with the earlier build
 
 It takes about three minutes, and needs Linux.`,
-		Example: "  goblin-actor bench cluster --of hop --rounds 20 --assert 'ratio(cluster,hop,c=32) <= 3'",
+		Example: "  goblin-actor bench cluster --of hop --rounds 200 --assert 'ratio(cluster,hop,c=32) <= 3'",
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.What, "of", nil, "what to measure: "+strings.Join(bench.ClusterKinds, ", ")+" (default all)")
 	flags.StringVar(&o.Before, "before", "", "an earlier build of this program that is compared with the gateway without a cluster")
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; everything else uses this build")
-	flags.IntVar(&o.Rounds, "rounds", 6, "interleaved turns of each load")
-	flags.DurationVar(&o.Turn, "turn", time.Second, "length of a turn")
+	flags.IntVar(&o.Rounds, "rounds", 60, "interleaved turns of each load")
+	flags.DurationVar(&o.Turn, "turn", 100*time.Millisecond, "length of a turn")
 	flags.IntVar(&o.Streams, "streams", 1000, "stream: number of idle streams")
 	flags.DurationVar(&o.Idle, "idle", 10*time.Second, "idle: how long idle gateways are measured")
 	flags.IntVar(&o.Starts, "starts", 15, "start: number of starts of each kind")
