@@ -114,7 +114,7 @@ func (c *clusterRun) idle() error {
 	}
 	groups := [][]*process.Gateway{{one}, nodes, voters}
 	c.Sleep(c.o.Idle / 2) // the voters choose a leader
-	var used, resident []float64
+	var used, resident, own []float64
 	for _, g := range groups {
 		used = append(used, -cpuOf(g))
 	}
@@ -128,16 +128,25 @@ func (c *clusterRun) idle() error {
 		if err != nil {
 			return err
 		}
-		resident = append(resident, sum[0]/float64(len(g)))
+		resident, own = append(resident, sum[0]/float64(len(g))), append(own, ownOf(g)/float64(len(g)))
 	}
 	for i, name := range []string{"", "idle node", "idle voter"} {
 		if i > 0 {
 			c.result.Rows = append(c.result.Rows,
 				report.ClusterRow{What: name + ", CPU", Now: used[i], Base: used[0], Unit: "ms/s", Result: used[i], Of: "ms/s", Goal: 10 * float64(i)},
-				report.ClusterRow{What: name + ", memory more", Now: resident[i], Base: resident[0], Unit: "MiB", Result: resident[i] - resident[0], Of: "MiB", Goal: 8})
+				report.ClusterRow{What: name + ", memory more", Now: resident[i], Base: resident[0], Unit: "MiB", Result: resident[i] - resident[0], Of: "MiB", Goal: 8},
+				report.ClusterRow{What: name + ", own more", Now: own[i], Base: own[0], Unit: "MiB", Result: own[i] - own[0], Of: "MiB"})
 		}
 	}
 	return nil
+}
+
+// ownOf returns the resident memory of gateways together in MiB, without pages of files.
+func ownOf(all []*process.Gateway) (sum float64) {
+	for _, g := range all {
+		sum += float64(g.Usage().Own) / (1 << 20)
+	}
+	return sum
 }
 
 // cpuOf returns the CPU time of gateways together in milliseconds.

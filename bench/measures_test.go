@@ -144,7 +144,7 @@ func TestCluster(t *testing.T) {
 	if want := "three ÷ one, legacy; three ÷ three, legacy; three ÷ one, legacy, paced; three ÷ three, legacy, paced; " +
 		"three ÷ one, modern; three ÷ three, modern; three ÷ one, modern, paced; three ÷ three, modern, paced; guest ÷ home; " +
 		"one node ÷ without; without ÷ before; one node ÷ without; without ÷ before; hop, p50 added; hop ÷ here; hop ÷ here; " +
-		"relayed stream, resident; relayed stream, in use; idle node, CPU; idle node, memory more; idle voter, CPU; idle voter, memory more; " +
+		"relayed stream, resident; relayed stream, in use; idle node, CPU; idle node, memory more; idle node, own more; idle voter, CPU; idle voter, memory more; idle voter, own more; " +
 		"start, one node more; start, more than before"; strings.Join(got, "; ") != want {
 		t.Errorf("got %s, want %s", strings.Join(got, "; "), want)
 	}

@@ -106,6 +106,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 type Usage struct {
 	CPU time.Duration // user and system
 	RSS int64         // resident bytes
+	Own int64         // of these, bytes that are not pages of files, such as the program's
 }
 
 // Usage returns the resource usage of the process so far.
@@ -123,9 +124,10 @@ func (p *Process) Usage() Usage {
 		}
 	}
 	if text, err := os.ReadFile("/proc/" + pid + "/statm"); err == nil {
-		if fields := bytes.Fields(text); len(fields) > 1 {
+		if fields := bytes.Fields(text); len(fields) > 2 {
 			pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-			u.RSS = pages * int64(os.Getpagesize())
+			ofFiles, _ := strconv.ParseInt(string(fields[2]), 10, 64)
+			u.RSS, u.Own = pages*int64(os.Getpagesize()), (pages-ofFiles)*int64(os.Getpagesize())
 		}
 	}
 	return u
