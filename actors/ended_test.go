@@ -169,3 +169,27 @@ func TestEndedSessionStaysEnded(t *testing.T) {
 	agree("c", b, c) // b is gone
 	check(c)
 }
+
+// A node without room for notes refuses further ones, and says so once a minute.
+func TestNoRoomForNotes(t *testing.T) {
+	s, now := &state{}, time.Unix(1e9, 0)
+	s.sessions.notes.bytes = maxNoteBytes
+	warnings, refused := 0, 0
+	for range 130 {
+		now = now.Add(time.Second)
+		note := message.KeepNote{Note: &cluster.Note{From: "abcdefg2", Seq: 1, Session: sessionIDs(t, 1)[0]}}
+		for _, e := range s.stepNotes(now, note, nil) {
+			switch a := e.Act.(type) {
+			case kernel.Logged:
+				warnings++
+			case answerNote:
+				if !a.kept {
+					refused++
+				}
+			}
+		}
+	}
+	if warnings != 3 || refused != 130 {
+		t.Errorf("%d warnings, %d of 130 refused", warnings, refused)
+	}
+}

@@ -125,6 +125,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	}
 	g.logins.shared = newSharedLogins(o.Cluster, g.log)
 	g.requests.metrics = g.metrics
+	g.countCluster()
 	if o.Telemetry != nil {
 		g.requests.telemetry = o.Telemetry
 		g.metrics.Observe(o.Telemetry)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -28,6 +29,7 @@ type notes struct {
 	bytes    int
 	view     *cluster.View // newest known view; nil = none yet
 	sweeping bool          // the timer is set
+	warned   time.Time     // when the log last said that there is no room
 	passing  passing
 }
 
@@ -94,7 +96,7 @@ func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []k
 		n.forget(id, func(k *keptNote) bool { return k == oldest })
 	}
 	if len(n.of) >= maxNotes || n.bytes+m.Note.Size() > maxNoteBytes {
-		return append(out, kernel.Act(answerNote{m, false}))
+		return n.refuse(now, m, out)
 	}
 	if n.of == nil {
 		n.of = map[string][]*keptNote{}
@@ -107,6 +109,15 @@ func (n *notes) keep(now time.Time, m message.KeepNote, out []kernel.Effect) []k
 	}
 	n.sweeping = true
 	return append(out, kernel.WakeAfter(noteSweep, sweepNotes{}))
+}
+
+// refuse refuses a note for which there is no room. It logs this once per noteSweep.
+func (n *notes) refuse(now time.Time, m message.KeepNote, out []kernel.Effect) []kernel.Effect {
+	if now.Sub(n.warned) >= noteSweep {
+		n.warned = now
+		out = append(out, kernel.Log(slog.LevelWarn, "this node has no room for more notes about sessions of other nodes; if their nodes end, these sessions lose their subscriptions and log levels", "notes", len(n.of), "bytes", n.bytes))
+	}
+	return append(out, kernel.Act(answerNote{m, false}))
 }
 
 // forget removes those notes about a session for which the function which returns true.
@@ -177,6 +188,9 @@ func (g *gateway) noteAct(self kernel.Self, act any) {
 	case answerEnded, refuseEnded, endUnopened, tellEnded:
 		g.endedAct(a)
 	case answerNote:
+		if !a.kept {
+			g.metrics.Cluster().NotesRefused.Add(1)
+		}
 		a.m.Answer(a.kept)
 	case noteKept:
 		if ref, ok := g.system.Lookup(session.FullName(a.id)); ok {

@@ -17,7 +17,7 @@ type shown struct {
 // route returns the name of the connection, which its calls share.
 func (s *state) route() *status.Route {
 	if s.conn.route == nil {
-		s.conn.route = &status.Route{Backend: s.shown.name}
+		s.conn.route = &status.Route{Backend: s.shown.name, Node: s.server.Hop}
 		if s.conn.info != nil {
 			s.conn.route.Protocol = s.conn.info.Version
 		}

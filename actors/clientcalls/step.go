@@ -63,8 +63,12 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 	return out, true
 }
 
-// written notes on which connection a call was written, and when it left the queue for the first time.
+// written notes on which connection a call was written, and when it left the queue for the first time. If the connection leads to another
+// node of the cluster, the audit record names that node.
 func written(b *Held, m message.RequestWritten) {
+	if b.record != nil && m.Route != nil && m.Route.Node != "" {
+		b.record.Run = m.Route.Node
+	}
 	if b.route = m.Route; b.Taken.IsZero() {
 		b.Taken = m.Taken
 	}

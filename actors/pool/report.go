@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -35,6 +36,17 @@ func (conn *connection) visibleReason(now time.Time) (reason string, fault bool)
 	return reason, long || conn.attempts.detail != ""
 }
 
+// lease returns whether this node of a cluster has the lease of a server with run: one, or "" if it is another server.
+func (s *state) lease() string {
+	switch {
+	case s.server.Run != config.RunOne || s.tenants.nodes == nil:
+		return ""
+	case s.server.Hop != "":
+		return status.LeaseElsewhere
+	}
+	return status.LeaseHere
+}
+
 // report returns the server's status for operators.
 func (s *state) report() status.Server {
 	r := status.Server{
@@ -42,7 +54,7 @@ func (s *state) report() status.Server {
 		Tools: s.catalog.counts[protocol.Tools], Prompts: s.catalog.counts[protocol.Prompts], Resources: s.catalog.counts[protocol.Resources], Templates: s.catalog.counts[protocol.Templates],
 		Settled: s.settled || s.catalog.fromMemory, FailedFirst: s.failed,
 	}
-	r.Warnings, r.QueueWaits = s.warnings(), s.queueWaits()
+	r.Warnings, r.QueueWaits, r.Lease = s.warnings(), s.queueWaits(), s.lease()
 	s.lastError.report(s.now, &r)
 	r.TimedOut, _ = s.recentTimeouts(s.now)
 	if warning := s.timeoutsWarning(s.now); warning != "" {

@@ -22,6 +22,8 @@ type HomeAnswer struct {
 // talk performs the effects that concern other nodes.
 func (s *session) talk(self kernel.Self, act any) {
 	switch a := act.(type) {
+	case moved:
+		s.Metrics.Cluster().Moved.Add(1)
 	case tellNodes:
 		s.Nodes.Tell(message.TellNodes{Hint: a.hint})
 	case askHome:

@@ -36,6 +36,9 @@ func (s *session) passOn(a passOn) {
 	}
 }
 
+// moved counts a session whose home this node has become.
+type moved struct{}
+
 // isGuest reports whether another node is the session's home.
 func (s *state) isGuest() bool { return s.guest != nil && !s.guest.home }
 
@@ -63,7 +66,7 @@ func (s *state) adopt(now time.Time, view *cluster.View, out []kernel.Effect) []
 func (s *state) becomeHome(out []kernel.Effect) []kernel.Effect {
 	s.guest.home = true
 	s.catalog.announced = clientsubs.Announced{}
-	return s.takeNote(out)
+	return s.takeNote(append(out, kernel.Act(moved{})))
 }
 
 // becomeGuest ends what only the session's home has, and tells the new home about it. Requests that wait for a server or for the

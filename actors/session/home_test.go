@@ -138,7 +138,7 @@ func TestHomeBecomesGuest(t *testing.T) {
 	if got := acts(k.s, idleCheck{}); got != nil {
 		t.Errorf("the timer of the home: %v", got)
 	}
-	if got := k.adopting(viewOf("ccccccc2", "ccccccc2")); len(got) > 0 || k.s.isGuest() {
+	if got := k.adopting(viewOf("ccccccc2", "ccccccc2")); len(got) != 1 || got[0] != (moved{}) || k.s.isGuest() {
 		t.Errorf("home again: %v", got)
 	}
 	if got := acts(k.s, kernel.Stopping{}); one[guestEnded](t, got).last == 0 {

@@ -155,7 +155,7 @@ func (s *session) report() message.SessionReport {
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
 		ID: shortID(s.id), Client: s.client.name, Who: message.NameOf(s.principal.who), Project: s.catalog.key.Project, Protocol: s.client.version, Transport: s.transport,
-		Since: s.life.since, LastSeen: s.life.lastSeen, InFlight: s.calls.Len(), Streams: len(s.streams),
+		Since: s.life.since, LastSeen: s.life.lastSeen, InFlight: s.calls.Len(), Streams: len(s.streams), Guest: s.isGuest(),
 	}}
 	r.Calls = s.calls.Report(r.Session.ID, func(*heldCall) string { return r.Session.Who }, func(h *heldCall) []string { return s.questions.texts(h.Seq) })
 	r.Subscriptions = clientsubs.ReportSubscriptions(shortID(s.id), r.Session.Who, s.subs.active)

@@ -202,7 +202,7 @@ func (s *session) Act(self kernel.Self, act any) {
 		s.dropNote(self, a)
 	case refuseEnded:
 		message.RefuseNoSession(a.x)
-	case tellNodes, askHome, homeAnswer:
+	case tellNodes, askHome, homeAnswer, moved:
 		s.talk(self, a)
 	}
 }

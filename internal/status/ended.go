@@ -42,6 +42,7 @@ type Ended struct {
 type Route struct {
 	Backend  string // Backend.Name
 	Protocol string // protocol version of the server
+	Node     string // the node of the cluster that the connection leads to; "" = this one, or none
 }
 
 // Failure is the error with which a call ended. It is immutable.

@@ -99,6 +99,9 @@ func (s *ServerMetrics) Ended(e Ended) {
 	s.Call(e.Method, e.Outcome, e.Took.Seconds())
 	s.all.operations.callEnded(s.name, &s.near[bounded(e.Method)], &e)
 	s.countItem(&e)
+	if e.Route != nil && e.Route.Node != "" {
+		s.all.cluster.Hops.Add(1)
+	}
 	if s.all.observer != nil {
 		s.all.observer.CallEnded(s.name, e)
 	}

@@ -50,7 +50,7 @@ func TestFactsOfFinishedCalls(t *testing.T) {
 	m.Server("files").Ended(Ended{
 		Session: "a", Client: "agent 2", Who: "ci", Method: protocol.MethodToolsCall, Item: "read", Public: "files_read", Outcome: OutcomeError, Began: began, Took: 9 * time.Millisecond,
 		Taken: MomentOf(began, began), Sent: at(2), Asked: MomentOf(began, at(3)), Answered: MomentOf(began, at(8)), In: 120, Out: 4100,
-		Route: &Route{"0.2", "2025-11-25"}, Version: "2026-07-28", Code: -32602, Failure: &Failure{"-32602", "no such file"},
+		Route: &Route{Backend: "0.2", Protocol: "2025-11-25"}, Version: "2026-07-28", Code: -32602, Failure: &Failure{"-32602", "no such file"},
 	})
 	want := FinishedCall{
 		Number: 1, Session: "a", Client: "agent 2", Who: "ci", Server: "files", Method: "tools/call", Item: "read", Public: "files_read", Outcome: "error", Began: began, Seconds: 0.009,
@@ -88,7 +88,7 @@ func BenchmarkEnded(b *testing.B) {
 // BenchmarkEndedWithFacts measures Ended for a call that was sent to a server.
 func BenchmarkEndedWithFacts(b *testing.B) {
 	s := NewMetrics().Server("files")
-	route, began := &Route{"0.1", "2025-11-25"}, time.Now()
+	route, began := &Route{Backend: "0.1", Protocol: "2025-11-25"}, time.Now()
 	sent := began.Add(time.Microsecond)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -42,6 +42,7 @@ type Metrics struct {
 	local         identity.Usage // of clients that are not authenticated
 	observer      Observer       // nil = none
 	operations    *Operations
+	cluster       ClusterCounts
 
 	mu      sync.RWMutex
 	servers map[string]*ServerMetrics
@@ -166,6 +167,7 @@ func (m *Metrics) writeTo(p *page) {
 	writeDenied(p, servers)
 	m.writeNotifications(p)
 	m.writeBytes(p, servers)
+	m.cluster.writeTo(p)
 	m.operations.writeTo(p)
 	p.writeRuntime()
 }

@@ -30,7 +30,9 @@ func busyMetrics() (*Metrics, *Snapshot) {
 	files.Ended(Ended{Method: protocol.MethodToolsCall, Outcome: OutcomeError, Code: -32602, Sent: time.Unix(1, 0), Began: time.Unix(1, 0)})
 	m.SessionEnded("http", "2025-11-25", time.Unix(1, 0))
 	files.SessionEnded("http", "", time.Unix(1, 0))
+	m.Cluster().On.Store(true)
 	s := sampleSnapshot()
+	s.Servers[0].Lease = LeaseHere
 	s.Audit = &Audit{Sequence: 12}
 	return m, s
 }

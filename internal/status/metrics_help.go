@@ -59,6 +59,12 @@ var families = []Family{
 	{"goblin_audit_dropped_total", counter, nil, "Audit records dropped since the start."},
 	{"goblin_audit_failing", gauge, nil, "1 while the audit log cannot be written, else 0."},
 	{"goblin_cluster_members", gauge, nil, "Nodes of the cluster that this node knows as members, with itself; absent without a cluster."},
+	{"goblin_cluster_guests", gauge, nil, "Sessions that this node serves although another node is their home; absent without a cluster."},
+	{"goblin_cluster_relays_total", counter, nil, "Requests and streams that this node passed on to other nodes, repeated attempts included; absent without a cluster."},
+	{"goblin_cluster_hops_total", counter, nil, "Finished calls of clients of this node that another node executed; absent without a cluster."},
+	{"goblin_cluster_moved_total", counter, nil, "Sessions whose home this node became because their former home was gone or stopped; absent without a cluster."},
+	{"goblin_cluster_notes_refused_total", counter, nil, "Notes about sessions of other nodes that this node had no room for: their subscriptions may be lost; absent without a cluster."},
+	{"goblin_cluster_lease", gauge, labels("server"), "1 if this node has the lease of a server with run: one, else 0."},
 	{"goblin_actor_mailbox_depth", gauge, labels("kind"), "Messages that wait in the mailboxes of actors, by kind of actor; near 0 unless an actor hangs or is overloaded."},
 	{"goblin_actor_restarts_total", counter, labels("kind"), "Restarts of actors after a panic, by kind of actor."},
 }

@@ -38,21 +38,37 @@ func (s *Snapshot) writeTo(p *page) {
 	p.single("goblin_config_reload_failed", failed)
 	p.single("goblin_catalog_version", float64(s.Catalog.Version))
 	writeAudit(p, s.Audit)
-	writeNodes(p, s.Nodes)
+	s.writeCluster(p)
 }
 
-// writeNodes writes how many nodes the cluster has, if the gateway is in one.
-func writeNodes(p *page, nodes []Node) {
-	if len(nodes) == 0 {
+// writeCluster writes how many nodes the cluster has, how many sessions of other nodes this one serves, and which leases it has, if the
+// gateway is in a cluster.
+func (s *Snapshot) writeCluster(p *page) {
+	if len(s.Nodes) == 0 {
 		return
 	}
-	members := 0
-	for i := range nodes {
-		if nodes[i].IsMember() {
+	members, guests := 0, 0
+	for i := range s.Nodes {
+		if s.Nodes[i].IsMember() {
 			members++
 		}
 	}
+	for i := range s.Sessions {
+		if s.Sessions[i].Guest {
+			guests++
+		}
+	}
 	p.single("goblin_cluster_members", float64(members))
+	p.single("goblin_cluster_guests", float64(guests))
+	p.family("goblin_cluster_lease")
+	for i := range s.Servers {
+		switch s.Servers[i].Lease {
+		case LeaseHere:
+			fmt.Fprintf(p, "goblin_cluster_lease{server=%q} 1\n", s.Servers[i].Name)
+		case LeaseElsewhere:
+			fmt.Fprintf(p, "goblin_cluster_lease{server=%q} 0\n", s.Servers[i].Name)
+		}
+	}
 }
 
 // writeAudit writes the state of the audit log, if there is one. A monitoring system that scrapes it thus stores how

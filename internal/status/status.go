@@ -99,6 +99,7 @@ type Server struct {
 	Subscribed  int       `json:"subscribed"`  // resources that the gateway is subscribed to
 	Subscribers int       `json:"subscribers"` // subscriptions of clients to these resources
 	Description string    `json:"description,omitempty"`
+	Lease       string    `json:"lease,omitempty"`      // of a server with run: one: LeaseHere or LeaseElsewhere
 	Warnings    []string  `json:"warnings,omitempty"`   // problems of a server that works nevertheless
 	Invalid     []Invalid `json:"invalid,omitempty"`    // tools with invalid definitions
 	Settled     bool      `json:"settled"`              // every replica has been ready or has failed at least once, or the items are cached: /readyz does not wait for the server
@@ -153,6 +154,7 @@ type Session struct {
 	Streams   int       `json:"streams"`
 	Unsent    int       `json:"unsent,omitempty"`  // bytes that wait for the client to read them
 	Dropped   uint64    `json:"dropped,omitempty"` // log and progress messages that were dropped because the client reads too slowly
+	Guest     bool      `json:"guest,omitempty"`   // the session's home is another node of the cluster
 }
 
 // Call is a call in flight.

@@ -80,6 +80,9 @@ func TestHomeIsKilled(t *testing.T) {
 			time.Sleep(balancerTime)
 		}
 		use(t, session, 12)
+		if moved, _ := sumOf(t, "goblin_cluster_moved_total", others...); moved != 1 {
+			t.Errorf("%v sessions have moved", moved)
+		}
 		home.Start()
 		gatetest.WaitReady(t, home.Base)
 		within(t, gatetest.Patience, "back", "3 3 3", func() string { return members(c.Nodes...) })

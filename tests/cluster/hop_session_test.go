@@ -37,7 +37,7 @@ func (d inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 // With `isolation: session`, a client has one process in the cluster, whichever nodes its requests reach, and other clients have
 // others.
 func TestSessionHasOneProcess(t *testing.T) {
-	c := start(t, "", fmt.Sprintf("metaTools: false\nmcpServers:\n  mine: {command: %q, args: [demo, notes], run: each, isolation: session}\n", binary))
+	c := start(t, "", fmt.Sprintf("metaTools: false\naudit: {file: \"audit-${NODE}.jsonl\"}\nmcpServers:\n  mine: {command: %q, args: [demo, notes], run: each, isolation: session}\n", binary))
 	within(t, patience, "members", "3 3 3", func() string { return members(c.Nodes...) })
 	connectInTurn := func(version, name string) (*mcp.ClientSession, *heard) {
 		return connectWith(t, c.Nodes[0].URL, version, name, &http.Client{Transport: inTurn{c.Nodes, new(atomic.Uint64)}})
@@ -72,5 +72,14 @@ func TestSessionHasOneProcess(t *testing.T) {
 				}
 			}
 		})
+	}
+	hops, _ := sumOf(t, "goblin_cluster_hops_total", c.Nodes...)
+	if runs := runsInAudit(t, c.Nodes...); hops == 0 || runs == 0 || runs > hops { // not every call is audited
+		t.Errorf("other nodes have executed %v calls, %v of them in the audit logs", hops, runs)
+	}
+	for _, metric := range []string{"goblin_cluster_relays_total", "goblin_cluster_guests"} {
+		if sum, series := sumOf(t, metric, c.Nodes...); sum == 0 || series != 3 {
+			t.Errorf("%s: %v in %d series", metric, sum, series)
+		}
 	}
 }

@@ -63,6 +63,12 @@ func TestServerRunsOnce(t *testing.T) {
 	}
 	first := one(1)
 	add(t, c.Nodes, "first")
+	if here, _ := sumOf(t, "goblin_cluster_lease", first); here != 1 {
+		t.Errorf("the node that runs the server has %v leases", here)
+	}
+	if sum, series := sumOf(t, "goblin_cluster_lease", c.Nodes...); sum != 1 || series != 3 {
+		t.Errorf("the nodes have %v leases in %d series", sum, series)
+	}
 
 	first.Kill()
 	began := time.Now()
