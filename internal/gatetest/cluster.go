@@ -181,7 +181,7 @@ http {
   server {
     listen %[2]s;
     location / {
-      proxy_pass http://nodes; proxy_http_version 1.1; proxy_set_header Connection "%[4]s"; proxy_set_header Host $host;
+      proxy_pass http://nodes; proxy_http_version 1.1; proxy_set_header Connection "%[4]s"; proxy_set_header Host $http_host;
       proxy_buffering off; proxy_request_buffering off; proxy_read_timeout 1h;
     }
   }
