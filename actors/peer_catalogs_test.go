@@ -59,6 +59,12 @@ func TestPeerCatalogs(t *testing.T) {
 	if len(out) != 1 || len(joins.servers.peers.known) != 2 {
 		t.Errorf("a new pool gets %v", out)
 	}
+	joins.config = knows.config
+	b := config.Server{Name: "b", URLs: []string{"https://b"}}
+	joins.stepServers(message.RememberCatalog{Server: pool.CatalogIdentity(b), Known: joins.servers.peers.known["b"]}, nil)
+	if a := joins.catalogAfter(message.ListCatalogs{}); a.server != "b" || a.known == nil {
+		t.Errorf("the next node that joins gets the catalog of %q", a.server)
+	}
 	joins = &state{servers: newServers()}
 	fetch(func(part *cluster.CatalogPart) {
 		if part.Offset != cluster.MaxCatalogPart {

@@ -51,12 +51,18 @@ func (c *catalogMemory) nextConfirm() uint64 {
 type remembered struct {
 	identity string
 	catalog  *message.KnownCatalog // nil = nothing
+	fromPeer bool                  // another node of the cluster knows the catalog; this one has not stored it yet
 	server   config.Server
 	limits   config.Limits
 }
 
 func newRemembered(o Options) *remembered {
-	return &remembered{CatalogIdentity(o.Server), o.Known, o.Server, o.Limits}
+	return &remembered{identity: CatalogIdentity(o.Server), catalog: o.Known, server: o.Server, limits: o.Limits}
+}
+
+// replace sets the catalog that this node has stored for a server; nil = none.
+func (r *remembered) replace(identity string, known *message.KnownCatalog) {
+	r.identity, r.catalog, r.fromPeer = identity, known, false
 }
 
 // publishRemembered publishes the remembered catalog, if there is one. It is used until the server sends its lists. It
@@ -92,7 +98,7 @@ func (s *state) startAfterClients(now time.Time, out []kernel.Effect) []kernel.E
 // still runs, its lists stay published.
 func (s *state) identityChanged(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
 	if s.replicas.hasReadyLeader() && s.fault == "" {
-		s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
+		s.catalog.remembered.replace(identity, known)
 		return out
 	}
 	return s.adoptIdentity(identity, known, out)
@@ -101,7 +107,7 @@ func (s *state) identityChanged(identity string, known *message.KnownCatalog, ou
 // adoptIdentity replaces the remembered catalog. Lists that the previous server has sent stay until the new one sends
 // its own, unless the new server's catalog is known. Lists that were only remembered are removed.
 func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
-	s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
+	s.catalog.remembered.replace(identity, known)
 	if known == nil && s.catalog.fromMemory {
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
 			out = s.publishList(kind, &itemList{}, false, out)
@@ -111,8 +117,8 @@ func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out 
 	return s.publishRemembered(out)
 }
 
-// rememberCatalog stores the ready leader's catalog for the next start, if the catalog has changed or was last stored
-// refreshAfter ago.
+// rememberCatalog stores the ready leader's catalog for the next start, if the catalog has changed, comes from another node or was
+// last stored refreshAfter ago.
 func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	l := s.replicas.leader()
 	if l == nil || l.phase != message.Ready || l.catalog.info == nil || l.retiring { // its lists may be another server's
@@ -126,10 +132,10 @@ func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Eff
 		}
 		next.Lists[kind] = message.KnownList{Items: l.catalog.lists[kind].items, Silent: l.catalog.lists[kind].silent}
 	}
-	if known != nil && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
+	if known != nil && !s.catalog.remembered.fromPeer && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
 		return out
 	}
-	s.catalog.remembered.catalog = next
+	s.catalog.remembered.catalog, s.catalog.remembered.fromPeer = next, false
 	return append(out, kernel.Tell(s.gateway, message.RememberCatalog{Server: s.catalog.remembered.identity, Known: next}))
 }
 

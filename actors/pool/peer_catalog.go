@@ -11,7 +11,7 @@ func (s *state) peerCatalog(m message.PeerCatalog, out []kernel.Effect) []kernel
 	if s.knowsCatalog() || s.fault != "" || s.server.LogsIn() || s.catalog.published != nil || s.hasLists() {
 		return out
 	}
-	s.catalog.remembered.catalog = m.Known
+	s.catalog.remembered.catalog, s.catalog.remembered.fromPeer = m.Known, true
 	return s.announce(s.publishRemembered(out))
 }
 
