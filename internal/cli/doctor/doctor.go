@@ -16,6 +16,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/cli/local"
@@ -265,6 +266,10 @@ func (d *diagnosis) awaited(s *status.Snapshot, server status.Server) bool {
 		return true
 	case d.running && server.State == "idle":
 		return !d.idle(server)
+	}
+	_, failed := message.CutFailure(server.Reason)
+	if server.State == "syncing" && !failed { // its lists have been fetched, but clients do not see them yet
+		return true
 	}
 	return d.running && slices.Contains([]string{"connecting", "handshaking", "syncing"}, server.State)
 }
