@@ -161,7 +161,7 @@ func (c *Claims) Open(now time.Time, value json.RawMessage, out []any) []any {
 func (c *Claims) Resume(now time.Time, out []any) []any {
 	c.inFlight, c.read = flight{}, false
 	switch c.goal {
-	case renew, hold, idle:
+	case renew, hold, idle, release:
 		c.goal, c.reported = open, ""
 	}
 	return c.advance(now, out)

@@ -8,7 +8,7 @@ import (
 
 // Limits of a record.
 const (
-	MaxRecord  = 64 << 10 // bytes of an encoded record
+	MaxRecord  = 68 << 10 // bytes of an encoded record: a value of 64 KiB and the other fields
 	maxTag     = 64       // bytes of a tag
 	maxFailure = 512      // bytes of Failure
 	maxLogins  = 8        // tags in Logins

@@ -86,8 +86,12 @@ func (s *state) openShare(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := s.record.Token
 	if t.Access != "" && (t.Expires.IsZero() || now.Before(t.Expires)) {
 		out = s.publish(now, out)
+	} else if h.begun {
+		s.current = nil
+		out = append(out, kernel.Act(publish{}))
 	}
 	if h.begun { // after a restart
+		h.opening, h.fault, h.writing = true, nil, false
 		for _, e := range h.ending {
 			e.logout = &logout{} // its caller was answered
 		}
@@ -103,6 +107,7 @@ func (s *state) openShare(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // perform turns the results of the claims into effects.
 func (s *state) perform(now time.Time, results []any, out []kernel.Effect) []kernel.Effect {
+	overtaken := false
 	for _, result := range results {
 		switch r := result.(type) {
 		case claim.Get, claim.Put:
@@ -129,18 +134,29 @@ func (s *state) perform(now time.Time, results []any, out []kernel.Effect) []ker
 		case claim.Unsaved:
 			out = s.unsaved(now, r.Err, out)
 		case claim.Overtaken:
-			s.share.writing, s.share.unsaved = false, false
+			overtaken, s.share.writing, s.share.unsaved = true, false, false
 			if r.Ended { // another node has ended the login during the renewal
 				out = s.logouts.revoke(&s.requests, &logout{}, s.record.Site, s.record.Client, s.record.Token, out)
 			}
 		}
 	}
+	if overtaken {
+		return s.endOvertaken(now, out)
+	}
 	return out
+}
+
+// endOvertaken ends a renewal that was overtaken by a record that cannot be used.
+func (s *state) endOvertaken(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.phase != refreshing || s.busy() {
+		return out
+	}
+	return s.renewalFailed(now, recordError{errors.New("the login that the nodes share was replaced by one that this node cannot use")}, out)
 }
 
 // opened handles the end of the first read: the record has no other login than this node.
 func (s *state) opened(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
-	s.share.opening, s.share.fault = false, err
+	s.share.opening, s.share.fault, s.share.writing = false, err, false
 	if err != nil {
 		out = append(out, s.log(slog.LevelWarn, "the login that the nodes share cannot be used; log in again", err))
 	}
@@ -209,7 +225,7 @@ func (s *state) changed(now time.Time, m claim.Changed, out []kernel.Effect) []k
 	other, ok := decode(message.Token(m.Value), s.server, s.config)
 	if !ok {
 		out = append(out, kernel.Log(slog.LevelWarn, "the login that the nodes share is ignored: it belongs to another server, client or authorization server", "server", s.login.Entry))
-		return s.opened(now, nil, out)
+		return s.endOvertaken(now, s.opened(now, nil, out))
 	}
 	if s.phase == discovering && other.Token.Access != "" { // its result is to be ignored
 		s.renewal.request = 0
@@ -252,6 +268,7 @@ func (s *state) endedElsewhere(out []kernel.Effect) []kernel.Effect {
 
 // claimed renews the login: this node alone may use its refresh token until m.Until.
 func (s *state) claimed(now time.Time, m claim.Claimed, out []kernel.Effect) []kernel.Effect {
+	s.share.opening, s.share.fault = false, nil
 	newest, ok := decode(message.Token(m.Value), s.server, s.config)
 	if !ok || newest.Token.Refresh == "" {
 		err := errors.New("the login that the nodes share has no refresh token, or belongs to another server, client or authorization server; log in again")
@@ -273,6 +290,7 @@ func (s *state) grantedShared(now time.Time, m granted, out []kernel.Effect) []k
 		results, _ := claims.Done(now, json.RawMessage(s.record.encode()), nil)
 		return s.perform(now, results, out)
 	case oauth.GrantEnded(m.err):
+		s.share.writing = false // requests need not wait for the end of the write
 		without := s.record.without()
 		results, _ := claims.Done(now, json.RawMessage(without.encode()), nil)
 		out = s.needLogin(&Error{"renew the login", errors.Join(ErrNeedsLogin, m.err), "run goblin-actor login " + s.login.Entry}, out)
@@ -298,19 +316,34 @@ func (s *state) acceptShared(now time.Time, next record, out []kernel.Effect) []
 func (s *state) saved(now time.Time, previous json.RawMessage, out []kernel.Effect) []kernel.Effect {
 	h := s.share
 	published := h.unsaved && s.phase == fresh // see unsaved
-	h.writing, h.unsaved, h.fault = false, false, nil
+	h.opening, h.fault, h.writing, h.unsaved = false, nil, false, false
 	out = s.endAll(previous, out)
-	if s.record.Token.Access == "" || published {
+	switch {
+	case s.record.Token.Access == "":
+		return s.answerWithout(out)
+	case published:
 		return out
 	}
 	out = append(out, kernel.Tell(s.store, message.RememberToken{Key: s.key, Value: s.record.encode()}))
 	return s.publish(now, out)
 }
 
+// answerWithout answers the requests that wait although there is no login.
+func (s *state) answerWithout(out []kernel.Effect) []kernel.Effect {
+	if s.phase == needsLogin {
+		return s.refusals.denyAll(s.renewal.fault, out)
+	}
+	return s.discoverFor(out)
+}
+
 // unsaved uses a new token although it could not be written: its predecessor may no longer be valid. A person who logs in is told.
 func (s *state) unsaved(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
+	s.share.opening = false // this node's own value counts, not what the record contains
 	out = s.endAnyway(err, out)
-	if !s.share.unsaved || s.phase == fresh || s.record.Token.Access == "" {
+	if s.record.Token.Access == "" {
+		return s.answerWithout(out)
+	}
+	if !s.share.unsaved || s.phase == fresh {
 		return out
 	}
 	s.share.writing = false
