@@ -15,7 +15,7 @@ import (
 )
 
 // A node that joins a cluster asks another one what it knows of the servers' catalogs. So its clients get the same lists as those of the
-// other nodes from the beginning, although its servers still start. A server to which this node logs in is excepted, because its
+// other nodes from the beginning, although its servers still start. A server or group with logins is excepted, because its
 // catalog may depend on the account.
 
 // peerCatalogs are the catalogs that a node receives.
@@ -55,7 +55,7 @@ func (s *state) catalogAfter(m message.ListCatalogs) answerCatalog {
 	for _, server := range slices.SortedFunc(slices.Values(s.config.Servers), func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) }) {
 		known := s.servers.known[pool.CatalogIdentity(server)]
 		switch {
-		case server.Name < first || known == nil || server.LogsIn() || len(server.Name) > cluster.MaxName:
+		case server.Name < first || known == nil || server.HasLogins() || len(server.Name) > cluster.MaxName:
 		case a.server == "":
 			if a.server, a.known = server.Name, known; server.Name == first {
 				a.offset = offset

@@ -19,10 +19,13 @@ import (
 func TestPeerCatalogs(t *testing.T) {
 	knows, joins := &state{config: &config.Config{}}, &state{servers: newServers()}
 	knows.servers.known = map[string]*message.KnownCatalog{}
-	for name, size := range map[string]int{"b": 100_000, "a": 10, "login": 10, "large": cluster.MaxCatalog, "z": 10} {
+	for name, size := range map[string]int{"b": 100_000, "a": 10, "login": 10, "group": 10, "large": cluster.MaxCatalog, "z": 10} {
 		server := config.Server{Name: name, URLs: []string{"https://" + name}}
 		if server.Auth.Type = "none"; name == "login" {
 			server.Auth.Type = "oauth"
+		}
+		if name == "group" {
+			server.URLs, server.Members = nil, []config.Server{{Name: "group/1", URLs: []string{"https://one"}}}
 		}
 		knows.config.Servers = append(knows.config.Servers, server)
 		known := &message.KnownCatalog{Info: &message.ServerInfo{}, At: time.Unix(1, 0)}

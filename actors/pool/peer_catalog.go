@@ -8,7 +8,7 @@ import (
 // peerCatalog publishes what another node of the cluster knows about the server, until the server sends its lists. It has no effect if
 // this node knows the server, or has some of its lists.
 func (s *state) peerCatalog(m message.PeerCatalog, out []kernel.Effect) []kernel.Effect {
-	if s.knowsCatalog() || s.fault != "" || s.server.LogsIn() || s.catalog.published != nil || s.hasLists() {
+	if s.knowsCatalog() || s.fault != "" || s.server.HasLogins() || s.catalog.published != nil || s.hasLists() {
 		return out
 	}
 	s.catalog.remembered.catalog, s.catalog.remembered.fromPeer = m.Known, true

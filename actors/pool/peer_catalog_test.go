@@ -26,3 +26,12 @@ func TestPeerCatalogIsStored(t *testing.T) {
 		t.Errorf("the server sends them again: %s", got)
 	}
 }
+
+// A group with a member that needs a login takes no catalog of another node, because it may depend on the account.
+func TestPeerCatalogOfAGroupWithLogins(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.s.server.Members = []config.Server{{URLs: []string{"https://one"}, Auth: config.ServerAuth{Type: "none"}}, {URLs: []string{"https://two"}, Auth: config.ServerAuth{Type: "oauth"}}}
+	if got := w.said(message.PeerCatalog{Known: &message.KnownCatalog{Info: &message.ServerInfo{}}}); got != "" {
+		t.Errorf("%s", got)
+	}
+}

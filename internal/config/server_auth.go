@@ -15,6 +15,16 @@ func (s *Server) LogsIn() bool {
 	return s.Auth.Type != "auto" || !s.sendsAuthorization()
 }
 
+// HasLogins reports whether the gateway may log in to the server, or to a member of a group of servers.
+func (s *Server) HasLogins() bool {
+	for i := range s.Members {
+		if s.Members[i].LogsIn() {
+			return true
+		}
+	}
+	return s.LogsIn()
+}
+
 // LaneOf returns the principal whose login is used for calls by the given principal, or "" for the shared login.
 func (s *Server) LaneOf(principal string) string {
 	if s.Auth.As != "principal" {
