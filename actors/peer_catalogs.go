@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func (s *state) catalogAfter(m message.ListCatalogs) answerCatalog {
 	for _, server := range slices.SortedFunc(slices.Values(s.config.Servers), func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) }) {
 		known := s.servers.known[pool.CatalogIdentity(server)]
 		switch {
-		case server.Name < first || known == nil || server.HasLogins() || len(server.Name) > cluster.MaxName:
+		case server.Name < first || known == nil || server.Disabled || server.HasLogins() || len(server.Name) > cluster.MaxName:
 		case a.server == "":
 			if a.server, a.known = server.Name, known; server.Name == first {
 				a.offset = offset
@@ -130,6 +131,13 @@ func (s *state) takePeerCatalog(server string, ref kernel.Reference, out []kerne
 	}
 	delete(s.servers.peers.known, server)
 	return append(out, kernel.Tell(ref, message.PeerCatalog{Known: known}))
+}
+
+// dropPeerCatalogs forgets the catalogs of servers that do not start. The pools of the others take theirs.
+func (s *state) dropPeerCatalogs() {
+	maps.DeleteFunc(s.servers.peers.known, func(name string, _ *message.KnownCatalog) bool {
+		return !slices.ContainsFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name && !server.Disabled })
+	})
 }
 
 // listCatalogs answers the question of another node. It implements membership.ListCatalogs.

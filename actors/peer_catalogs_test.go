@@ -19,11 +19,12 @@ import (
 func TestPeerCatalogs(t *testing.T) {
 	knows, joins := &state{config: &config.Config{}}, &state{servers: newServers()}
 	knows.servers.known = map[string]*message.KnownCatalog{}
-	for name, size := range map[string]int{"b": 100_000, "a": 10, "login": 10, "group": 10, "large": cluster.MaxCatalog, "z": 10} {
+	for name, size := range map[string]int{"b": 100_000, "a": 10, "login": 10, "disabled": 10, "group": 10, "large": cluster.MaxCatalog, "z": 10} {
 		server := config.Server{Name: name, URLs: []string{"https://" + name}}
 		if server.Auth.Type = "none"; name == "login" {
 			server.Auth.Type = "oauth"
 		}
+		server.Disabled = name == "disabled"
 		if name == "group" {
 			server.URLs, server.Members = nil, []config.Server{{Name: "group/1", URLs: []string{"https://one"}}}
 		}
@@ -58,8 +59,12 @@ func TestPeerCatalogs(t *testing.T) {
 	if len(joins.servers.peers.known) != 3 || parts != 6 || joins.servers.peers.data != nil {
 		t.Errorf("%d catalogs in %d parts", len(joins.servers.peers.known), parts)
 	}
+	joins.config = &config.Config{Servers: []config.Server{{Name: "a"}, {Name: "b"}, {Name: "z", Disabled: true}}}
+	if joins.dropPeerCatalogs(); len(joins.servers.peers.known) != 2 {
+		t.Error("the catalog of a disabled server is kept")
+	}
 	out := joins.stepServers(poolStarted{server: "a"}, nil)
-	if len(out) != 1 || len(joins.servers.peers.known) != 2 {
+	if len(out) != 1 || len(joins.servers.peers.known) != 1 {
 		t.Errorf("a new pool gets %v", out)
 	}
 	joins.config = knows.config

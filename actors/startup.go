@@ -76,6 +76,7 @@ func (s *state) startServers(now time.Time, out []kernel.Effect) []kernel.Effect
 		out = s.startServer(server, out)
 	}
 	s.startup.done = true
+	s.dropPeerCatalogs()
 	out = s.principals.serversStarted(out)
 	early := s.startup.early
 	s.startup.early = nil
