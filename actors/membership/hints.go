@@ -14,6 +14,7 @@ const (
 	hintTime           = time.Second
 	maxHints           = 1000 // of all sessions, in hintTime
 	maxCancelHints     = 500  // of all sessions, in hintTime: clients send cancellations as often as they like
+	maxMentionHints    = 250  // of all servers, in hintTime: servers mention as many resources as they like
 	maxHintsPerSession = 64   // in hintTime, so that one client cannot use up maxHints; also of a server that mentions resources
 )
 
@@ -22,6 +23,7 @@ type sentHints struct {
 	began     time.Time
 	all       int
 	cancels   int
+	mentions  int
 	bySession map[string]int
 }
 
@@ -30,11 +32,15 @@ func (c *sentHints) allow(now time.Time, kind cluster.HintKind, session string) 
 	if now.Sub(c.began) >= hintTime {
 		*c = sentHints{began: now, bySession: map[string]int{}}
 	}
-	if c.all >= maxHints || c.bySession[session] >= maxHintsPerSession || kind == cluster.HintCancel && c.cancels >= maxCancelHints {
+	if c.all >= maxHints || c.bySession[session] >= maxHintsPerSession ||
+		kind == cluster.HintCancel && c.cancels >= maxCancelHints || kind == cluster.HintMentioned && c.mentions >= maxMentionHints {
 		return false
 	}
-	if kind == cluster.HintCancel {
+	switch kind {
+	case cluster.HintCancel:
 		c.cancels++
+	case cluster.HintMentioned:
+		c.mentions++
 	}
 	c.all++
 	c.bySession[session]++

@@ -198,3 +198,16 @@ func TestCatalogsOfOtherNodes(t *testing.T) {
 		t.Error("a new process mistakes the counters of the other nodes for changes")
 	}
 }
+
+// Mentions of many servers leave room for the other hints.
+func TestMentionHintsAreLimited(t *testing.T) {
+	f, a, _, _ := three(t)
+	sent := 0
+	for i := range 2 * maxHints {
+		sent += len(a.published(t, f.now, message.TellNodes{Hint: cluster.Hint{Kind: cluster.HintMentioned, Server: fmt.Sprint("s", i), URIs: []string{"a:b"}}}))
+	}
+	ended := a.published(t, f.now, message.TellNodes{Hint: cluster.Hint{Kind: cluster.HintEnded, Session: "2s"}})
+	if sent != maxMentionHints || len(ended) != 1 {
+		t.Errorf("%d mentions and %d ends are told", sent, len(ended))
+	}
+}
