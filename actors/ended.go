@@ -41,7 +41,7 @@ type sweepEnded struct{}
 // Effects.
 type (
 	refuseEnded struct{ open message.OpenSession } // answers that the session has ended
-	endUnopened struct{ message.EndUnopened }      // ends the session's actor if there is one, or answers the request
+	endUnopened struct{ message.EndUnopened }      // passes the request on to the session's actor, or remembers that the session has ended
 	answerEnded struct{ do func() }
 	tellEnded   struct{ id string } // tells the session's actor, if there is one, that the client has ended the session
 )
@@ -65,7 +65,7 @@ func (s *state) stepEnded(now time.Time, msg any, out []kernel.Effect) []kernel.
 		if v.has(id) {
 			return append(out, kernel.Act(answerEnded{func() { message.RefuseNoSession(m.Exchange) }}))
 		}
-		return append(step(s, now, message.RememberEnded{ID: id, Deleted: true}, out), kernel.Act(endUnopened{m}))
+		return append(out, kernel.Act(endUnopened{m}))
 	case message.AskEnded:
 		ended := v.has(m.ID)
 		return append(out, kernel.Act(answerEnded{func() { m.Reply(ended) }}))
@@ -166,7 +166,7 @@ func (v *sessions) tellAllEnded(keys map[cluster.EndedKey]bool, out []kernel.Eff
 }
 
 // endedAct executes an effect of stepEnded.
-func (g *gateway) endedAct(act any) {
+func (g *gateway) endedAct(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case answerEnded:
 		a.do()
@@ -186,6 +186,7 @@ func (g *gateway) endedAct(act any) {
 			a.Again()
 			return
 		}
+		self.Next(message.RememberEnded{ID: id, Deleted: true})
 		g.tellMembership(message.TellNodes{Hint: cluster.Hint{Kind: cluster.HintEnded, Session: id, Holder: a.Holder, Deleted: true}})
 		a.Exchange.Accept()
 	}

@@ -95,7 +95,7 @@ func TestEndedSessionHasNoNote(t *testing.T) {
 	if out := s.stepEnded(now, message.EndUnopened{Exchange: exchangeOf(id)}, nil); len(out) != 1 {
 		t.Errorf("its second end: %v", out)
 	}
-	if out := s.stepEnded(now, message.EndUnopened{Exchange: exchangeOf(sessionIDs(t, 1)[0])}, nil); kindsOf(out) != "tellEnded endUnopened" {
+	if out := s.stepEnded(now, message.EndUnopened{Exchange: exchangeOf(sessionIDs(t, 1)[0])}, nil); kindsOf(out) != "endUnopened" {
 		t.Errorf("the end of another one: %s", kindsOf(out))
 	}
 }
@@ -168,6 +168,21 @@ func TestEndedSessionStaysEnded(t *testing.T) {
 	check(b, c)
 	agree("c", b, c) // b is gone
 	check(c)
+}
+
+// A request to end a session without an actor goes to the actor if another request has just started one. It does not end the session
+// before that.
+func TestEndOfASessionThatHasJustStarted(t *testing.T) {
+	a, _, _, _ := startJoined(t, nil, echoServers(), echoServers())
+	id, again := a.open("/mcp"), make(chan struct{})
+	a.gateway.self.Tell(message.EndUnopened{Exchange: exchangeOf(id), Again: func() { close(again) }})
+	<-again
+	if got := a.do("POST", "/mcp", pingFrame, "Mcp-Session-Id", id); got.status != 200 {
+		t.Errorf("the session: %+v", got)
+	}
+	if got := a.do("DELETE", "/mcp", "", "Mcp-Session-Id", id); got.status != 204 {
+		t.Errorf("its end: %+v", got)
+	}
 }
 
 // A node without room for notes refuses further ones, and says so once a minute.

@@ -186,7 +186,7 @@ func (g *gateway) noteAct(self kernel.Self, act any) {
 	case passNote:
 		g.passNote(self, a)
 	case answerEnded, refuseEnded, endUnopened, tellEnded:
-		g.endedAct(a)
+		g.endedAct(self, a)
 	case answerNote:
 		if !a.kept {
 			g.metrics.Cluster().NotesRefused.Add(1)
