@@ -9,7 +9,8 @@ import (
 // saw notes the content of the record, if it is newer than what is known, and reports another value to the caller.
 func (c *Claims) saw(now time.Time, s Stored, live bool, out []any) []any {
 	order := max(s.Revision, s.Order)
-	if order == 0 || order == c.order {
+	readable := order == c.order && c.newest.Invalid != nil && s.Invalid == nil && s.Revision != 0 // with a secret that was added since
+	if order == 0 || order == c.order && !readable {
 		c.absent = order == 0 // maybe it was read from a voter that is behind; then a Put fails
 		return out
 	}
@@ -101,10 +102,10 @@ func (c *Claims) renewing(now time.Time, out []any) []any {
 		return append(out, Changed{})
 	case c.newest.Invalid != nil:
 		c.goal = idle
-		return append(out, NotClaimed{Err: c.newest.Invalid})
+		return append(out, NotClaimed{Err: c.newest.Invalid, Invalid: true})
 	case r.Claim == "" && c.waited && r.Failure != "":
 		c.goal = idle
-		return append(out, NotClaimed{errors.New(r.Failure), true})
+		return append(out, NotClaimed{Err: errors.New(r.Failure), Remote: true})
 	case r.Claim != "" && r.Claim != c.claim:
 		return c.waiting(now, out)
 	}
@@ -186,7 +187,7 @@ func (c *Claims) replacing(now time.Time, out []any) []any {
 		return c.report(false, out)
 	case c.next.Value == nil && c.exists() && r.Ended != 0, c.next.Value == nil && !c.exists() && c.previous == nil:
 		return c.saved(nil, out) // there is nothing to remove
-	case c.exists() && r.Invalid == nil:
+	case c.exists() && r.Value != nil:
 		c.previous = r.Value
 	}
 	before := r.Logins[max(0, len(r.Logins)-maxLogins+1):]

@@ -117,8 +117,9 @@ type (
 	}
 	// NotClaimed ends Want: the value cannot be renewed now.
 	NotClaimed struct {
-		Err    error
-		Remote bool // another node could not renew it
+		Err     error
+		Remote  bool // another node could not renew it
+		Invalid bool // the record cannot be used; see Stored.Invalid
 	}
 	// Saved ends Done and Replace: the value is in the record.
 	Saved struct{ Previous json.RawMessage } // with Replace: what the record contained before; nil = no value
@@ -172,9 +173,13 @@ func (c *Claims) Want(now time.Time, out []any) []any {
 	switch c.goal {
 	case idle, open, release:
 		c.begin(renew)
+		c.read = c.read && c.newest.Invalid == nil // maybe it can be used now
 	}
 	return c.advance(now, out)
 }
+
+// Unusable reports whether the record could not be used when it was seen last; see Stored.Invalid.
+func (c *Claims) Unusable() bool { return c.newest.Invalid != nil }
 
 // Holds reports whether the caller holds the claim.
 func (c *Claims) Holds() bool { return c.goal == hold }
@@ -205,11 +210,17 @@ func (c *Claims) Replace(now time.Time, value json.RawMessage, out []any) []any 
 	if c.goal == replace && value == nil && c.next.Value == nil {
 		return out // it is being removed already
 	}
+	var previous json.RawMessage
+	if c.goal == replace { // the record may contain what was written last, and its result may be lost
+		previous = c.previous
+	}
 	c.begin(replace)
-	c.next = Record{Value: value, Version: c.tag()}
+	c.next, c.previous = Record{Value: value, Version: c.tag()}, previous
 	if value == nil {
 		c.next.Ended = max(now.Unix(), 1)
-		c.previous = c.local
+		if c.previous == nil {
+			c.previous = c.local
+		}
 	}
 	c.reported, c.local = c.next.Version, value
 	return c.advance(now, out)

@@ -241,6 +241,34 @@ func TestNotClaimed(t *testing.T) {
 	}
 }
 
+// A record that could not be opened is used when it is seen again with a secret that was added since.
+func TestSecretAdded(t *testing.T) {
+	b := newBench(t, "")
+	b.got(Stored{Revision: 5, Invalid: errors.New("unknown secret")}, nil)
+	if o := found[Opened](b); o.Err == nil || !b.c.Unusable() {
+		t.Errorf("%+v", o)
+	}
+	b.saw(stored(5, "1", "b.1", ""))
+	if c := found[Changed](b); string(c.Value) != "1" || b.c.Unusable() {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A login that replaces a removal whose result was lost still reports the value that was removed.
+func TestReplaceRemoval(t *testing.T) {
+	b := newBench(t, "")
+	b.got(stored(5, "1", "b.1", ""), nil)
+	b.last = b.c.Replace(b.now, nil, nil)
+	removed := found[Put](b).Record
+	b.written(0, errNoQuorum)
+	b.last = b.c.Replace(b.now, json.RawMessage("2"), nil)
+	b.got(Stored{Record: removed, Revision: 6}, nil)
+	b.written(7, nil)
+	if s := found[Saved](b); string(s.Previous) != "1" {
+		t.Errorf("previous %q, want 1", s.Previous)
+	}
+}
+
 // After a restart of its actor, a node forgets its claim but not what it has to write.
 func TestResume(t *testing.T) {
 	b := newBench(t, "")

@@ -49,7 +49,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 // person logs in.
 func (s *state) firstRefusal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	out = s.refusals.await(m.reply, out)
-	if s.clientCredentials {
+	if s.clientCredentials || s.share.isUnusable() { // the record is read again
 		return s.renew(now, out)
 	}
 	s.phase = discovering

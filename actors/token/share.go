@@ -123,12 +123,7 @@ func (s *state) perform(now time.Time, results []any, out []kernel.Effect) []ker
 		case claim.Claimed:
 			out = s.claimed(now, r, out)
 		case claim.NotClaimed:
-			s.share.writing = false
-			var err error = recordError{r.Err}
-			if r.Remote {
-				err = &remoteError{r.Err}
-			}
-			out = s.renewalFailed(now, err, out)
+			out = s.notClaimed(now, r, out)
 		case claim.Saved:
 			out = s.saved(now, r.Previous, out)
 		case claim.Unsaved:
@@ -145,6 +140,23 @@ func (s *state) perform(now time.Time, results []any, out []kernel.Effect) []ker
 	}
 	return out
 }
+
+// notClaimed handles a renewal that cannot begin. If the record cannot be used, a person has to log in once the old token is of no use.
+func (s *state) notClaimed(now time.Time, m claim.NotClaimed, out []kernel.Effect) []kernel.Effect {
+	s.share.writing = false
+	expires := s.record.Token.Expires
+	switch {
+	case m.Remote:
+		return s.renewalFailed(now, &remoteError{m.Err}, out)
+	case m.Invalid && (s.current == nil || len(s.refusals.waiting) > 0 || !expires.IsZero() && !now.Before(expires)):
+		s.renewal.retryAt = now.Add(discoveryInterval)
+		return s.needLogin(&Error{"renew the login", errors.Join(ErrNeedsLogin, m.Err), "run goblin-actor login " + s.login.Entry}, out)
+	}
+	return s.renewalFailed(now, recordError{m.Err}, out)
+}
+
+// isUnusable reports whether the record could not be used when it was seen last, for example because its secret is unknown.
+func (h *share) isUnusable() bool { return h != nil && h.claims.Unusable() }
 
 // endOvertaken ends a renewal that was overtaken by a record that cannot be used.
 func (s *state) endOvertaken(now time.Time, out []kernel.Effect) []kernel.Effect {

@@ -2,6 +2,7 @@ package token
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -212,5 +213,35 @@ func TestUnusableRecordEndsRenewal(t *testing.T) {
 func TestLargestSharedLogin(t *testing.T) {
 	if claim.MaxRecord < message.MaxTokenBytes+4<<10 {
 		t.Errorf("a record has at most %d bytes", claim.MaxRecord)
+	}
+}
+
+// A record that was sealed with an unknown secret leads to a new login, but not while the old token is in use. If the secret is added later, the
+// record is used again.
+func TestSharedLoginWithUnknownSecret(t *testing.T) {
+	kept, sealed := storedLogin(5, keptRecord(epoch, time.Hour)), claim.Stored{Revision: 6, Invalid: errors.New("unknown secret")}
+	p := newSharedScript(t, nil)
+	p.read(kept, nil)
+	p.tell(seen{claim.Seen{Stored: sealed}})
+	p.until(epoch.Add(50 * time.Minute))
+	p.read(sealed, nil)
+	if p.s.phase != stale || p.s.current == nil {
+		t.Fatalf("phase %s, the token is in use: %t", p.s.phase, p.s.current != nil)
+	}
+	p.until(epoch.Add(2 * time.Hour))
+	p.read(sealed, nil)
+	if p.s.phase != needsLogin || p.s.current != nil {
+		t.Fatalf("phase %s after the token has expired", p.s.phase)
+	}
+	reply := p.refuse()
+	if len(reply) != 1 || !errors.Is((<-reply).Err, ErrNeedsLogin) {
+		t.Error("the request is not answered with the need to log in")
+	}
+	p.until(p.now.Add(discoveryInterval))
+	reply = p.refuse()
+	kept = storedLogin(6, keptRecord(p.now, time.Hour))
+	p.read(kept, nil)
+	if len(reply) != 1 || !(<-reply).Again || p.s.phase != fresh {
+		t.Errorf("phase %s after the secret was added", p.s.phase)
 	}
 }
