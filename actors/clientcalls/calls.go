@@ -236,6 +236,9 @@ func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kerne
 	}
 	b := h.Base()
 	first := len(out)
+	if fault := b.unknownToNode(e); fault != nil {
+		e.Kind, e.Fault = call.Fail, fault
+	}
 	switch e.Kind {
 	case call.Deliver:
 		out = append(logRefusedRead(b, &e.Frame, out), countAnswered(now, b, &e.Frame))
