@@ -14,6 +14,7 @@ import (
 // endedOf is what this node knows about the ended sessions of a peer.
 type endedOf struct {
 	asking bool
+	number uint64    // of the last query; answers to earlier ones are ignored
 	at     time.Time // when the last query began
 	next   string    // where the next page begins
 	all    bool      // this node has asked for all pages
@@ -24,10 +25,12 @@ type endedOf struct {
 type (
 	fetchEnded struct { // asks for a page of ended sessions; fetchedEnded follows
 		incarnation string
+		number      uint64
 		question    []byte
 	}
 	fetchedEnded struct {
 		incarnation string
+		number      uint64
 		payload     []byte
 		err         error
 	}
@@ -53,14 +56,15 @@ func (s *state) fetchEnded(now time.Time, p *peer, out []kernel.Effect) []kernel
 
 func (s *state) fetchEndedPage(now time.Time, p *peer, out []kernel.Effect) []kernel.Effect {
 	p.ended.asking, p.ended.at = true, now
+	p.ended.number++
 	q := cluster.Query{Cluster: s.options.Cluster, From: s.own.incarnation, Kind: cluster.QueryEnded, After: p.ended.next}
-	return append(out, kernel.Act(fetchEnded{p.beat.Incarnation, q.Encode()}))
+	return append(out, kernel.Act(fetchEnded{p.beat.Incarnation, p.ended.number, q.Encode()}))
 }
 
 // fetchedEnded passes a page on to the gateway, and asks for the next one.
 func (s *state) fetchedEnded(now time.Time, m fetchedEnded, out []kernel.Effect) []kernel.Effect {
 	p := s.peers[m.incarnation]
-	if p == nil || !p.ended.asking {
+	if p == nil || !p.ended.asking || m.number != p.ended.number {
 		return out
 	}
 	p.ended.asking = false
@@ -86,7 +90,7 @@ func (s *state) fetchedEnded(now time.Time, m fetchedEnded, out []kernel.Effect)
 // missEnded makes this node ask all peers again, after it was cut off.
 func (s *state) missEnded() {
 	for _, p := range s.peers {
-		p.ended = endedOf{}
+		p.ended = endedOf{number: p.ended.number}
 	}
 }
 
@@ -96,7 +100,7 @@ func (m *membership) endedAct(self kernel.Self, act any) {
 	case fetchEnded:
 		self.Go(func(ctx context.Context) any {
 			payload, err := m.ask(ctx, a.incarnation, a.question, queryTime)
-			return fetchedEnded{a.incarnation, payload, err}
+			return fetchedEnded{a.incarnation, a.number, payload, err}
 		})
 	case answerEnded:
 		if m.ListEnded == nil {

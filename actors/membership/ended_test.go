@@ -50,3 +50,22 @@ func TestStartTogether(t *testing.T) {
 		}
 	}
 }
+
+// An answer to a query that was abandoned is ignored.
+func TestLateAnswerAboutEndedSessions(t *testing.T) {
+	f, a, b, _ := three(t)
+	p := a.state.peers[b.state.own.incarnation]
+	a.state.fetchEndedPage(f.now, p, nil)
+	late := fetchedEnded{incarnation: b.state.own.incarnation, number: p.ended.number}
+	a.state.missEnded()
+	a.state.fetchEndedPage(f.now, p, nil)
+	q := cluster.Answer{Revocations: cluster.Revocations{Cluster: "prod", From: b.state.own.incarnation}}
+	late.payload = q.Encode()
+	if a.state.fetchedEnded(f.now, late, nil); !p.ended.asking || p.ended.all {
+		t.Errorf("after the answer to an earlier query: %+v", p.ended)
+	}
+	late.number = p.ended.number
+	if a.state.fetchedEnded(f.now, late, nil); p.ended.asking || !p.ended.all {
+		t.Errorf("after the answer: %+v", p.ended)
+	}
+}

@@ -185,7 +185,7 @@ func (f *fabric) perform(n *node, act any) any {
 	case probe:
 		f.ask(n, a.incarnation, a.question, func(_ []byte, err error) any { return probed{a.incarnation, errors.Is(err, ErrNoNode)} })
 	case fetchEnded:
-		f.ask(n, a.incarnation, a.question, func(answer []byte, err error) any { return fetchedEnded{a.incarnation, answer, err} })
+		f.ask(n, a.incarnation, a.question, func(answer []byte, err error) any { return fetchedEnded{a.incarnation, a.number, answer, err} })
 	case answerEnded:
 		page, next := []cluster.EndedSession(nil), ""
 		from, _ := strconv.Atoi(a.after)
