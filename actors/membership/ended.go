@@ -87,7 +87,7 @@ func (s *state) fetchedEnded(now time.Time, m fetchedEnded, out []kernel.Effect)
 	return out
 }
 
-// missEnded makes this node ask all peers again, after it was cut off.
+// missEnded makes this node ask all peers again, after it was cut off or a peer is gone, whose last hints may be lost.
 func (s *state) missEnded() {
 	for _, p := range s.peers {
 		p.ended = endedOf{number: p.ended.number}

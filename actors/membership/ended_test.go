@@ -69,3 +69,24 @@ func TestLateAnswerAboutEndedSessions(t *testing.T) {
 		t.Errorf("after the answer: %+v", p.ended)
 	}
 }
+
+// When a peer leaves or is given up, the others are asked for its ended sessions, because its hints may be lost.
+func TestEndedSessionsAfterTheEndOfAPeer(t *testing.T) {
+	for _, end := range []string{"left", "given up", "verdict"} {
+		f, a, b, c := three(t)
+		f.run(3 * time.Second)
+		gone := c.state.own.incarnation
+		b.ended = []cluster.EndedSession{{Key: "AAAAAAAAAAAAAAAA"}}
+		switch end {
+		case "left":
+			a.state.left(f.now, &cluster.Beat{Head: cluster.Head{Node: "c", Incarnation: gone}}, nil)
+		case "given up":
+			a.state.giveUp(f.now, gone, cluster.ReasonGone, nil)
+		case "verdict":
+			a.state.hearVerdict(f.now, &cluster.Verdict{Cluster: "prod", Node: "c", Incarnation: gone, Reason: cluster.ReasonGone}, nil)
+		}
+		if f.run(2 * time.Second); len(a.ended) != 1 {
+			t.Errorf("%s: %v", end, a.ended)
+		}
+	}
+}

@@ -145,6 +145,7 @@ func (s *state) left(now time.Time, b *cluster.Beat, out []kernel.Effect) []kern
 		return out
 	}
 	delete(s.peers, b.Incarnation)
+	s.missEnded()
 	return append(out, kernel.Log(slog.LevelInfo, "a node has left the cluster", "node", b.Node, "incarnation", b.Incarnation))
 }
 

@@ -76,6 +76,7 @@ func (s *state) giveUp(now time.Time, incarnation, reason string, out []kernel.E
 	p := s.peers[incarnation]
 	node := p.beat.Node
 	delete(s.peers, incarnation)
+	s.missEnded()
 	s.verdicts.add(now, incarnation, verdict{node: node, reason: reason, heard: p.heard, round: p.beat.Round})
 	out = append(out, kernel.Log(slog.LevelWarn, "a node of the cluster is given up", "node", node, "incarnation", incarnation, "reason", reason))
 	return s.repeatVerdict(now, incarnation, out)
@@ -111,5 +112,6 @@ func (s *state) hearVerdict(now time.Time, v *cluster.Verdict, out []kernel.Effe
 	}
 	s.verdicts.add(now, v.Incarnation, verdict{node: p.beat.Node, reason: v.Reason, heard: p.heard, round: p.beat.Round})
 	delete(s.peers, v.Incarnation)
+	s.missEnded()
 	return append(out, kernel.Log(slog.LevelWarn, "a node of the cluster is given up", "node", p.beat.Node, "incarnation", v.Incarnation, "reason", v.Reason))
 }
