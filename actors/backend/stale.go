@@ -19,11 +19,17 @@ const (
 // that does not declare listChanged are assumed not to change. In a cluster, a change may be known to other nodes first: it is announced to the
 // node that runs the server, or only on the connection of the node that has caused it.
 func (s *state) changesSilently(kind protocol.ItemKind) bool {
-	return s.server.Hop != "" || s.server.Shared || s.conn.era == protocol.EraModern && !s.conn.streams.reports(kind)
+	return s.server.Hop != "" || s.server.Shared || s.changesUnannounced(kind)
+}
+
+// changesUnannounced reports whether the server announces no changes of the list to any client.
+func (s *state) changesUnannounced(kind protocol.ItemKind) bool {
+	return s.conn.era == protocol.EraModern && !s.conn.streams.reports(kind)
 }
 
 // refetchSilent fetches a list whose changes the server does not announce: at once, or when the pause since the last
-// fetch is over. If the list need not be fetched, a waiting client is answered at once.
+// fetch is over. A waiting client is answered at once if the list need not be
+// fetched, or during the pause if the server announces its changes to some client and has announced none here.
 func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.Kind]
 	switch {
@@ -35,12 +41,16 @@ func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effec
 	case !m.Wanted && now.Before(l.ended.Add(l.ttl)):
 		return out // still fresh
 	}
+	pause := max(stalePause, time.Duration(l.bytes)*time.Second/staleRate)
+	left := l.ended.Add(pause).Sub(now)
+	if m.Wanted && left > 0 && !l.running && !l.changedMeanwhile && !s.changesUnannounced(m.Kind) {
+		return append(out, kernel.Tell(s.pool, message.FetchResult{Kind: m.Kind}))
+	}
 	l.awaited = l.awaited || m.Wanted
 	if l.running || l.paused {
 		return out
 	}
-	pause := max(stalePause, time.Duration(l.bytes)*time.Second/staleRate)
-	if left := l.ended.Add(pause).Sub(now); left > 0 {
+	if left > 0 {
 		l.paused = true
 		return append(out, kernel.WakeAfter(left, listDue{s.conn.incarnation, m.Kind, l.fetches}))
 	}

@@ -67,3 +67,28 @@ func TestSmallestTTLCounts(t *testing.T) {
 		}
 	}
 }
+
+// In a cluster, the lists of a server that announces changes are fetched again for a client that waits, but no client waits for the
+// pause after that.
+func TestAnnouncedListsInACluster(t *testing.T) {
+	for _, announced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Modern{Tools: []string{"a"}, ListChanged: announced}
+			o := Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true}
+			o.Server.Shared = true
+			b := startOn(t, o)
+			defer b.stop()
+			time.Sleep(time.Minute)
+			for i, wantAnswer := range []bool{true, announced} {
+				b.pool.Got()
+				before := len(server.Received("tools/list"))
+				b.backend.Tell(message.Fetch{Kind: protocol.Tools, Wanted: true})
+				synctest.Wait()
+				fetched, answered := len(server.Received("tools/list"))-before, len(actortest.Of[message.FetchResult](b.pool)) > 0
+				if fetched != 1-i || answered != wantAnswer {
+					t.Errorf("announced %v, client %d: %d fetches, answered %v", announced, i, fetched, answered)
+				}
+			}
+		})
+	}
+}
