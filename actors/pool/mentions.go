@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"time"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/cluster"
@@ -15,11 +17,18 @@ const (
 	maxMentionedURI = 8 << 10 // bytes; longer URIs are not kept
 )
 
-// mention identifies the connection that knows a mentioned resource. It is zero for a mention in a notification.
+// tellAgain is the time after which other nodes are told again of a URI that is mentioned again: the first hint may be lost.
+const tellAgain = time.Minute
+
+// mention identifies the connection that knows a mentioned resource. The connection is zero for a mention in a notification.
 type mention struct {
 	backend     kernel.Reference
 	incarnation uint64
+	told        time.Time // when other nodes were told of it last; zero = never
 }
+
+// hasConnection reports whether a connection knows the resource.
+func (m mention) hasConnection() bool { return m.incarnation != 0 || !m.backend.IsZero() }
 
 // mentions holds the resources that a server has mentioned, by URI as the server wrote it.
 type mentions struct {
@@ -43,8 +52,11 @@ func (m *mentions) add(uri string, at mention) {
 		}
 		m.bytes += len(uri)
 	}
-	if ok && at == (mention{}) {
-		at = known
+	if ok && !at.hasConnection() {
+		at.backend, at.incarnation = known.backend, known.incarnation
+	}
+	if at.told.IsZero() {
+		at.told = known.told
 	}
 	m.now[uri] = at
 }
@@ -70,8 +82,8 @@ func (m *mentions) at(uri string) mention {
 }
 
 // resourcesMentioned records the resources that a server's result has mentioned. If other nodes of the cluster have connections of their
-// own to the server, it tells them of new ones: the client may read them there.
-func (s *state) resourcesMentioned(m message.ResourcesMentioned, out []kernel.Effect) []kernel.Effect {
+// own to the server, it tells them of new ones, and of others after tellAgain: the client may read them there.
+func (s *state) resourcesMentioned(now time.Time, m message.ResourcesMentioned, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {
 		return out
@@ -80,10 +92,11 @@ func (s *state) resourcesMentioned(m message.ResourcesMentioned, out []kernel.Ef
 	to := s.tenants.mentionsFor(tenant)
 	var fresh []string
 	for _, uri := range m.URIs {
-		if tells && to.at(uri) == (mention{}) {
-			fresh = append(fresh, uri)
+		at := mention{backend: m.Backend, incarnation: m.Incarnation}
+		if tells && now.Sub(to.at(uri).told) > tellAgain {
+			fresh, at.told = append(fresh, uri), now
 		}
-		to.add(uri, mention{m.Backend, m.Incarnation})
+		to.add(uri, at)
 	}
 	for _, h := range cluster.MentionHints(s.server.Name, fresh) {
 		out = append(out, kernel.Tell(s.tenants.membership, message.TellNodes{Hint: h}))
@@ -122,7 +135,7 @@ func (s *state) mentionedOn(r *message.Request) *connection {
 // connections.
 func (s *state) connectionKnowing(uri, tenant string) *connection {
 	at := s.tenants.mentionsFor(tenant).at(uri)
-	if at == (mention{}) || len(s.replicas.connections) == 1 {
+	if !at.hasConnection() || len(s.replicas.connections) == 1 {
 		return nil
 	}
 	conn := s.replicas.byBackend(at.backend)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -99,7 +100,8 @@ func TestResourceKnownIsSentToSubscriber(t *testing.T) {
 }
 
 // In a cluster, the node that runs the server decides whether a resource was mentioned. Of a server to which each node has connections, the
-// nodes tell each other what it has mentioned for the first time.
+// nodes tell each other what it has mentioned for the first time, or
+// again after a minute.
 func TestMentionsInACluster(t *testing.T) {
 	seq := uint64(100)
 	refused := func(w *world, uri string) bool {
@@ -126,6 +128,12 @@ func TestMentionsInACluster(t *testing.T) {
 		}
 		if first, again, other := count("a:one"), count("a:one"), count("a:one", "a:two"); (first != 1 || again != 0 || other != 1) && shared || first+again+other > 0 && !shared {
 			t.Errorf("shared %v: %d, %d and %d resources were told to the other nodes", shared, first, again, other)
+		}
+		w.now = w.now.Add(tellAgain)
+		early := count("a:one")
+		w.now = w.now.Add(time.Second)
+		if late, again := count("a:one"), count("a:one"); shared && (early != 0 || late != 1 || again != 0) || !shared && early+late+again > 0 {
+			t.Errorf("shared %v: told %d times after a minute, then %d and %d times", shared, early, late, again)
 		}
 		w.step(message.PeerMentioned{URIs: []string{"a:there"}})
 		if refused(w, "a:there") == shared || !refused(w, "a:never") {

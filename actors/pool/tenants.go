@@ -177,7 +177,7 @@ func (s *state) stepTenants(now time.Time, msg any, out []kernel.Effect) []kerne
 		s.tenants.sharedLevel = m.Level
 		return s.broadcastExcept(m, func(conn *connection) bool { return conn.tenant != nil }, out)
 	case message.ResourcesMentioned:
-		return s.resourcesMentioned(m, out)
+		return s.resourcesMentioned(now, m, out)
 	case message.PeerMentioned:
 		s.peerMentioned(m)
 	case message.ClientGone:

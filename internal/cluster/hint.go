@@ -27,7 +27,8 @@ const (
 )
 
 // Hint tells the other nodes about an event early. It may get lost. Nodes also learn of these events in another way, but
-// later, except for cancellations and changes of roots.
+// later, except for cancellations, changes of roots and mentions. The sender repeats a mention only if the server mentions the
+// resource again more than a minute later.
 //
 //	{"cluster":"prod","from":"abcdefg2","kind":"cancel","session":"2…","request":7}
 type Hint struct {
