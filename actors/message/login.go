@@ -62,6 +62,9 @@ var (
 	ErrNoLogins = errors.New("the gateway has no login for that server")
 	// ErrNotUnderWay is returned for the result of a login that was not started or is over.
 	ErrNotUnderWay = errors.New("no such login is in progress; start it again")
+	// ErrStillShared is returned for a logout that could not empty the record which the nodes of a cluster share. The login's actor tries
+	// again until it succeeds or stops.
+	ErrStillShared = errors.New("the login was removed from this node, but the other nodes may use it until the records of the cluster are available")
 )
 
 // RequestLogin tells a pool to begin or end a login for a principal. Exactly one of Begin and End is set.

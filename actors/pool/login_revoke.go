@@ -2,13 +2,18 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	principals "goblin-actor/internal/identity"
 )
+
+// revokeInterval is the time between two attempts to end a login whose record could not be emptied. Its actor tries more often.
+const revokeInterval = time.Minute
 
 // revokeLogins ends the logins of principals that no longer exist. A key may have been revoked because it leaked, so
 // the logins made with it must end, too.
@@ -45,7 +50,8 @@ func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
 	})
 }
 
-// loginRevoked stops the actor of a login that was revoked, unless the login is used again.
+// loginRevoked stops the actor of a login that was revoked, unless the login is used again, or the actor still has to empty the record that
+// the nodes of a cluster share.
 func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effect {
 	over := s.logins.revoking[m.login]
 	delete(s.logins.revoking, m.login)
@@ -56,5 +62,21 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 	if !over { // a new login with that key has begun
 		return out
 	}
+	if errors.Is(m.err, message.ErrStillShared) {
+		s.logins.revoking[m.login] = true
+		return append(out, kernel.WakeAfter(revokeInterval, revokeDue{m.login}))
+	}
+	return s.stopUnusedLogin(m.login, out)
+}
+
+// revokeDue ends a login again, to learn whether its record is empty, unless a new login with that key has begun.
+func (s *state) revokeDue(m revokeDue, out []kernel.Effect) []kernel.Effect {
+	if !s.logins.revoking[m.login] {
+		return out
+	}
+	if entry := s.entry(m.login.Entry); entry != nil && entry.LogsIn() && s.fault == "" {
+		return append(out, kernel.Act(revokeLogin{m.login, *entry}))
+	}
+	delete(s.logins.revoking, m.login)
 	return s.stopUnusedLogin(m.login, out)
 }

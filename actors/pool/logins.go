@@ -143,6 +143,8 @@ func (s *state) stepLogins(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.revokeLogins(m, out)
 	case loginRevoked:
 		return s.loginRevoked(m, out)
+	case revokeDue:
+		return s.revokeDue(m, out)
 	case message.LoginAnswer:
 		entry := s.entry(m.Login.Entry)
 		if entry == nil || s.logins.byKey[m.Login] == nil { // only a login that was begun can be finished, so clients cannot start actors by naming lanes

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -238,6 +239,31 @@ func TestLoginsOfRevokedPrincipalsEnd(t *testing.T) {
 	}
 	if len(w.s.logins.byKey) != 2 || w.s.logins.byKey[lane("key:b")] == nil {
 		t.Errorf("left: %v", w.s.logins.byKey)
+	}
+}
+
+// The actor of a revoked login runs until the record that the nodes share is empty, or a new login has begun.
+func TestRevokedLoginStillShared(t *testing.T) {
+	w := behindOwnLogins(t)
+	key := laneOf("key:a")
+	w.step(message.LoginChanged{Login: key, Phase: message.LoginPresent})
+	w.effects(message.EndLogins{Who: map[string]bool{"key:a": true}})
+	for range 3 {
+		acts, _ := w.effects(loginRevoked{login: key, err: fmt.Errorf("%w: no majority", message.ErrStillShared)})
+		if _, stopped := has[endLogin](acts); stopped || !w.s.logins.revoking[key] {
+			t.Fatalf("acts %v; the actor must not be stopped", acts)
+		}
+		acts, _ = w.effects(revokeDue{key})
+		if again, is := has[revokeLogin](acts); !is || again.login != key {
+			t.Fatalf("acts %v, want revokeLogin", acts)
+		}
+	}
+	acts, _ := w.effects(loginRevoked{login: key})
+	if a, is := has[endLogin](acts); !is || a.login != key {
+		t.Errorf("acts %v, want endLogin", acts)
+	}
+	if acts, _ := w.effects(revokeDue{key}); len(acts) != 0 {
+		t.Errorf("acts %v after the end", acts)
 	}
 }
 

@@ -23,7 +23,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		message.UnsubscribeURI, message.UnsubscribeAll, retryDue, subscribesDue, graceOver:
 		return s.stepSubscriptions(now, msg, out)
 	case message.LoginChanged, message.ServerRequestResult, message.RequestLogin, message.LoginAnswer, message.EndLogins,
-		loginRevoked, loginDue, loginPageMissing:
+		loginRevoked, revokeDue, loginDue, loginPageMissing:
 		return s.stepLogins(now, msg, out)
 	case message.ServerLog, message.SetLevel, message.ResourcesMentioned, message.PeerMentioned, message.ClientGone, message.Principals, tenantsDue:
 		return s.stepTenants(now, msg, out)

@@ -1,12 +1,13 @@
 package token
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 )
 
 // endShared empties the shared record for a logout. Only the node that has emptied it tells the authorization server. own is the login of
@@ -57,12 +58,13 @@ func (s *state) endAnyway(err error, out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		e.told = true
-		e.logout.err = cmp.Or(e.logout.err, fmt.Errorf("the login was removed from this node, but the other nodes may use it until the records of the cluster are available: %w", err))
+		e.logout.err = errors.Join(e.logout.err, fmt.Errorf("%w: %w", message.ErrStillShared, err))
 		out = s.logouts.revoke(&s.requests, e.logout, e.own.Site, e.own.Client, e.own.Token, out)
 		if l := s.logouts.received(e.number); l != nil {
 			out = s.logouts.settle(l, out)
 		}
 	}
+	s.share.ending = s.share.ending[:min(len(s.share.ending), 1)] // all were answered; the first one keeps what the record contained
 	return out
 }
 
