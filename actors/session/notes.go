@@ -276,8 +276,16 @@ func (s *state) restoreSubscription(uri string, out []kernel.Effect) []kernel.Ef
 	put(&s.subs.active, r, &clientsubs.Subscription{Public: uri, Own: own})
 	put(&s.subs.pools, r.Server, clientsubs.LifeOf(found.Server))
 	seq := s.calls.Next()
-	put(&s.subs.pending, seq, subscribing{Resource: r, own: own})
+	put(&s.subs.pending, seq, subscribing{Resource: r, own: own, unlisted: found.Unlisted})
 	out = append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{From: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
+	if found.Unlisted { // the client may not be permitted to see it any more; the pool decides
+		return out
+	}
+	return s.mayHaveChanged(r, out)
+}
+
+// mayHaveChanged notifies the client that a resource may have changed.
+func (s *state) mayHaveChanged(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	if u, ok := message.UpdatedURI(r.URI); ok {
 		out = s.updated(message.ResourceUpdated{Server: r.Server, URI: u.URI, Frame: u.Frame, Span: u.Span}, out)
 	}

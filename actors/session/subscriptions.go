@@ -45,6 +45,7 @@ type subscribing struct {
 	clientsubs.Resource
 	own              *message.ConnectionOwner // owner of the connections it uses; nil = shared connections
 	subscribedBefore bool                     // the session was already subscribed, and stays so if this fails
+	unlisted         bool                     // the resource is in no list; with x = nil, the client is notified when the pool has accepted it
 }
 
 // subscribe asks the server for updates of a resource. The client is answered after the server, so success means that
@@ -81,7 +82,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	sub.Public, sub.Own = uri, own
 	put(&s.subs.pools, r.Server, clientsubs.LifeOf(found.Server))
 	seq := s.calls.Next()
-	put(&s.subs.pending, seq, subscribing{x, r, own, known})
+	put(&s.subs.pending, seq, subscribing{x: x, Resource: r, own: own, subscribedBefore: known})
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{From: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
@@ -115,6 +116,8 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 	}
 	delete(s.subs.pending, m.Seq)
 	switch {
+	case m.Fault == nil && m.Error == nil && w.x == nil && w.unlisted:
+		return s.mayHaveChanged(w.Resource, out)
 	case m.Fault == nil && m.Error == nil && w.x == nil:
 		return out
 	case m.Fault == nil && m.Error == nil:

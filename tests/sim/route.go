@@ -146,6 +146,7 @@ func (r *route) accepts(head *downstream.Head) bool {
 		r.refused++
 		r.sendAgain()
 		return false
+	case r.wrong == nil && head.Status == 421 && (r.t.w.stopping || r.isRevoked()):
 	case r.wrong == nil && head.Status == 421:
 		r.to.violated("it refused a request (%s) from %s as misdirected: %s", r.what, r.from, bytes.TrimSpace(head.Body))
 	case r.wrong == nil:
@@ -156,6 +157,12 @@ func (r *route) accepts(head *downstream.Head) bool {
 		r.wrong.violated("it served a request (%s) from %s that was for %s: %d %s", r.what, r.from, r.to, head.Status, bytes.TrimSpace(head.Body))
 	}
 	return true
+}
+
+// isRevoked reports whether the principal of the request was revoked.
+func (r *route) isRevoked() bool {
+	who := principalOf(r.x)
+	return who != nil && r.t.w.revoked[who.Name]
 }
 
 // maxRefused is how often nodes may refuse a request because they do not agree on the members yet.

@@ -159,6 +159,7 @@ func (w *world) sceneRestart() {
 		remembered[s] = w.toolsOffered(i, nil)
 	}
 	w.stopWatchers()
+	w.stopping = true
 	for _, n := range w.nodes {
 		n.stop()
 	}
@@ -178,6 +179,7 @@ func (w *world) sceneRestart() {
 	}
 	w.startNodes()
 	w.awaitMembers()
+	w.stopping = false
 	w.startWatchers()
 	for _, c := range w.clients {
 		c.connect()

@@ -247,6 +247,7 @@ func (w *world) finish() {
 		}
 	}
 	last := w.callBeforeStop()
+	w.stopping = true
 	for _, n := range w.nodes {
 		if took := n.stop(); took > 9*time.Second && !w.failed() {
 			n.violated("stopping took %v", took)

@@ -50,16 +50,20 @@ func (t *transport) delay() time.Duration {
 
 // noteRevoked counts a request that another node has passed on if its principal was revoked meanwhile.
 func (t *transport) noteRevoked(x any) {
-	var who *identity.Principal
-	switch x := x.(type) {
-	case *downstream.Exchange:
-		who = x.Origin.Principal
-	case *downstream.EventStream:
-		who = x.Origin.Principal
-	}
-	if who != nil && t.w.revoked[who.Name] {
+	if who := principalOf(x); who != nil && t.w.revoked[who.Name] {
 		t.revoked[who.ID]++
 	}
+}
+
+// principalOf returns the principal of a request, or nil if it has none.
+func principalOf(x any) *identity.Principal {
+	switch x := x.(type) {
+	case *downstream.Exchange:
+		return x.Origin.Principal
+	case *downstream.EventStream:
+		return x.Origin.Principal
+	}
+	return nil
 }
 
 // misdirect returns the node that gets a request although it is for another one, or nil if the request arrives where it must.

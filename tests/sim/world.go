@@ -156,6 +156,7 @@ type world struct {
 	balancer               balancer
 	transport              *transport // between the nodes; nil = the gateway runs alone
 	moving                 bool       // the members of the cluster change
+	stopping               bool       // all nodes stop, so none can serve a request that another passes on
 	digest                 hash.Hash
 	verbose                bool // print the story
 	failures               []string
