@@ -216,7 +216,7 @@ func (r *route) Read(dst []byte) (_ []byte, last bool) {
 
 // Leave implements pipeclient.Response.
 func (r *route) Leave() {
-	r.left = true
+	r.left, r.t.left[r.x] = true, true
 	r.forget()
 	if r.answer == nil {
 		r.first.Leave()

@@ -24,6 +24,7 @@ type transport struct {
 	routes map[any]*route // open ones, by the *downstream.Exchange or *downstream.EventStream at the node that received the request
 	passed map[any]*route // open ones that were passed on, by the same at the other node
 
+	left    map[any]bool   // requests whose client has left
 	revoked map[string]int // by the id of a principal: its requests that arrived at a node after it was revoked
 }
 
@@ -35,7 +36,7 @@ func newTransport(w *world) *transport {
 		}
 		return secrets
 	}
-	t := &transport{w: w, rng: rand.New(rand.NewPCG(w.p.Seed, 10)), secrets: newSecrets(), foreign: newSecrets(), routes: map[any]*route{}, passed: map[any]*route{}, revoked: map[string]int{}}
+	t := &transport{w: w, rng: rand.New(rand.NewPCG(w.p.Seed, 10)), secrets: newSecrets(), foreign: newSecrets(), routes: map[any]*route{}, passed: map[any]*route{}, revoked: map[string]int{}, left: map[any]bool{}}
 	t.fabric = fabric.New(fabric.Options{After: w.scheduler.After, Rand: rand.New(rand.NewPCG(w.p.Seed, 13))})
 	return t
 }
@@ -168,6 +169,8 @@ func (t *transport) pass(from *node, incarnation string, x any, what string, arr
 	case to.dead: // nothing listens at its address
 		from.gateway.NodeRefused(incarnation)
 		unknown()
+	case r == nil && t.left[x]: // nothing would reach the client
+		t.w.count("a request passed on after its client has left")
 	case r == nil:
 		from.violated("it passed on a request (%s) that was answered or abandoned", what)
 	default:
