@@ -1,8 +1,6 @@
 package clientcalls
 
 import (
-	"cmp"
-
 	"goblin-actor/actors/call"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/rawjson"
@@ -22,5 +20,5 @@ func (h *Held) unknownToNode(e *call.Effect) *protocol.Fault {
 	if name, _ := rawjson.Unquote(rawjson.Member(f.Raw, data, "code").Of(f.Raw)); name != string(protocol.ResourceNotFound) {
 		return nil
 	}
-	return protocol.NoResource(cmp.Or(h.Public, h.View.PublicURI(h.Upstream, h.Item)))
+	return protocol.NoResource(h.Public)
 }

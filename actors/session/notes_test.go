@@ -202,6 +202,34 @@ func TestNoteOfAPrincipal(t *testing.T) {
 	}
 }
 
+// The client of a session that has moved is notified of a listed resource at once. Of a resource that is in no list, it is notified when the
+// pool has accepted the subscription: the client may not be permitted to see it any more.
+func TestRestoredResourceInNoList(t *testing.T) {
+	for uri, listed := range map[string]bool{"file:///r": true, "resource://one/file:///made": false} {
+		for _, accepted := range []bool{true, false} {
+			k := newGuest(t)
+			k.s.id, k.s.noting.sends = clusterID(t, nodeA), true
+			k.adopting(viewOf(nodeB, nodeB))
+			k.step(askingServerWith("mentioned"))
+			k.step(message.NoteTaken{Note: &cluster.Note{Session: k.s.id, Holder: message.PrincipalOf(k.s.principal.who), URIs: []string{uri}}})
+			if len(k.s.subs.active) != 1 {
+				t.Fatalf("%s: %+v", uri, k.s.subs)
+			}
+			if got := k.s.subs.waiting == 1; got != listed {
+				t.Errorf("%s: notified before the answer: %v", uri, got)
+			}
+			answer := message.SubscribeURIResult{Seq: seqOf(k)}
+			if !accepted {
+				answer.Fault = protocol.NoResource(uri)
+			}
+			k.step(answer)
+			if got := k.s.subs.waiting == 1; got != accepted {
+				t.Errorf("%s: accepted %v, notified after the answer: %v", uri, accepted, got)
+			}
+		}
+	}
+}
+
 // The client of a session whose note is too large must initialize again.
 func TestNoteTooLarge(t *testing.T) {
 	k := noted(t, nodeA, nodeB)

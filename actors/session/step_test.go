@@ -30,12 +30,15 @@ func newConversation(t *testing.T, transport string) *conversation {
 }
 
 // askingServer is a catalog of one server with one tool, and one resource in a list that changes without notification.
-func askingServer() message.Published {
+func askingServer() message.Published { return askingServerWith("") }
+
+// askingServerWith is askingServer with a rule for resources that are in no list.
+func askingServerWith(unlisted string) message.Published {
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object"}}`)}
 	source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
 	source.Silent[protocol.Resources] = true
-	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
+	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10, Unlisted: unlisted}
 	return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming)}
 }
 
