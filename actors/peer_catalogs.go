@@ -29,7 +29,7 @@ type peerCatalogs struct {
 // answerCatalog encodes a part of a catalog and sends it to another node.
 type answerCatalog struct {
 	message.ListCatalogs
-	server string // "" = there is no more
+	server string // "" = all catalogs have been sent
 	known  *message.KnownCatalog
 	offset int
 	next   string // the server after it; "" = none

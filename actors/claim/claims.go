@@ -151,7 +151,8 @@ type (
 	Woken struct{ Timer uint64 }
 )
 
-// Open begins to read the record. value is the caller's copy, which is written if the record does not exist; nil = there is none.
+// Open begins to read the record. value is the caller's copy; nil = the caller has none. If the record does not exist, Open writes the
+// copy.
 func (c *Claims) Open(now time.Time, value json.RawMessage, out []any) []any {
 	c.local = value
 	c.goal, c.read = open, false
@@ -195,7 +196,7 @@ func (c *Claims) Done(now time.Time, value json.RawMessage, out []any) ([]any, b
 	return c.advance(now, out), true
 }
 
-// GiveUp ends the claim without a new value. why is told to the other nodes.
+// GiveUp ends the claim without a new value. It tells the other nodes why.
 func (c *Claims) GiveUp(now time.Time, why string, out []any) []any {
 	if c.goal != hold {
 		return out

@@ -208,6 +208,6 @@ func TestMentionHintsAreLimited(t *testing.T) {
 	}
 	ended := a.published(t, f.now, message.TellNodes{Hint: cluster.Hint{Kind: cluster.HintEnded, Session: "2s"}})
 	if sent != maxMentionHints || len(ended) != 1 {
-		t.Errorf("%d mentions and %d ends are told", sent, len(ended))
+		t.Errorf("sent hints about %d mentions and %d ended sessions", sent, len(ended))
 	}
 }

@@ -17,14 +17,14 @@ const (
 	maxMentionedURI = 8 << 10 // bytes; longer URIs are not kept
 )
 
-// tellAgain is the time after which other nodes are told again of a URI that is mentioned again: the first hint may be lost.
+// tellAgain is how long a node waits before it tells the others of the same URI again, because hints may be lost.
 const tellAgain = time.Minute
 
 // mention identifies the connection that knows a mentioned resource. The connection is zero for a mention in a notification.
 type mention struct {
 	backend     kernel.Reference
 	incarnation uint64
-	told        time.Time // when other nodes were told of it last; zero = never
+	told        time.Time // when this node last told the others of it; zero = never
 }
 
 // hasConnection reports whether a connection knows the resource.
@@ -82,7 +82,8 @@ func (m *mentions) at(uri string) mention {
 }
 
 // resourcesMentioned records the resources that a server's result has mentioned. If other nodes of the cluster have connections of their
-// own to the server, it tells them of new ones, and of others after tellAgain: the client may read them there.
+// own to the server, it tells them of new ones, and of known ones again after tellAgain, because the
+// client may read them there.
 func (s *state) resourcesMentioned(now time.Time, m message.ResourcesMentioned, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {

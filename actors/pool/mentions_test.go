@@ -127,7 +127,7 @@ func TestMentionsInACluster(t *testing.T) {
 			return hints
 		}
 		if first, again, other := count("a:one"), count("a:one"), count("a:one", "a:two"); (first != 1 || again != 0 || other != 1) && shared || first+again+other > 0 && !shared {
-			t.Errorf("shared %v: %d, %d and %d resources were told to the other nodes", shared, first, again, other)
+			t.Errorf("shared %v: %d, %d and %d resources were announced to the other nodes", shared, first, again, other)
 		}
 		w.now = w.now.Add(tellAgain)
 		early := count("a:one")

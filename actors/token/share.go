@@ -34,7 +34,7 @@ type ending struct {
 	logout *logout
 	own    record // the login that this node had
 	apart  bool   // own is not in the shared record
-	told   bool   // the authorization server was told already
+	told   bool   // the tokens have been revoked at the authorization server
 }
 
 // sharePause is the longest pause between two attempts to renew while the record cannot be read or written.
@@ -348,7 +348,8 @@ func (s *state) answerWithout(out []kernel.Effect) []kernel.Effect {
 	return s.discoverFor(out)
 }
 
-// unsaved uses a new token although it could not be written: its predecessor may no longer be valid. A person who logs in is told.
+// unsaved uses a new token although it could not be written, because its predecessor may no longer be valid. A person who is logging in
+// gets an error that says so.
 func (s *state) unsaved(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	s.share.opening = false // this node's own value counts, not what the record contains
 	out = s.endAnyway(err, out)

@@ -50,8 +50,8 @@ func (s *state) revokeOnce(e *ending, was record, out []kernel.Effect) []kernel.
 	return s.logouts.revoke(&s.requests, e.logout, e.own.Site, e.own.Client, e.own.Token, out)
 }
 
-// endAnyway answers the logouts that wait although the record could not be emptied yet. The authorization server is told, which ends the
-// login on all nodes if it supports revocation.
+// endAnyway answers the waiting logouts before the record is empty, and revokes the tokens. This ends the login on all nodes if the
+// authorization server supports revocation.
 func (s *state) endAnyway(err error, out []kernel.Effect) []kernel.Effect {
 	for _, e := range s.share.ending {
 		if e.told {

@@ -217,7 +217,7 @@ func TestSharedLoginEnds(t *testing.T) {
 	s.all("after the new login", 200)
 }
 
-// A logout on one node ends the login on all nodes, and is told to the authorization server once, whichever nodes log out.
+// A logout on one node ends the login on all nodes. If several nodes log out, only one of them revokes the tokens.
 func TestSharedLogout(t *testing.T) {
 	s := newShared(t, authtest.Faults{})
 	for round, who := range [][]int{{1}, {0, 1, 2}, {2, 2}} {
@@ -289,7 +289,7 @@ func TestSharedLogoutDuringRenewal(t *testing.T) {
 	}
 }
 
-// A logout without quorum is answered with an error. The authorization server is told, so the login ends on the other nodes, too.
+// Without a quorum, a logout gets an error. It still revokes the tokens, so the login ends on the other nodes, too.
 func TestSharedLogoutWithoutQuorum(t *testing.T) {
 	s := newShared(t, authtest.Faults{})
 	s.logIn()
