@@ -106,7 +106,7 @@ func (g *Gateway) startMembership(o *Options) {
 	g.bus = &memberBus{Bus: c.Bus, log: g.log, note: g.heardNote}
 	g.membership = membership.Spawn(g.system, membership.Options{
 		Cluster: c.Name, Node: c.Node, Address: c.Address, Version: o.Version, Incarnation: c.Members.Self(),
-		Bus: g.bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: g.setMembers, Revoked: c.Revoked, Hint: g.heardHint, Session: g.answerGuest, ListEnded: g.listEnded, Ended: g.heardEnded, ListCatalogs: g.listCatalogs, Catalog: g.heardCatalog,
+		Bus: g.bus, Rates: c.Rates, NewIncarnation: c.NewIncarnation, Changed: g.setMembers, Revoked: c.Revoked, Hint: g.heardHint, Session: g.answerGuest, ListEnded: g.listEnded, Ended: g.heardEnded, ListCatalogs: g.listCatalogs, Catalog: g.heardCatalog, ShowCatalogs: g.showCatalogs,
 		CatalogsChanged: g.peerCatalogsChanged, Log: o.Log,
 	})
 }

@@ -183,6 +183,8 @@ func (g *gateway) noteAct(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case answerCatalog:
 		a.send()
+	case catalogsSeen:
+		a.reply()
 	case passNote:
 		g.passNote(self, a)
 	case answerEnded, refuseEnded, endUnopened, tellEnded:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
@@ -24,7 +25,12 @@ type peerCatalogs struct {
 	server string // whose parts arrive
 	data   []byte
 	known  map[string]*message.KnownCatalog // by server, until the servers start
+	heard  []string                         // servers whose catalogs clients may not see yet
+	shown  func()                           // called once they see all of them; nil = the node does not wait
 }
+
+// catalogsSeen tells the asker that clients see all catalogs of other nodes.
+type catalogsSeen struct{ reply func() }
 
 // answerCatalog encodes a part of a catalog and sends it to another node.
 type answerCatalog struct {
@@ -41,6 +47,9 @@ func (s *state) stepPeerCatalogs(msg any, out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.Act(s.catalogAfter(m)))
 	case message.HeardCatalog:
 		return s.heardCatalog(m.Part, out)
+	case message.ShowCatalogs:
+		s.servers.peers.shown = m.Reply
+		return s.checkPeerCatalogs(out)
 	}
 	return out
 }
@@ -111,6 +120,7 @@ func (s *state) heardCatalog(part *cluster.CatalogPart, out []kernel.Effect) []k
 		return out
 	}
 	if ref, running := s.servers.pools[part.Server]; running {
+		v.await(part.Server)
 		return append(out, kernel.Tell(ref, message.PeerCatalog{Known: known}))
 	}
 	if s.startup.done || len(v.known) >= maxKnown {
@@ -120,7 +130,42 @@ func (s *state) heardCatalog(part *cluster.CatalogPart, out []kernel.Effect) []k
 		v.known = map[string]*message.KnownCatalog{}
 	}
 	v.known[part.Server] = known
+	v.await(part.Server)
 	return out
+}
+
+// await records that clients are about to see a server's catalog.
+func (v *peerCatalogs) await(server string) {
+	if !slices.Contains(v.heard, server) && len(v.heard) < maxKnown {
+		v.heard = append(v.heard, server)
+	}
+}
+
+// checkPeerCatalogs answers ShowCatalogs once clients see each catalog that arrived before it: that of the other node, or the lists of
+// the server itself.
+func (s *state) checkPeerCatalogs(out []kernel.Effect) []kernel.Effect {
+	v := &s.servers.peers
+	if v.shown == nil || len(v.heard) > 0 && s.snapshot == nil {
+		return out
+	}
+	v.heard = slices.DeleteFunc(v.heard, func(name string) bool {
+		if !s.enables(name) {
+			return true
+		}
+		server := s.snapshot.Server(name)
+		return server != nil && (server.State == catalog.Cached || server.Protocol != "")
+	})
+	if len(v.heard) > 0 {
+		return out
+	}
+	reply := v.shown
+	v.shown = nil
+	return append(out, kernel.Act(catalogsSeen{reply}))
+}
+
+// enables reports whether a server is configured and not disabled.
+func (s *state) enables(name string) bool {
+	return slices.ContainsFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name && !server.Disabled })
 }
 
 // takePeerCatalog passes the catalog of a server that another node knows on to its new pool, if there is one.
@@ -136,7 +181,7 @@ func (s *state) takePeerCatalog(server string, ref kernel.Reference, out []kerne
 // dropPeerCatalogs forgets the catalogs of servers that do not start. The pools of the others take theirs.
 func (s *state) dropPeerCatalogs() {
 	maps.DeleteFunc(s.servers.peers.known, func(name string, _ *message.KnownCatalog) bool {
-		return !slices.ContainsFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name && !server.Disabled })
+		return !s.enables(name)
 	})
 }
 
@@ -148,4 +193,9 @@ func (g *Gateway) listCatalogs(after string, reply func(part *cluster.CatalogPar
 // heardCatalog receives a part of a catalog that another node knows.
 func (g *Gateway) heardCatalog(part *cluster.CatalogPart) {
 	g.self.Tell(message.HeardCatalog{Part: part})
+}
+
+// showCatalogs calls reply when clients see the catalogs that the node has received. It implements membership's ShowCatalogs.
+func (g *Gateway) showCatalogs(reply func()) {
+	g.self.Tell(message.ShowCatalogs{Reply: reply})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
@@ -88,5 +89,54 @@ func TestPeerCatalogs(t *testing.T) {
 	fetch(func(part *cluster.CatalogPart) { told = joins.heardCatalog(part, told) })
 	if len(told) != 1 {
 		t.Errorf("a pool that runs gets %v", told)
+	}
+}
+
+// ShowCatalogs is answered once clients see each catalog that has arrived: as a cached one, or as the lists of the server itself. A server
+// that has failed, and shows nothing, delays the answer; one that is not configured any more does not.
+func TestShowCatalogs(t *testing.T) {
+	show := func(servers ...catalog.Server) *catalog.Snapshot {
+		var sources []catalog.Source
+		for i := range servers {
+			sources = append(sources, catalog.Source{Server: &servers[i]})
+		}
+		return catalog.Build(nil, sources, catalog.Naming{Namespace: config.Default().Namespace, PageSize: 10})
+	}
+	a, b, failed := catalog.Server{Name: "a", State: catalog.Cached}, catalog.Server{Name: "b", Protocol: "2025-06-18"}, catalog.Server{Name: "a", Settled: true}
+	tests := []struct {
+		name     string
+		heard    []string
+		snapshot *catalog.Snapshot
+		want     bool
+	}{
+		{"nothing has arrived", nil, nil, true},
+		{"no server has started", []string{"a"}, nil, false},
+		{"one is missing", []string{"a", "b"}, show(a), false},
+		{"one has failed", []string{"a", "b"}, show(failed, b), false},
+		{"all are shown", []string{"a", "b"}, show(a, b), true},
+		{"one is removed", []string{"a", "gone"}, show(a), true},
+	}
+	for _, test := range tests {
+		s := &state{servers: newServers(), snapshot: test.snapshot, config: &config.Config{Servers: []config.Server{{Name: "a"}, {Name: "b"}}}}
+		for _, name := range test.heard {
+			s.servers.peers.await(name)
+		}
+		answered := false
+		out := s.stepPeerCatalogs(message.ShowCatalogs{Reply: func() { answered = true }}, nil)
+		for range 2 {
+			for _, e := range out {
+				if seen, is := e.Act.(catalogsSeen); is {
+					seen.reply()
+				}
+			}
+			if answered != test.want {
+				t.Errorf("%s: answered %t, want %t", test.name, answered, test.want)
+			}
+			if test.want {
+				break
+			}
+			test.want = true
+			out = s.stepStatus(message.Published{Snapshot: show(a, b)}, nil)
+		}
 	}
 }

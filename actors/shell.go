@@ -108,7 +108,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case startSession:
 		g.startSession(self, a)
-	case answerNote, noteKept, passNote, answerEnded, refuseEnded, endUnopened, tellEnded, answerCatalog:
+	case answerNote, noteKept, passNote, answerEnded, refuseEnded, endUnopened, tellEnded, answerCatalog, catalogsSeen:
 		g.noteAct(self, a)
 	case refuseSession:
 		g.refuseSession(a)

@@ -58,7 +58,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case statelessStarted:
 		s.stateless.add(m.ref)
 		return s.principals.catchUp(m.ref, out)
-	case message.ListCatalogs, message.HeardCatalog:
+	case message.ListCatalogs, message.HeardCatalog, message.ShowCatalogs:
 		return s.stepPeerCatalogs(m, out)
 	case poolStarted, message.RememberCatalog, message.NodeJoined, message.NodesChanged:
 		return s.stepServers(m, out)

@@ -16,8 +16,9 @@ func (s *state) stepStatus(msg any, out []kernel.Effect) []kernel.Effect {
 		was := s.snapshot
 		s.snapshot = m.Snapshot
 		if projects := s.snapshot.Projects(); was == nil || !slices.Equal(was.Projects(), projects) {
-			return append(out, kernel.Act(admitTo{projects}))
+			out = append(out, kernel.Act(admitTo{projects}))
 		}
+		return s.checkPeerCatalogs(out)
 	case message.Listening:
 		s.listen, s.tls = m.Addresses, m.TLS
 	case message.GetCatalog:

@@ -19,7 +19,11 @@ func TestEndedSessionsAreFetched(t *testing.T) {
 	}
 	a.catalogs = 7
 	b := f.start("b", 0)
+	var received time.Time
 	for !b.view.Ready() {
+		if received.IsZero() && b.state.join.catalogs.all {
+			received = f.now
+		}
 		if len(b.ended) == 5 && b.state.join.catalogs.done && b.state.join.told && !b.state.revoked.dirty && !b.state.revoked.applying {
 			t.Fatal("not ready, although it knows everything")
 		}
@@ -27,6 +31,9 @@ func TestEndedSessionsAreFetched(t *testing.T) {
 	}
 	if len(b.ended) != 5 || b.catalogs != 7 || f.now.Sub(b.state.join.started) > 100*time.Millisecond {
 		t.Errorf("ready after %v with %v and %d catalogs", f.now.Sub(b.state.join.started), b.ended, b.catalogs)
+	}
+	if took := f.now.Sub(received); took < showTime {
+		t.Errorf("ready %v after the last catalog, before clients see it", took)
 	}
 	f.run(5 * time.Second)
 	if len(b.ended) != 5 {

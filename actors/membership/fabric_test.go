@@ -160,6 +160,9 @@ func (f *fabric) step(n *node, msg any) {
 	f.check(n)
 }
 
+// showTime is how long a gateway needs to show its clients the catalogs of another node.
+const showTime = 7 * time.Millisecond
+
 // perform performs an effect. It returns a message that the node handles before all others, or nil.
 func (f *fabric) perform(n *node, act any) any {
 	switch a := act.(type) {
@@ -206,6 +209,8 @@ func (f *fabric) perform(n *node, act any) any {
 			answer.Catalog, answer.Next = &cluster.CatalogPart{Server: "s", Offset: at, Size: n.catalogs, Data: []byte("x")}, strconv.Itoa(at+1)
 		}
 		a.reply(answer.Encode())
+	case showCatalogs:
+		f.after(showTime, n, catalogsShown{})
 	case heardCatalog:
 		n.catalogs++
 	case ended:

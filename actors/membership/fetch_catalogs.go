@@ -17,7 +17,8 @@ type joinCatalogs struct {
 	next  string    // where the next part begins
 	parts int       // received so far
 	at    time.Time // of the last question
-	done  bool
+	all   bool      // nothing more is asked for
+	done  bool      // and clients of this node see the catalogs
 }
 
 // Effects and messages.
@@ -36,13 +37,15 @@ type (
 		reply  func([]byte)
 		answer cluster.Answer // complete except for Catalog and Next
 	}
-	heardCatalog struct{ part *cluster.CatalogPart } // tells the gateway
+	heardCatalog  struct{ part *cluster.CatalogPart } // tells the gateway
+	showCatalogs  struct{}                            // asks the gateway to show its clients the catalogs; catalogsShown follows
+	catalogsShown struct{}
 )
 
 // fetchCatalogs asks a node that is ready and has the same configuration for the catalogs of the servers, while this node starts.
 func (s *state) fetchCatalogs(now time.Time, p *peer, out []kernel.Effect) []kernel.Effect {
 	c := &s.join.catalogs
-	if s.join.done || c.done || p.beat.Joining || p.beat.Config != s.facts.Config || c.from != "" && now.Sub(c.at) < queryTime {
+	if s.join.done || c.all || p.beat.Joining || p.beat.Config != s.facts.Config || c.from != "" && now.Sub(c.at) < queryTime {
 		return out
 	}
 	*c = joinCatalogs{from: p.beat.Incarnation}
@@ -59,7 +62,7 @@ func (s *state) fetchCatalogPart(now time.Time, out []kernel.Effect) []kernel.Ef
 // fetchedCatalog passes a part on to the gateway, and asks for the next one. After a failure, the next beat of any node begins again from the start.
 func (s *state) fetchedCatalog(now time.Time, m fetchedCatalog, out []kernel.Effect) []kernel.Effect {
 	c := &s.join.catalogs
-	if s.join.done || c.done || m.incarnation != c.from {
+	if s.join.done || c.all || m.incarnation != c.from {
 		return out
 	}
 	if m.err != nil {
@@ -68,15 +71,15 @@ func (s *state) fetchedCatalog(now time.Time, m fetchedCatalog, out []kernel.Eff
 	}
 	a, err := cluster.ParseAnswer(m.payload)
 	if err != nil || a.Cluster != s.options.Cluster {
-		c.done = true
+		c.all, c.done = true, true
 		return s.malformed(now, err, out)
 	}
 	if a.Catalog != nil {
 		out = append(out, kernel.Act(heardCatalog{a.Catalog}))
 	}
 	if c.parts++; a.Next == "" || a.Next == c.next || c.parts >= maxCatalogParts {
-		c.done = true
-		return out
+		c.all = true
+		return append(out, kernel.Act(showCatalogs{}))
 	}
 	c.next = a.Next
 	return s.fetchCatalogPart(now, out)
@@ -104,5 +107,12 @@ func (m *membership) catalogAct(self kernel.Self, act any) {
 		if m.Catalog != nil {
 			m.Catalog(a.part)
 		}
+	case showCatalogs:
+		if m.ShowCatalogs == nil {
+			self.Next(catalogsShown{})
+			return
+		}
+		ref := self.Reference()
+		m.ShowCatalogs(func() { ref.Tell(catalogsShown{}) })
 	}
 }

@@ -63,6 +63,7 @@ type Options struct {
 	Ended           func([]cluster.EndedSession)   // called with ended sessions that another node knows; must not block; nil = they are ignored
 	ListCatalogs    ListCatalogs                   // lists the catalogs of servers that this node knows; nil = none
 	Catalog         func(*cluster.CatalogPart)     // called with parts of catalogs that another node knows; must not block; nil = they are ignored
+	ShowCatalogs    func(reply func())             // called after the last part; calls reply, now or later, when clients see the catalogs; nil = the catalogs count as seen at once
 	Revoked         func(map[string]bool)          // called with all revoked holders after a change, one call at a time; may block; nil = not called
 	Log             *slog.Logger
 }
@@ -166,7 +167,7 @@ func (m *membership) Act(self kernel.Self, act any) {
 		a.reply(a.payload)
 	case fetchEnded, answerEnded, ended:
 		m.endedAct(self, a)
-	case fetchCatalog, answerCatalog, heardCatalog:
+	case fetchCatalog, answerCatalog, heardCatalog, showCatalogs:
 		m.catalogAct(self, a)
 	case catalogsChanged:
 		if m.CatalogsChanged != nil {

@@ -119,12 +119,8 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.query(now, m, out)
 	case probed:
 		out = s.probed(now, m, out)
-	case fetched:
-		out = s.fetched(now, m, out)
-	case fetchedEnded:
-		out = s.fetchedEnded(now, m, out)
-	case fetchedCatalog:
-		out = s.fetchedCatalog(now, m, out)
+	case fetched, fetchedEnded, fetchedCatalog, catalogsShown:
+		out = s.stepFetched(now, m, out)
 	case applied:
 		s.revoked.applying = false
 	case kernel.GoPanicked:
@@ -148,6 +144,21 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.restoreHolders(now, m.Holders, out)
 	}
 	return s.publishView(s.becomeReady(now, s.applyRevoked(out)))
+}
+
+// stepFetched handles what other nodes have answered to the questions of this one.
+func (s *state) stepFetched(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case fetched:
+		return s.fetched(now, m, out)
+	case fetchedEnded:
+		return s.fetchedEnded(now, m, out)
+	case fetchedCatalog:
+		return s.fetchedCatalog(now, m, out)
+	case catalogsShown:
+		s.join.catalogs.done = true
+	}
+	return out
 }
 
 // stepBefore is step before the node takes part in the cluster. It keeps only what the first beat contains, and ignores other messages.

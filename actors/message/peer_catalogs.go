@@ -18,6 +18,13 @@ type HeardCatalog struct{ Part *cluster.CatalogPart }
 // Class is Outcome: this node has asked for it.
 func (HeardCatalog) Class() kernel.Class { return kernel.Outcome }
 
+// ShowCatalogs follows the last HeardCatalog. The gateway calls Reply when its clients see the catalogs. Reply does not block. It is not
+// called if the gateway stops, or if a server neither shows its catalog nor sends its lists.
+type ShowCatalogs struct{ Reply func() }
+
+// Class is Outcome: this node has asked for the catalogs.
+func (ShowCatalogs) Class() kernel.Class { return kernel.Outcome }
+
 // PeerCatalog is what another node of the cluster knows about a server. The pool publishes it if it knows nothing about the server.
 type PeerCatalog struct{ Known *KnownCatalog }
 
