@@ -196,6 +196,7 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 			return s.lose(now, "the server lost its session, and the request cannot be sent again", out)
 		}
 		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request, Taken: p.taken})
+		out = s.withdrawQuestions(p, out)
 		s.remove(id, p)
 	}
 	if s.life.phase != message.Ready {

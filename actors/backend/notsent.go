@@ -166,7 +166,7 @@ func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect
 			s.carried.rounds[p.call] = p.round
 			continue
 		}
-		out = append(out, s.notExecutedLost(p, reason))
+		out = append(s.withdrawQuestions(p, out), s.notExecutedLost(p, reason))
 	}
 	return out
 }

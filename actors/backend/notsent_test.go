@@ -106,6 +106,10 @@ func (l *line) step(msg any) {
 			l.told = append(l.told, fmt.Sprint(m.Call.Seq, " returned"))
 		case message.Failed:
 			l.told = append(l.told, fmt.Sprint(m.Seq, " ", m.Fault.Name))
+		case message.ServerRequest:
+			l.told = append(l.told, fmt.Sprint(m.Seq, " asked"))
+		case message.ServerRequestCanceled:
+			l.told = append(l.told, fmt.Sprint(m.Seq, " no longer asked"))
 		case message.BackendChanged:
 			l.told = append(l.told, string(m.Phase))
 		}
@@ -187,6 +191,29 @@ func TestLateReportOfAWrittenRequest(t *testing.T) {
 	l.call(1)
 	l.step(upstream.Closed{Err: errRefused}) // before Closed, a link has reported everything that it wrote
 	l.want("1 returned", string(message.Waiting))
+}
+
+// A server may send a request before it has read the call to which the gateway attributes the request. If the call then returns to the
+// pool, because its connection has ended or its session is lost, its client is not asked any longer.
+func TestQuestionOfAnUnsentCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(l *line, ticket uint64)
+		want []string
+	}{
+		"closed":       {func(l *line, _ uint64) { l.step(upstream.Closed{Err: errRefused}) }, []string{"1 asked", "1 no longer asked", "1 returned", string(message.Waiting)}},
+		"session lost": {func(l *line, ticket uint64) { l.step(upstream.SessionLost{Ticket: ticket}) }, []string{"1 asked", "1 no longer asked", string(message.Connecting)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLine(t)
+			ticket := l.call(1)
+			l.step(upstream.Received{Frame: actortest.Frame(t, `{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{}}`)})
+			c.end(l, ticket)
+			l.want(c.want...)
+			if n := len(l.s.questions.open); n != 0 {
+				t.Errorf("%d open questions, want none", n)
+			}
+		})
+	}
 }
 
 // unsupported returns a modern server's response to a legacy request.

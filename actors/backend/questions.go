@@ -270,6 +270,17 @@ func (s *state) declineQuestions(id uint32, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
+// withdrawQuestions tells the holder of a call that is sent again on another connection that the open questions of the call are void:
+// the connection that could carry the answers has ended. A server without streams of its own can ask before it has read the call.
+func (s *state) withdrawQuestions(p *pending, out []kernel.Effect) []kernel.Effect {
+	for _, key := range p.questions {
+		delete(s.questions.open, key)
+		out = append(out, kernel.Tell(p.call.Holder, message.ServerRequestCanceled{Seq: p.call.Seq, Key: key}))
+	}
+	p.questions = nil
+	return out
+}
+
 // decline answers a question on behalf of a client that will not answer.
 func (s *state) decline(a *question, out []kernel.Effect) []kernel.Effect {
 	if a.method == protocol.MethodElicitationCreate {
