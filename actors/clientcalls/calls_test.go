@@ -157,6 +157,30 @@ func TestCallIsWrittenBeforeItsAnswer(t *testing.T) {
 	}
 }
 
+// A call has left the queue before it is written, even if a server has asked about it first, and another connection then wrote it.
+func TestCallLeavesTheQueueBeforeItIsWritten(t *testing.T) {
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	for _, test := range []struct {
+		name                    string
+		asked, taken, written   int // asked: when the server asked before the call was written; 0 = it did not
+		again                   int // when the call left the queue for the second time; 0 = never
+		wantTaken, wantSentAtMS int
+	}{{"in order", 0, 1, 2, 0, 1, 2}, {"sent again", 0, 1, 2, 7, 1, 2}, {"asked before", 3, 5, 6, 0, 3, 3}} {
+		h := newTestHolder()
+		c := h.begin(t, call.Limits{})
+		if test.asked > 0 {
+			h.calls.Apply(at(test.asked), 1, call.Asked{}, nil)
+		}
+		h.calls.Step(at(test.written), message.RequestWritten{Seq: 1, Taken: at(test.taken)}, nil)
+		if test.again > 0 {
+			h.calls.Step(at(test.again), message.RequestWritten{Seq: 1, Taken: at(test.again)}, nil)
+		}
+		if !c.Taken.Equal(at(test.wantTaken)) || !c.Sent.Equal(at(test.wantSentAtMS)) {
+			t.Errorf("%s: left the queue at %v, written at %v", test.name, c.Taken.Sub(start), c.Sent.Sub(start))
+		}
+	}
+}
+
 // Every call ends at its deadline, and the timer is then set for the next deadline.
 func TestCallsEndAtTheirDeadlines(t *testing.T) {
 	h := newTestHolder()

@@ -64,13 +64,17 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 }
 
 // written notes on which connection a call was written, and when it left the queue for the first time. If the connection leads to another
-// node of the cluster, the audit record names that node.
+// node of the cluster, the audit record names that node. A server can ask about a call before the call is written, and then lose the
+// connection; the time of that request counts as the time of writing, and so the call had left the queue by then.
 func written(b *Held, m message.RequestWritten) {
 	if b.record != nil && m.Route != nil && m.Route.Node != "" {
 		b.record.Run = m.Route.Node
 	}
-	if b.route = m.Route; b.Taken.IsZero() {
-		b.Taken = m.Taken
+	if b.route = m.Route; !b.Taken.IsZero() {
+		return
+	}
+	if b.Taken = m.Taken; !b.Sent.IsZero() && b.Taken.After(b.Sent) {
+		b.Taken = b.Sent
 	}
 }
 
