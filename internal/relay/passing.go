@@ -106,7 +106,7 @@ func (p *passing) retry() bool {
 	if p.again.Do == nil || p.hasLeft() {
 		return false
 	}
-	time.Sleep(p.again.After)
+	p.pause(p.again.After)
 	if p.relay.end(p); p.hasLeft() {
 		p.through.Break()
 		return true
@@ -114,6 +114,16 @@ func (p *passing) retry() bool {
 	p.through.Undo()
 	p.again.Do()
 	return true
+}
+
+// pause waits for d, until the client leaves, or until the node of the incarnation is known to be gone.
+func (p *passing) pause(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if p.setStop(cancel) {
+		<-ctx.Done()
+	}
+	p.setStop(nil)
 }
 
 // reportUnreached reports a node that has not answered.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/cluster"
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -77,4 +79,44 @@ func TestRetriesEnd(t *testing.T) {
 	if attempts != cluster.MaxAttempts || total < 2*cluster.SilentAfter || total > 5*time.Second {
 		t.Errorf("%d attempts in %v", attempts, total)
 	}
+}
+
+// A request whose client leaves during the wait between two attempts ends at once, and is not decided again.
+func TestClientLeavesDuringTheWait(t *testing.T) {
+	w := newRig(t, handlerFunc{}, nil)
+	decided := make(chan struct{}, 1)
+	long := cluster.Retry{After: time.Hour, Do: func() { decided <- struct{}{} }}
+	waits := handlerFunc{post: func(x *downstream.Exchange) { w.relay.Post("unknown", x, long) }}
+	w.first = w.serve(downstream.NewServer(waits, downstream.Options{}, w.relay.o.Log))
+	c := dial(t, w.first).send(post(call("tools/call")))
+	w.await("the request waits", func(s Stats) bool { return s.Requests == 1 })
+	c.Close()
+	w.await("the request has ended", func(s Stats) bool { return s.Requests == 0 })
+	if len(decided) > 0 {
+		t.Error("the target was decided again, although the client has left")
+	}
+}
+
+// A request that waits between two attempts is decided again at once when its node is given up.
+func TestNodeIsGivenUpDuringTheWait(t *testing.T) {
+	w := newRig(t, handlerFunc{}, nil)
+	waits := handlerFunc{post: func(x *downstream.Exchange) {
+		w.relay.Post("unknown", x, cluster.Retry{After: time.Hour, Do: func() { message.RefuseFault(x, 503, overloaded) }})
+	}}
+	w.first = w.serve(downstream.NewServer(waits, downstream.Options{}, w.relay.o.Log))
+	c := dial(t, w.first).send(post(call("tools/call")))
+	w.await("the request waits", func(s Stats) bool { return s.Requests == 1 })
+	w.await("the request has ended", func(s Stats) bool { w.relay.Lost("unknown"); return s.Requests == 0 })
+	if head, _, _ := c.read(); !strings.HasPrefix(head, "HTTP/1.1 503") {
+		t.Errorf("%q, want the response of the second decision", head)
+	}
+}
+
+// await waits until the relay's numbers satisfy the condition.
+func (w *rig) await(what string, condition func(Stats) bool) {
+	w.t.Helper()
+	gatetest.WaitFor(w.t, what, func() (bool, string) {
+		s := w.relay.Stats()
+		return condition(s), fmt.Sprintf("%+v", s)
+	})
 }
