@@ -66,6 +66,7 @@ func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
 
 // writeCall assigns an id to a call and writes it.
 func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
+	out = s.raiseLevel(p.request.Caller, out)
 	id := s.nextID()
 	p.written = false
 	s.conn.pending[id] = p

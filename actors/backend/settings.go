@@ -75,6 +75,16 @@ func (s *state) sendLevel(out []kernel.Effect) []kernel.Effect {
 	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignored, out))
 }
 
+// raiseLevel sets the log level that the modern client of a call wants, if the server's is less verbose. The pool sends the level of all
+// clients, too, but that message may arrive after the call.
+func (s *state) raiseLevel(c *message.Caller, out []kernel.Effect) []kernel.Effect {
+	if c.LogLevel == protocol.LevelNone || !c.LogLevel.MoreVerbose(s.level) {
+		return out
+	}
+	s.level = c.LogLevel
+	return s.sendLevel(out)
+}
+
 // rootsResult returns the result of roots/list with the configured roots. MCP 2025-11-25, client/roots.
 func rootsResult(roots []string) []byte {
 	type root struct {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,6 +60,28 @@ func TestLevelsOfAServer(t *testing.T) {
 	o.s.conn.era = protocol.EraModern
 	if got := o.frames(message.SetLevel{Level: "debug"}); len(got) != 0 {
 		t.Errorf("a modern server got %q", got)
+	}
+}
+
+// A call of a modern client raises the log level of a legacy server before it is written, and never lowers it.
+func TestLevelOfACall(t *testing.T) {
+	o := readyWith(t, `{"logging":{}}`)
+	for i, c := range []struct{ level, want string }{
+		{"", "tools/call"}, {"info", "logging/setLevel tools/call"}, {"info", "tools/call"}, {"error", "tools/call"}, {"debug", "logging/setLevel tools/call"},
+	} {
+		r := request(t, callFrame)
+		r.Caller = &message.Caller{LogLevel: protocol.Level(c.level)}
+		var methods []string
+		for _, frame := range o.frames(message.Send{Call: message.CallRef{Seq: uint64(i + 1)}, Request: r}) {
+			var m struct{ Method string }
+			if err := json.Unmarshal([]byte(frame), &m); err != nil {
+				t.Fatal(err)
+			}
+			methods = append(methods, m.Method)
+		}
+		if got := strings.Join(methods, " "); got != c.want {
+			t.Errorf("call %d, which wants %q: wrote %q, want %q", i, c.level, got, c.want)
+		}
 	}
 }
 

@@ -68,6 +68,7 @@ func (s *state) homeAnswered(now time.Time, m HomeAnswer, out []kernel.Effect) [
 	if s.guest == nil {
 		return out
 	}
+	first := s.guest.unsure
 	s.guest.asking, s.guest.unsure = false, false
 	if !s.isGuest() {
 		return s.serveEnqueued(now, out)
@@ -79,7 +80,20 @@ func (s *state) homeAnswered(now time.Time, m HomeAnswer, out []kernel.Effect) [
 		if !s.guest.leveled { // the hint may be newer than the answer
 			out = s.adoptLevel(m.Level, out)
 		}
+		if first && s.client.level != protocol.LevelNone { // the servers get the level before the first call
+			s.guest.unsure, s.guest.leveling = true, s.calls.Next()
+			return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: s.client.level, Seq: s.guest.leveling}))
+		}
 	}
+	return s.serveEnqueued(now, out)
+}
+
+// guestLeveled lets a guest serve the messages that have waited until the gateway has passed the session's log level on to the servers.
+func (s *state) guestLeveled(now time.Time, m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
+	if s.guest == nil || s.guest.leveling == 0 || m.Seq != s.guest.leveling {
+		return out
+	}
+	s.guest.leveling, s.guest.unsure = 0, false
 	return s.serveEnqueued(now, out)
 }
 

@@ -27,12 +27,13 @@ const (
 
 // guest is the state of a session that was opened at another node, or whose home is another node now.
 type guest struct {
-	home    bool              // this node has become the session's home
-	waiting []message.Inbound // arrived before the guest could serve them, in order of arrival
-	unsure  bool              // the first question to the home is not answered yet
-	asking  bool              // a question to the home is not answered yet
-	asked   time.Time         // when the last question began
-	leveled bool              // a hint has set the log level since asked
+	home     bool              // this node has become the session's home
+	waiting  []message.Inbound // arrived before the guest could serve them, in order of arrival
+	unsure   bool              // the first question to the home is not answered yet, or the servers lack the log level of the answer
+	leveling uint64            // number of the message that tells the gateway of that level; 0 = none
+	asking   bool              // a question to the home is not answered yet
+	asked    time.Time         // when the last question began
+	leveled  bool              // a hint has set the log level since asked
 }
 
 // beGuest makes the session what its facts say, as if its client had initialized it here. The numbers of its calls and

@@ -48,7 +48,7 @@ func TestGuestAsksHome(t *testing.T) {
 		want   string
 	}{
 		{HomeAnswer{Life: cluster.SessionLives}, "result, result"},
-		{HomeAnswer{Life: cluster.SessionLives, Level: protocol.LevelError}, "level error, result, result"},
+		{HomeAnswer{Life: cluster.SessionLives, Level: protocol.LevelError}, "level error, level error, then result, result"},
 		{HomeAnswer{}, "result, result"},
 		{kernel.GoPanicked{}, "result, result"},
 		{HomeAnswer{Life: cluster.SessionEnded}, "ended, ended, leaves"},
@@ -57,7 +57,11 @@ func TestGuestAsksHome(t *testing.T) {
 		if got := k.step(k.from(pingOf, 1)) + k.step(askingServer()) + k.step(k.from(pingOf, 2)); got != "" {
 			t.Errorf("before the answer: %q", got)
 		}
-		if got := k.step(c.answer); got != c.want {
+		got := k.step(c.answer)
+		if k.s.guest.leveling != 0 {
+			got += ", then " + k.step(message.SetSessionLevelResult{Seq: k.s.guest.leveling})
+		}
+		if got != c.want {
 			t.Errorf("%+v: %q, want %q", c.answer, got, c.want)
 		}
 	}
@@ -218,7 +222,7 @@ func TestLevelsOfGuest(t *testing.T) {
 	if got := k.step(message.SessionHint{Kind: cluster.HintLevel, Level: protocol.LevelError}); got != "level error" {
 		t.Errorf("%q", got)
 	}
-	if got := k.step(HomeAnswer{Life: cluster.SessionLives, Level: protocol.LevelInfo}); got != "" || k.s.client.level != protocol.LevelError {
+	if got := k.step(HomeAnswer{Life: cluster.SessionLives, Level: protocol.LevelInfo}); got != "level error" || k.s.client.level != protocol.LevelError {
 		t.Errorf("%q, level %s", got, k.s.client.level)
 	}
 }

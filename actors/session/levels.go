@@ -2,6 +2,7 @@ package session
 
 import (
 	"strings"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -33,11 +34,11 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level, Seq: seq}))
 }
 
-// levelSet answers a logging/setLevel.
-func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
+// levelSet answers a logging/setLevel, or lets a guest serve its first messages.
+func (s *state) levelSet(now time.Time, m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
 	x := s.client.pendingLevels[m.Seq]
 	if x == nil {
-		return out
+		return s.guestLeveled(now, m, out)
 	}
 	delete(s.client.pendingLevels, m.Seq)
 	return s.answerNoted(x, out)

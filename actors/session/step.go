@@ -126,7 +126,7 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 	case message.ReserveSubscriptionsResult:
 		return s.reservationResult(m, out), true
 	case message.SetSessionLevelResult:
-		return s.levelSet(m, out), true
+		return s.levelSet(now, m, out), true
 	}
 	return out, false
 }
