@@ -39,14 +39,14 @@ func NeedBalancer(t *testing.T, name string) {
 		t.Fatalf("unknown balancer %q; the balancers are %v", name, Balancers)
 	}
 	if balancerPath(name) == "" {
-		missing(t, strings.TrimSuffix(name, "-new"))
+		missing(t, strings.TrimSuffix(name, "-new")+" is not installed")
 	}
 }
 
-// missing skips the test because a program is not installed, or fails it with BALANCERS=all.
-func missing(t *testing.T, program string) {
+// missing skips the test because this machine lacks something, or fails it with BALANCERS=all.
+func missing(t *testing.T, what string) {
 	t.Helper()
-	why := "SKIPPED: " + program + " is not installed, so the tests of a cluster with it do not run"
+	why := "SKIPPED: " + what + ", so some tests of a cluster do not run"
 	if os.Getenv("BALANCERS") == "all" {
 		t.Fatal(why)
 	}
@@ -60,7 +60,7 @@ func startNATS(t *testing.T, dir string) (url string) {
 	t.Helper()
 	program, err := exec.LookPath("nats-server")
 	if err != nil {
-		missing(t, "nats-server")
+		missing(t, "nats-server is not installed")
 	}
 	port := FreePort(t)
 	cmd, said := exec.Command(program, "-a", "127.0.0.1", "-p", port, "-js", "-sd", dir), &Output{}

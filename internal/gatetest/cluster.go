@@ -30,17 +30,20 @@ type ClusterOptions struct {
 	NATS     bool     // the nodes use an external nats-server instead of the one inside the gateways
 	Run      string   // where servers with a command and without run are to run; "" = each
 	Names    []string // of the nodes; nil = a, b, c
+	Network  bool     // the test can cut connections between the nodes; see RunNamespace and Cut
 }
 
 // Cluster is a running cluster. Each node has a loopback address and directories of its own.
 type Cluster struct {
-	t     *testing.T
-	o     ClusterOptions
-	file  string
-	port  string // of the nodes' HTTPS
-	URL   string // URL of the MCP endpoint at the balancer, or at the first node if there is none
-	Base  string // http://host:port
-	Nodes []*Node
+	t       *testing.T
+	o       ClusterOptions
+	file    string
+	port    string   // of the nodes' HTTPS
+	routes  string   // port of the nodes' NATS servers
+	network *network // nil without ClusterOptions.Network
+	URL     string   // URL of the MCP endpoint at the balancer, or at the first node if there is none
+	Base    string   // http://host:port
+	Nodes   []*Node
 }
 
 // Node is a gateway of a Cluster.
@@ -58,7 +61,7 @@ func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
 	if o.Names == nil {
 		o.Names = []string{"a", "b", "c"}
 	}
-	c := &Cluster{t: t, o: o, port: FreePort(t)}
+	c := &Cluster{t: t, o: o, port: FreePort(t), routes: FreePort(t)}
 	c.file = c.write("goblin.yaml", c.config())
 	c.write("cluster.secret", cluster.NewSecret())
 	for i, name := range o.Names {
@@ -68,6 +71,11 @@ func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
 			t.Fatal(err)
 		}
 		c.Nodes = append(c.Nodes, n)
+	}
+	if o.Network {
+		c.isolate()
+	}
+	for _, n := range c.Nodes {
 		n.Start()
 	}
 	for _, n := range c.Nodes {
@@ -101,9 +109,8 @@ func (c *Cluster) config() string {
 		}
 	}
 	var seeds []string
-	routes := FreePort(c.t)
 	for i := range c.o.Names {
-		seeds = append(seeds, fmt.Sprintf("127.0.0.%d:%s", i+1, routes))
+		seeds = append(seeds, fmt.Sprintf("127.0.0.%d:%s", i+1, c.routes))
 	}
 	section, ok := all["cluster"].(map[string]any)
 	if !ok {
@@ -116,7 +123,7 @@ func (c *Cluster) config() string {
 	if c.o.NATS {
 		section["nats"] = map[string]any{"url": startNATS(c.t, filepath.Join(c.o.Dir, "nats"))}
 	} else {
-		section["routes"], section["seeds"] = "${NODE_HOST}:"+routes, seeds
+		section["routes"], section["seeds"] = "${NODE_HOST}:"+c.routes, seeds
 	}
 	if c.o.Voters {
 		section["voters"] = c.o.Names
@@ -134,7 +141,11 @@ func (n *Node) Address() string { return n.Host + ":" + n.cluster.port }
 // Start starts the node, or starts it again after it has ended. It does not wait until the node is ready.
 func (n *Node) Start() {
 	n.cluster.t.Helper()
-	cmd := exec.Command(n.cluster.o.Binary, "serve", "--config", n.cluster.file, "--listen", n.Host+":"+n.port)
+	args := []string{"serve", "--config", n.cluster.file, "--listen", n.Host + ":" + n.port}
+	cmd := exec.Command(n.cluster.o.Binary, args...)
+	if n.cluster.network != nil {
+		cmd = n.cluster.network.command(n, n.cluster.o.Binary, args...)
+	}
 	cmd.Env = append(Environment(n.Dir), "NODE="+n.Name, "NODE_HOST="+n.Host)
 	n.Process = Serve(n.cluster.t, cmd)
 }

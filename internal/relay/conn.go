@@ -3,6 +3,8 @@ package relay
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,9 @@ const (
 	idleFor        = 30 * time.Second // an idle connection is kept for this long; the other node closes it after two minutes
 	maxIdle        = 64               // idle connections to one node
 )
+
+// errHandshake replaces errors that would be understood as the end of a response.
+var errHandshake = errors.New("it closed the connection during the TLS handshake")
 
 // conn is a TLS connection to another node. One request at a time uses it.
 type conn struct {
@@ -122,6 +127,9 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	c := &conn{Conn: tls.Client(s, p.config.get()), socket: s}
 	if err := c.HandshakeContext(ctx); err != nil {
 		raw.Close()
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+			err = errHandshake
+		}
 		return nil, err
 	}
 	return c, nil

@@ -58,8 +58,31 @@ func TestDialFails(t *testing.T) {
 	if _, err := w.relay.Dial(t.Context(), Target{Node: "other", Address: w.node}); err == nil {
 		t.Error("connected to a node with another name")
 	}
+	if _, err := w.relay.Dial(t.Context(), Target{Node: "home", Address: closing(t)}); !errors.Is(err, errHandshake) {
+		t.Errorf("a node that closes connections at once: %v", err)
+	}
 	w.relay.Close()
 	if _, err := w.relay.Dial(t.Context(), Target{Node: "home", Address: w.node}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
+}
+
+// closing returns an address whose connections are closed at once.
+func closing(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
 }

@@ -27,6 +27,7 @@ mcpServers:
 var binary string
 
 func TestMain(m *testing.M) {
+	gatetest.RunNamespace()
 	dir, err := os.MkdirTemp("", "ga")
 	if err == nil {
 		binary, err = gatetest.Build(dir)
