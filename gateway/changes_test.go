@@ -21,7 +21,7 @@ func TestChanges(t *testing.T) {
 	for range 2 { // the second range starts from the same point
 		for c := range changes {
 			if c.Topic != "tool-changed" || c.Server != "shapes" || !slices.Equal(c.Added, []string{"shapes_fresh"}) || c.Counts.Added != 1 || c.Missed != 0 {
-				t.Errorf("%+v", c)
+				t.Errorf("got the change %+v, want one added tool, shapes_fresh", c)
 			}
 			if _, err := g.CallTool(ctx, "shapes_fresh", nil, nil); err != nil {
 				t.Errorf("call of the announced tool: %v", err)

@@ -149,7 +149,7 @@ func TestConnectIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		if result, err := g.CallTool(ctx, "one_do", nil, nil); err != nil || result.Text() != word {
-			t.Errorf("got %v, %v", result, err)
+			t.Errorf("call after function %q was added: %v, %v", word, result, err)
 		}
 		if err := g.RemoveServer(ctx, "one"); err != nil {
 			t.Fatal(err)
@@ -214,11 +214,11 @@ func TestConnectBlocks(t *testing.T) {
 	}
 	for range 10 {
 		if result, err := g.CallTool(ctx, "one_do", nil, nil); err != nil || result.Text() != "done" {
-			t.Errorf("got %v, %v", result, err)
+			t.Errorf("call while another one is blocked: %v, %v", result, err)
 		}
 	}
 	if err := <-blocked; codeOf(err) != "TIMEOUT" {
-		t.Errorf("the blocked call: %v", err)
+		t.Errorf("the blocked call: got %v, want TIMEOUT", err)
 	}
 	close(hold) // the late response belongs to no running call
 	if result, err := g.CallTool(ctx, "one_do", nil, nil); err != nil || result.Text() != "done" {

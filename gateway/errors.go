@@ -20,7 +20,7 @@ var ErrStopped = errors.New("the gateway has stopped")
 //	}
 type Error struct {
 	// Code identifies an error of the gateway, such as TOOL_NOT_FOUND, RESOURCE_NOT_FOUND, SERVER_UNAVAILABLE,
-	// QUEUE_FULL or TIMEOUT (docs/protocol.md). It is "" for an error of a server, which Number and Data describe.
+	// QUEUE_FULL or TIMEOUT (docs/operations.md explains many). It is "" for an error of a server, which Number and Data describe.
 	Code    string
 	Message string
 	Number  int             // JSON-RPC error code

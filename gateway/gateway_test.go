@@ -126,7 +126,7 @@ func TestStartIsGivenUp(t *testing.T) {
 	defer cancel()
 	_, err := gateway.Start(ctx, gateway.Config{Servers: map[string]gateway.Server{"slow": {Command: "sleep", Args: []string{"60"}}}})
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
+		t.Errorf("Start with an expired context: got %v, want DeadlineExceeded", err)
 	}
 	for end := time.Now().Add(soon); runtime.NumGoroutine() > before; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -147,7 +147,7 @@ func TestStopDrains(t *testing.T) {
 		begun := sync.OnceFunc(func() { close(running) })
 		result, err := g.CallTool(t.Context(), "clock_wait", map[string]any{"seconds": 1}, &gateway.CallOptions{Progress: func(gateway.Progress) { begun() }})
 		if err != nil || result.IsError {
-			t.Errorf("%+v, %v", result, err)
+			t.Errorf("the call that runs during Stop: %+v, %v", result, err)
 		}
 	})
 	<-running

@@ -77,7 +77,7 @@ func TestHandlerWithClients(t *testing.T) {
 			params.SetProgressToken("t")
 			result, err := session.CallTool(ctx, params)
 			if err != nil || !strings.Contains(result.Content[0].(*mcp.TextContent).Text, "gold") || steps.Load() == 0 {
-				t.Errorf("got %+v, %v, %d steps", result, err, steps.Load())
+				t.Errorf("oracle_consult: got %+v, %v, %d progress reports; want a text about gold and at least one report", result, err, steps.Load())
 			}
 			if err := session.Close(); err != nil {
 				t.Error(err)
@@ -98,7 +98,7 @@ func TestHandlerWithClients(t *testing.T) {
 			var call mark.CallToolRequest
 			call.Params.Name, call.Params.Arguments = "notes_add_note", map[string]any{"title": "Milk " + version, "text": strings.Repeat("x", 50<<10)}
 			if result, err := c.CallTool(ctx, call); err != nil || result.IsError {
-				t.Errorf("got %v, %v", result, err)
+				t.Errorf("notes_add_note: %v, %v", result, err)
 			}
 		})
 	}
@@ -307,13 +307,13 @@ func TestHandlerWithoutFlush(t *testing.T) {
 		g.Handler().ServeHTTP(struct{ http.ResponseWriter }{w}, r)
 	})
 	if w := post(t, hidden, "/mcp", initialize); w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("got %d %v", w.Code, w.Header())
+		t.Errorf("initialize: got %d %v, want 200 and JSON", w.Code, w.Header())
 	}
 	r := httptest.NewRequestWithContext(within(t), http.MethodGet, "/mcp", nil)
 	r.Header.Set("Accept", "text/event-stream")
 	w := httptest.NewRecorder()
 	hidden.ServeHTTP(w, r)
 	if w.Code != http.StatusNotAcceptable {
-		t.Errorf("a stream without Flush: %d", w.Code)
+		t.Errorf("a stream without http.Flusher: got %d, want 406", w.Code)
 	}
 }

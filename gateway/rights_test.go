@@ -17,7 +17,7 @@ func TestProject(t *testing.T) {
 	ctx, g := within(t), start(t, c, "clock", "notes")
 	tools, err := g.ListTools(ctx, true)
 	if err != nil || len(tools) == 0 || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "clock" }) {
-		t.Errorf("%v, %v", tools, err)
+		t.Errorf("tools of the project: %v, %v, want only those of clock", tools, err)
 	}
 	for _, o := range []*gateway.CallOptions{nil, {Questions: &gateway.Questions{}}} {
 		if _, err := g.CallTool(ctx, "notes_search_notes", nil, o); codeOf(err) != "TOOL_NOT_FOUND" {
@@ -39,7 +39,7 @@ func TestPolicyAndAudit(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{YAML: []byte(yaml)}, "clock", "notes")
 	tools, err := g.ListTools(ctx, true)
 	if err != nil || len(tools) == 0 || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "clock" }) {
-		t.Errorf("%v, %v", tools, err)
+		t.Errorf("tools that the policy permits: %v, %v, want only those of clock", tools, err)
 	}
 	if _, err := g.CallTool(ctx, "notes_search_notes", nil, nil); codeOf(err) != "TOOL_NOT_FOUND" {
 		t.Errorf("call of a tool that no role permits: %v", err)
@@ -51,7 +51,7 @@ func TestPolicyAndAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"who":"local"`) || !strings.Contains(string(text), `"item":"now"`) {
-		t.Errorf("the audit log: %s, %v", text, err)
+		t.Errorf("the audit log lacks the call of now by local: %s, %v", text, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestServersComeAndGo(t *testing.T) {
 		t.Errorf("remove the failed server: %v", err)
 	}
 	if tools, err := g.ListTools(ctx, true); err != nil || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "notes" }) {
-		t.Errorf("tools in the end: %v, %v", tools, err)
+		t.Errorf("tools in the end: %v, %v, want only those of notes", tools, err)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestGroupsAndLazyServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result, err := g.CallTool(ctx, "clock_now", nil, nil); err != nil || result.IsError {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("call of a lazy server: %+v, %v", result, err)
 	}
 }
 

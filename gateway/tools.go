@@ -95,7 +95,7 @@ type Result struct {
 	IsError    bool            // the tool ran and failed; Content says why
 	Content    []Content       // intended for models and users
 	Structured json.RawMessage // structuredContent; nil if there is none
-	Raw        json.RawMessage // the whole result, as the server sent it
+	Raw        json.RawMessage // the whole result as the gateway returns it: as the server sent it, but with public URIs
 }
 
 // Content is one part of a result.
@@ -105,7 +105,7 @@ type Content struct {
 	Data     []byte `json:"data"` // content of images and audio
 	MIMEType string `json:"mimeType"`
 
-	Raw json.RawMessage `json:"-"` // the whole part, as the server sent it
+	Raw json.RawMessage `json:"-"` // the whole part, as in Result.Raw
 }
 
 // Text returns the concatenated texts of the result's parts.

@@ -26,7 +26,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	if whole, err := g.ListTools(ctx, false); err != nil || len(whole) != len(tools) || !json.Valid(whole[0].Definition) {
-		t.Errorf("%v, %d tools, %d in the compact list", err, len(whole), len(tools))
+		t.Errorf("the whole list: %v, %d tools, want the %d of the compact list with their definitions", err, len(whole), len(tools))
 	}
 	tool, err := g.GetTool(ctx, "notes_add_note")
 	var definition struct {
@@ -35,7 +35,7 @@ func TestLists(t *testing.T) {
 		Meta        map[string]any  `json:"_meta"`
 	}
 	if err != nil || json.Unmarshal(tool.Definition, &definition) != nil {
-		t.Fatalf("%v, %s", err, tool.Definition)
+		t.Fatalf("get notes_add_note: %v, definition %s", err, tool.Definition)
 	}
 	if definition.Name != "notes_add_note" || !strings.Contains(string(definition.InputSchema), `"title"`) || definition.Meta["goblin-actor/name"] != "add_note" {
 		t.Errorf("the definition is %s", tool.Definition)
@@ -55,7 +55,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Progress = func(gateway.Progress) { cancel() }
 		if _, err := g.CallTool(ctx, "shapes_hang", nil, o); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+			t.Errorf("canceled call: got %v, want Canceled", err)
 		}
 		waitForFile(t, s.Env["CANCELLED_FILE"])
 	}
@@ -78,7 +78,7 @@ func TestResults(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes", "notes")
 	result, err := g.CallTool(ctx, "shapes:fail", nil, nil)
 	if err != nil || !result.IsError || !strings.Contains(result.Text(), "it failed") || len(result.Raw) == 0 {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("a tool that fails: got %+v, %v, want a result with isError", result, err)
 	}
 	if _, err := g.CallTool(ctx, "shapes_fail", func() {}, nil); err == nil {
 		t.Error("a function was accepted as arguments")
@@ -88,7 +88,7 @@ func TestResults(t *testing.T) {
 	}
 	contents, err := g.ReadResource(ctx, "resource://notes/note:///t")
 	if err != nil || len(contents) != 1 || !strings.Contains(contents[0].Text, "x") {
-		t.Errorf("%+v, %v", contents, err)
+		t.Errorf("read the added note: %+v, %v", contents, err)
 	}
 	_, err = g.ReadResource(ctx, "resource://notes/note:///none")
 	if e, ok := errors.AsType[*gateway.Error](err); !ok || e.Number == 0 {

@@ -58,7 +58,7 @@ func TestCallTool(t *testing.T) {
 			g, ctx := start(t, s, era), within(t)
 			result, err := g.CallTool(ctx, "one_echo", map[string]any{"text": "hello <&>"}, nil)
 			if err != nil || result.Text() != "hello <&>" {
-				t.Errorf("got %v, %v", result, err)
+				t.Errorf("one_echo: got %v, %v, want its argument", result, err)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func BenchmarkCall(b *testing.B) {
 		arguments := map[string]any{"text": "hello"}
 		call := func(b *testing.B) {
 			if result, err := g.CallTool(b.Context(), "one_echo", arguments, nil); err != nil || result.Text() != "hello" {
-				b.Errorf("got %v, %v", result, err)
+				b.Errorf("one_echo: got %v, %v, want its argument", result, err)
 			}
 		}
 		b.Run(name+"/one", func(b *testing.B) {

@@ -252,7 +252,7 @@ func progress(t *testing.T, c *client.Client, seen <-chan mcp.JSONRPCNotificatio
 	r.Params.Meta = &mcp.Meta{ProgressToken: "token"}
 	result, err := c.CallTool(ctx, r)
 	if err != nil || textOf(result) != "stepped" {
-		t.Fatalf("got %v, %v", result, err)
+		t.Fatalf("one_steps: got %v, %v, want stepped", result, err)
 	}
 	var got []string
 	for range len(seen) {

@@ -103,7 +103,7 @@ func build(t *testing.T, into, from, pkg string, flags ...string) string {
 	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", file, pkg)...)
 	cmd.Dir = from
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("build %s: %v: %s", pkg, err, text)
 	}
 	return file
 }
@@ -176,7 +176,7 @@ func TestTraceOfOneCall(t *testing.T) {
 	}
 	text, err := agent.call(t.Context(), gateway, "planner_plan", map[string]any{"gateway": gateway})
 	if err != nil || text != "a plan, as the notes say: found one note" {
-		t.Fatal(text, err)
+		t.Fatalf("planner_plan: got %q, %v", text, err)
 	}
 	want := []string{
 		"agent tools/call planner_plan CLIENT",
@@ -220,10 +220,10 @@ func checkMetricsAndLogs(t *testing.T, gateway string, received *output) {
 	}
 	resources, err := session.ListResources(t.Context(), nil)
 	if err != nil || len(resources.Resources) != 1 {
-		t.Fatal(resources, err)
+		t.Fatalf("list resources: got %v, %v, want one", resources, err)
 	}
 	if _, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: resources.Resources[0].URI}); err == nil {
-		t.Error("the resource can be read")
+		t.Error("the read of the unreadable resource succeeded")
 	}
 	_ = session.Close()
 	for _, metric := range []string{"mcp.server.operation.duration", "mcp.client.operation.duration"} {

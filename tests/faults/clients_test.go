@@ -62,7 +62,7 @@ func TestUnexpectedAnswers(t *testing.T) {
 	id, done := victim.asked(t, t.Context())
 	for _, guess := range []string{id, `"1"`, `1`, `"q1"`, `"m0"`, `-1`, `9007199254740993`, `"` + strings.Repeat("x", 10_000) + `"`} {
 		if a := thief.post(t, reply(guess, "thief")); a.status != 202 {
-			t.Errorf("answer from another session: %s", a)
+			t.Errorf("answer from another session: got %s, want 202", a)
 		}
 		if guess != id {
 			victim.post(t, reply(guess, "wrong"))
@@ -76,11 +76,11 @@ func TestUnexpectedAnswers(t *testing.T) {
 	}
 	for _, name := range []string{"victim", "again"} {
 		if a := victim.post(t, reply(id, name)); a.status != 202 {
-			t.Errorf("the answer %q: %s", name, a)
+			t.Errorf("the answer %q: got %s, want 202", name, a)
 		}
 	}
 	if a := <-done; !strings.Contains(a.last(), "victim") {
-		t.Errorf("the call: %s", a)
+		t.Errorf("the call did not get the first answer, victim: %s", a)
 	}
 	for _, c := range []*client{thief, victim} {
 		c.works(t, "good")

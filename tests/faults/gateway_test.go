@@ -162,7 +162,7 @@ func (g *gateway) snapshot(t *testing.T) *status.Snapshot {
 	t.Helper()
 	s, err := gatetest.Snapshot(t.Context(), g.dir)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, g.log)
+		t.Fatalf("fetch the status: %v\n%s", err, g.log)
 	}
 	return s
 }

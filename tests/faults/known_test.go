@@ -59,7 +59,7 @@ func startStdio(t *testing.T, config, dir string) *stdio {
 func (g *stdio) say(line string) {
 	g.t.Helper()
 	if _, err := io.WriteString(g.in, line+"\n"); err != nil {
-		g.t.Fatalf("%v\n%s", err, g.log.String())
+		g.t.Fatalf("write to the gateway: %v\n%s", err, g.log.String())
 	}
 }
 
@@ -70,7 +70,7 @@ func (g *stdio) ask(line string) string {
 	for {
 		answer, err := g.lines.ReadString('\n')
 		if err != nil {
-			g.t.Fatalf("%s: %v\n%s", line, err, g.log.String())
+			g.t.Fatalf("no answer to %s: %v\n%s", line, err, g.log.String())
 		}
 		if strings.HasPrefix(answer, `{"jsonrpc":"2.0","id":1,`) {
 			return answer
@@ -95,7 +95,7 @@ func (g *stdio) end() {
 	g.t.Helper()
 	_ = g.in.Close()
 	if err := g.cmd.Wait(); err != nil {
-		g.t.Errorf("%v\n%s", err, g.log.String())
+		g.t.Errorf("the gateway did not exit cleanly: %v\n%s", err, g.log.String())
 	}
 }
 

@@ -23,13 +23,13 @@ func TestMessagesPassUnchanged(t *testing.T) {
 	const arguments = `{"do":"verbatim","big":9007199254740993,"z":1.0,"a":[1e3,-0.0],"html":"<>&","u":"\u00fc\/","k":{"z":1,"a":2}}`
 	a := c.post(t, `{"jsonrpc":"2.0","id":1,"future":[1.0],"method":"tools/call","params":{"name":"good_echo","unknown":{"b":1,"a":1.0},"arguments":`+arguments+`}}`)
 	if len(a.frames) != 2 {
-		t.Fatalf("%s", a)
+		t.Fatalf("got %s, want a notification and the result", a)
 	}
 	if want := `"data":` + oddities + `,"x":[1.0,1e3]}}`; !strings.HasSuffix(a.frames[0], want) {
 		t.Errorf("the notification: %s, want it to end with %s", a.frames[0], want)
 	}
 	if want := `"result":{"content":[{"type":"hologram","z":1,"a":2},`; !strings.Contains(a.last(), want) || !strings.HasSuffix(a.last(), `"odd":`+oddities+`}}`) {
-		t.Errorf("the result: %s", a.last())
+		t.Errorf("the result was changed: %s", a.last())
 	}
 	var result struct {
 		Result struct{ Content []struct{ Text string } }
@@ -38,7 +38,7 @@ func TestMessagesPassUnchanged(t *testing.T) {
 		t.Errorf("the server got %+v, want %s", result, arguments)
 	}
 	if a := c.call(t, "good", "error-data", 0); !strings.HasSuffix(a.last(), `"error":{"code":-12345,"message":"<&>","data":`+oddities+`,"more":1}}`) {
-		t.Errorf("the error: %s", a)
+		t.Errorf("the error was changed: %s", a)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestServerReusesGatewayIDs(t *testing.T) {
 	c := connect(t, g, "")
 	for range 20 {
 		if a := c.call(t, "good", "same-id", 0); !strings.Contains(a.last(), `"done"`) {
-			t.Fatalf("%s", a)
+			t.Fatalf("the server request was taken for the answer: %s", a)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestLastNotification(t *testing.T) {
 	c := connect(t, g, "")
 	for n := range 1000 {
 		if a := c.call(t, "good", "notify", 1); len(a.frames) != 2 || !strings.Contains(a.frames[0], "notifications/message") || !strings.Contains(a.last(), `"done"`) {
-			t.Fatalf("call %d: %s", n, a)
+			t.Fatalf("call %d: got %s, want a notification and then the result", n, a)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestCancelOfAnotherClient(t *testing.T) {
 	release()
 	for range 2 {
 		if a := <-calls; !strings.Contains(a.last(), `"done"`) {
-			t.Errorf("%s", a)
+			t.Errorf("a call was canceled by another client: %s", a)
 		}
 	}
 	if strings.Contains(strings.Join(g.server(t, "good").Stderr, "\n"), "cancelled") {
@@ -181,7 +181,7 @@ func TestAnswerAfterTheStreamEnded(t *testing.T) {
 	}
 	c.post(t, reply(id, "late"))
 	if a := <-done; !strings.Contains(a.last(), `"done"`) {
-		t.Errorf("%s", a)
+		t.Errorf("the call did not succeed after the late answer: %s", a)
 	}
 }
 

@@ -143,7 +143,7 @@ func TestBrokenAnswers(t *testing.T) {
 				t.Errorf("%s: the error does not name the server: %s", x.do, a)
 			}
 		} else if !strings.Contains(a.last(), `"result"`) {
-			t.Errorf("%s: %s", x.do, a)
+			t.Errorf("%s: got %s, want a result", x.do, a)
 		}
 		c.works(t, "good")
 	}
@@ -189,7 +189,7 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 		a := c.call(t, fault, "", 0)
 		if want.code == 0 {
 			if !strings.Contains(a.last(), `"done"`) {
-				t.Errorf("%s: %s", fault, a)
+				t.Errorf("%s: got %s, want the text done", fault, a)
 			}
 		} else {
 			a.wants(t, fault, want.code, want.name)
@@ -201,7 +201,7 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 				}
 			}
 			if strings.Contains(a.last(), "EOF") || strings.Contains(a.last(), "->") {
-				t.Errorf("%s: %s", fault, a)
+				t.Errorf("%s: the error has words of Go's network packages: %s", fault, a)
 			}
 		}
 		c.works(t, "good")
@@ -247,6 +247,6 @@ func TestServersThatGoAway(t *testing.T) {
 	}
 	a, err := c.try(context.Background(), strings.NewReader(callFrame(1, "good", "big", 1<<20)), nil)
 	if err != nil || len(a.last()) < 1<<20 {
-		t.Errorf("the other server: %s %v", a, err)
+		t.Errorf("call of 1 MiB of the other server: %s %v", a, err)
 	}
 }

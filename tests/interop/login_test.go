@@ -156,7 +156,7 @@ func audience(t *testing.T, issuer, token string) string {
 	}
 	var m struct{ Aud string }
 	if err := json.Unmarshal(raw, &m); err != nil {
-		t.Fatalf("%s: %v", raw, err)
+		t.Fatalf("the token or its introspection is not JSON: %s: %v", raw, err)
 	}
 	return m.Aud
 }
@@ -181,7 +181,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !site.Iss || !site.S256 || !site.Documents || !site.Offline || site.Issuer != issuer {
-				t.Errorf("got %+v", site)
+				t.Errorf("discovered %+v, want iss, S256, metadata documents, offline_access and the issuer %s", site, issuer)
 			}
 			client, err := a.Register(ctx, site, loginRedirect)
 			if err != nil {

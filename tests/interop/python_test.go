@@ -239,7 +239,7 @@ func (p *pyProcess) converse(t *testing.T, task pyTask) map[string]pyTalk {
 		t.Fatal(err)
 	}
 	if _, err := fmt.Fprintf(p.in, "%s\n", line); err != nil {
-		t.Fatalf("%v\n%s", err, p.said)
+		t.Fatalf("write to the client: %v\n%s", err, p.said)
 	}
 	line, err = p.lines.ReadBytes('\n')
 	if err != nil {

@@ -54,7 +54,7 @@ func TestHTTPAndSSE(t *testing.T) {
 		})
 		pieces, err := p.call(t.Context(), prefix+"_echo", map[string]any{"message": "again"}, nil)
 		if err != nil || text(pieces) != "Echo: again" {
-			t.Errorf("%s: %q, %v", prefix, text(pieces), err)
+			t.Errorf("%s_echo after the restart: %q, %v", prefix, text(pieces), err)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestSSEServerReusesGatewayIDs(t *testing.T) {
 	defer cancel()
 	progress := newReports()
 	if _, err := p.call(ctx, "pings_wait", nil, progress.add); err != nil {
-		t.Error(err)
+		t.Errorf("call with progress: %v", err)
 	}
 	if all, err := progress.wait(ctx, 3); err != nil || !slices.Equal(all, []float64{1, 2, 3}) {
 		t.Errorf("progress %v, %v", all, err)
@@ -160,14 +160,14 @@ func TestSSEServerReusesGatewayIDs(t *testing.T) {
 				say := fmt.Sprint(n, "/", i)
 				pieces, err := p.call(t.Context(), "pings_wait", map[string]any{"say": say}, nil)
 				if err != nil || text(pieces) != "said "+say {
-					t.Errorf("%s: %q, %v", say, text(pieces), err)
+					t.Errorf("call with %s: got %q, %v, want it repeated", say, text(pieces), err)
 				}
 			}
 		})
 	}
 	calls.Wait()
 	if b := backend(t, g, "pings"); b.Incarnation != 1 {
-		t.Errorf("connected %d times", b.Incarnation)
+		t.Errorf("the gateway connected %d times, want once", b.Incarnation)
 	}
 	const asked = 1 + 1 + 1 + callers*each // initialize, tools/list, the call with progress and the others
 	waitFor(t, "every ping to be answered", func() (bool, string) {
@@ -197,7 +197,7 @@ func TestGoSDKOverSSE(t *testing.T) {
 	defer p.close()
 	for _, tool := range []string{"asks_ask", "told_ask"} {
 		if pieces, err := p.call(t.Context(), tool, nil, nil); err != nil || text(pieces) != "asked" {
-			t.Errorf("%s: %q, %v", tool, text(pieces), err)
+			t.Errorf("%s: got %q, %v, want asked", tool, text(pieces), err)
 		}
 	}
 }

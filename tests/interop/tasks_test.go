@@ -46,7 +46,7 @@ func TestTasks(t *testing.T) {
 				var told taskTold
 				err := client.do(t.Context(), "task", map[string]any{"name": "local_simulate-research-query", "arguments": map[string]any{"topic": "gold"}, "cancel": true}, &told)
 				if err != nil || told.Text != "" || len(told.Listed) != 1 || told.Listed[0] != "cancelled" {
-					t.Errorf("%+v, %v", told, err)
+					t.Errorf("canceled task: got %+v, %v, want no text and one task, cancelled", told, err)
 				}
 			})
 		})
@@ -66,7 +66,7 @@ func TestTaskOnlyTools(t *testing.T) {
 				t.Parallel()
 				pieces, err := client.call(t.Context(), server+"_simulate-research-query", map[string]any{"topic": "python", "ambiguous": true}, nil)
 				if err != nil || !strings.Contains(text(pieces), "python (snake)") {
-					t.Errorf("%q, %v", text(pieces), err)
+					t.Errorf("got %q, %v, want a text about python (snake)", text(pieces), err)
 				}
 			})
 		}
@@ -94,15 +94,15 @@ func TestTasksOfModernServers(t *testing.T) {
 	for _, server := range []string{"local", "web"} {
 		for name, client := range map[string]peer{"go-sdk": old, "typescript": typescript} {
 			if pieces, err := client.call(t.Context(), server+"_test_tool_with_task", nil, nil); err != nil || text(pieces) != "Hello, Goblin!" {
-				t.Errorf("%s, %s: %q, %v", name, server, text(pieces), err)
+				t.Errorf("%s, %s_test_tool_with_task: %q, %v", name, server, text(pieces), err)
 			}
 			steps := newReports()
 			if pieces, err := client.call(t.Context(), server+"_failing_job", nil, steps.add); err == nil || text(pieces) != "this job always fails" {
-				t.Errorf("%s, %s: %q, %v", name, server, text(pieces), err)
+				t.Errorf("%s, %s_failing_job: got %q, %v, want its failure", name, server, text(pieces), err)
 			}
 			limit, cancel := context.WithTimeout(t.Context(), talkTime)
 			if _, err := steps.wait(limit, 1); err != nil {
-				t.Errorf("%s, %s: %v", name, server, err)
+				t.Errorf("%s, %s_failing_job: %v", name, server, err)
 			}
 			cancel()
 		}
@@ -117,7 +117,7 @@ func askedTask(t *testing.T, client *node, server string) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(told.ID, server+"/") || !strings.Contains(told.Text, "python (snake)") || !slices.Equal(told.Statuses, []string{"working", "input_required"}) {
-		t.Errorf("%+v", told)
+		t.Errorf("got %+v, want a task of %s with the statuses working and input_required, and a text about python (snake)", told, server)
 	}
 	if len(told.Listed) != 1 || told.Listed[0] != "completed" {
 		t.Errorf("tasks/list returned %v", told.Listed)

@@ -43,7 +43,7 @@ func TestLoginLifecycle(t *testing.T) {
 	before := w.issuer.Refreshes()
 	for deadline := time.Now().Add(time.Minute); w.issuer.Refreshes() < before+2 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if got := w.post("tools/call", "safe_echo", `"name":"safe_echo",`); !strings.Contains(got, "done") {
-			t.Fatalf("while the token is renewed: %s", got)
+			t.Fatalf("call while the token is renewed: got %s, want done", got)
 		}
 	}
 	w.issuer.Revoke(false) // the next call is refused, its token renewed, and the call repeated

@@ -118,7 +118,7 @@ func (p *place) run(args ...string) string {
 	cmd.Dir, cmd.Env = p.dir, gatetest.Environment(p.dir)
 	out, err := cmd.Output()
 	if err != nil {
-		p.t.Fatalf("%v: %v", args, err)
+		p.t.Fatalf("goblin-actor %v: %v", args, err)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -164,7 +164,7 @@ func (u *user) initialize() {
 	u.at.t.Helper()
 	r, body := u.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	if u.session = r.Header.Get("Mcp-Session-Id"); r.StatusCode != 200 || u.session == "" {
-		u.at.t.Fatalf("%s: %s %s", u.name, r.Status, body)
+		u.at.t.Fatalf("initialize of %s: %s %s", u.name, r.Status, body)
 	}
 	u.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
@@ -236,7 +236,7 @@ func TestRevokedBehindAProxy(t *testing.T) {
 	r.Header.Set("Accept", "text/event-stream")
 	stream, err := http.DefaultClient.Do(r)
 	if err != nil || stream.StatusCode != 200 {
-		t.Fatalf("%v %v", stream, err)
+		t.Fatalf("open a stream: %v %v", stream, err)
 	}
 	defer stream.Body.Close()
 	events := bufio.NewReader(stream.Body)

@@ -113,7 +113,7 @@ func read(resp *http.Response, body string) (*answer, error) {
 		}
 		var m message
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, text)
+			return nil, fmt.Errorf("the response contains invalid JSON: %w: %s", err, text)
 		}
 		a.messages = append(a.messages, m)
 	}
@@ -179,7 +179,7 @@ func (p *person) tools() []string {
 	}
 	var list struct{ Tools []struct{ Name string } }
 	if err := json.Unmarshal(m.Result, &list); err != nil {
-		p.t.Fatalf("%v: %s", err, a.body)
+		p.t.Fatalf("tools/list: %v: %s", err, a.body)
 	}
 	names := []string{}
 	for _, tool := range list.Tools {

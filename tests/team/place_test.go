@@ -192,7 +192,7 @@ func (p *place) auditLog(args ...string) []line {
 	for text := range strings.Lines(p.run(append([]string{"audit", "tail", "-n", "100000", "-o", "json"}, args...)...)) {
 		var l line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			p.t.Fatalf("%v: %s", err, text)
+			p.t.Fatalf("a line of audit tail is not JSON: %v: %s", err, text)
 		}
 		out = append(out, l)
 	}
