@@ -38,7 +38,7 @@ type Config struct {
 	// Log receives the gateway's log messages. It may be nil.
 	Log *slog.Logger
 	// Name and Version identify this program as an MCP client. Servers of version 2026-07-28 see them; older servers
-	// see the gateway's own identity. The default name is goblin-actor.
+	// see the gateway's own identity. The defaults are goblin-actor and devel.
 	Name, Version string
 }
 

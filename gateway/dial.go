@@ -11,10 +11,10 @@ import (
 // gateway's messages from it, one per line, as on stdin and stdout. Both protocol eras are served. ctx applies only to
 // Dial itself, not to the session.
 //
-// The session has the rights and limits of the program, and a separate limit of 256 concurrent calls. If the client
-// does not read, messages for it wait in the gateway up to a limit, after which the session ends. Close ends the
-// session and cancels its calls. If the gateway ends, it closes the connection too. The transports of packages
-// gateway/mcpgo and gateway/gosdk call Dial.
+// The session has the rights and limits of the program, and its own limit of concurrent calls
+// (limits.maxInFlightPerClient, by default 256). If the client does not read, messages for it wait in the gateway up to
+// a limit, after which the session ends. Close ends the session and cancels its calls. If the gateway ends, it closes
+// the connection too. The transports of packages gateway/mcpgo and gateway/gosdk call Dial.
 func (g *Gateway) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
