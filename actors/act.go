@@ -94,7 +94,8 @@ func (g *Gateway) restart(ctx context.Context, a status.Action) error {
 	return fmt.Errorf("restart server %q: %w", a.Server, status.ErrNotThere)
 }
 
-// told sends a request with tell and returns the answer. An error names the verb and what the request is about.
+// told calls tell, which sends a request, and returns the error in the answer. The error names what the request is about and,
+// unless that has been replaced, the verb.
 func told(ctx context.Context, verb, name string, tell func(reply chan<- error)) error {
 	reply := make(chan error, 1)
 	tell(reply)

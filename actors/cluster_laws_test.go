@@ -128,7 +128,7 @@ func (l *lawNodes) open(name string) (id string) {
 	return id
 }
 
-// told returns what the first stream of a session at a node tells the client.
+// told opens a stream of a session at a node and returns the messages that the client receives on it.
 func (l *lawNodes) told(g *Gateway, id string) (all string) {
 	l.t.Helper()
 	client := &pipeclient.Client{Handler: g.Relayed(), Budget: g.Budget()}

@@ -19,7 +19,7 @@ const (
 	noteSweep    = time.Minute
 )
 
-// notes are what other nodes have told this one about sessions whose next home it is. A note is removed when this node becomes the home,
+// notes holds what other nodes have sent about the sessions whose next home this node is. A note is removed when this node becomes the home,
 // when the session ends or gets another heir, and when its home has been gone for limits.sessionIdle.
 //
 // While the nodes have different views of the members, two of them may be the home of one session. Therefore each home has a note of

@@ -21,7 +21,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// wrapped is a ResponseWriter of a middleware, which hides everything but Unwrap.
+// wrapped is a middleware's ResponseWriter. It hides the optional interfaces of the original; only Unwrap leads to them.
 type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -92,7 +92,7 @@ func TestToLegacyResult(t *testing.T) {
 		{MethodResourcesRead, `{"resultType":"complete","ttlMs":0,"contents":[],"cacheScope":"public"}`, `{"contents":[]}`},
 		{MethodToolsList, `{"nextCursor":"","ttlMs":null,"tools":[]}`, `{"nextCursor":"","tools":[]}`},
 		{MethodCompletionComplete, `{"completion":{"values":[]}}`, ``},
-		{MethodPing, `{"resultType":"complete"}`, `{}`}, // 20: TypeScript v1 refuses more than {}
+		{MethodPing, `{"resultType":"complete"}`, `{}`}, // TypeScript v1 rejects a ping result other than {}
 		{MethodOther, `{"resultType":"complete","structuredContent":3}`, `{"structuredContent":3}`},
 	}
 	for _, c := range cases {
@@ -118,7 +118,7 @@ func TestKindOf(t *testing.T) {
 		{MethodToolsCall, `{"resultType":"input\u005frequired","requestState":"s"}`, ResultInputRequired},
 		{MethodToolsCall, `{"resultType":"input_required"}`, ResultUnknown},
 		{MethodCompletionComplete, `{"resultType":"input_required","requestState":"s"}`, ResultUnknown},
-		{MethodToolsCall, `{"requestState":"s","inputRequests":{}}`, ResultInputRequired}, // 24: go-sdk's legacy shim
+		{MethodToolsCall, `{"requestState":"s","inputRequests":{}}`, ResultInputRequired}, // from go-sdk servers, without resultType
 		{MethodToolsCall, `{"requestState":"s","content":[]}`, ResultComplete},
 		{MethodOther, `{"requestState":"s"}`, ResultComplete},
 		{MethodToolsCall, `{"resultType":"task","taskId":"t"}`, ResultTask}, {MethodPromptsGet, `{"resultType":"task"}`, ResultUnknown},

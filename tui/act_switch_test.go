@@ -36,7 +36,7 @@ func (s *testConsole) sent(acted <-chan status.Action, want status.Action) {
 func (s *testConsole) told(want string) {
 	s.t.Helper()
 	if got := <-s.app.outcomes; got.text != want {
-		s.t.Errorf("told %q, want %q", got.text, want)
+		s.t.Errorf("got %q, want %q", got.text, want)
 	}
 }
 

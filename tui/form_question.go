@@ -49,7 +49,7 @@ func (f *itemForm) question() *question {
 	return f.use.asked[0]
 }
 
-// told handles an event of a running use.
+// told applies an event of a running use: progress, a question, or the withdrawal of one.
 func (a *App) told(f *itemForm, u *running, e status.UseEvent) {
 	switch {
 	case e.Progress != nil:

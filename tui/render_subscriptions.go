@@ -71,7 +71,7 @@ func resourceGroup(p *Picture, names map[string]string, all []status.Subscriptio
 	return rows
 }
 
-// told says how often clients were notified of changes.
+// told sums up how often the clients of subscriptions were notified of changes, and when last.
 type told struct {
 	all, lastMinute, merged uint64
 	last                    time.Time

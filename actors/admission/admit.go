@@ -89,7 +89,7 @@ func (e *Entrance) current(who *identity.Principal) (message.Admitted, *message.
 	return message.Admitted{Who: newest, Epoch: e.Epoch}, nil
 }
 
-// AdmitMember decides about a message of a batch, after Admit has decided about the batch's path and headers.
+// AdmitMember decides what a message of a batch may see, after Admit has checked the batch's path and headers.
 func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
 	var in projectNames
 	if a.View.Project != "" {

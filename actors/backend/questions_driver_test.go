@@ -69,7 +69,8 @@ func TestServerWithdrawsAQuestion(t *testing.T) {
 	}
 }
 
-// Roots are requested from the client of the only call if it lists roots. Otherwise the configured roots are the answer.
+// If exactly one call is in progress and its client supports roots, the roots are requested from that client. Otherwise the
+// answer is the configured roots.
 func TestRootsOfClientOrConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		can    message.CapabilitySet

@@ -3,7 +3,7 @@ package backend
 // traits describes a kind of link. Decisions depend on traits, never on the kind itself.
 type traits struct {
 	ordered    bool // messages arrive in the order in which they were sent
-	ownsServer bool // the server is a process or a function of this gateway, which starts and ends with the link, and so does the server's state
+	ownsServer bool // the server is a child process or a function in this process; it starts and ends with the link, and its state is lost then
 	reportsEnd bool // the link reports the end of the server; other links notice it only when they send something
 	exchanges  bool // each request has its own HTTP response: a request of the wrong era does not affect others, and the end of a response ends its request
 	headers    bool // parameters of tools may have to be repeated in HTTP headers

@@ -462,8 +462,8 @@ func TestFirstMessageAfterAStop(t *testing.T) {
 	}
 }
 
-// A node is not ready before the revoked keys that it was told are applied. Nodes that start together do not rely on each
-// other.
+// A node is not ready before it has applied the revoked keys that another node has sent. Nodes that start together do not
+// rely on each other.
 func TestReadyOnlyWithRevocations(t *testing.T) {
 	f := newFabric(t, 1)
 	a := f.start("a", 0)

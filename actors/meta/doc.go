@@ -1,7 +1,8 @@
-// Package meta implements the gateway's own MCP server: tools that search, list and describe the items of all
-// servers, so that an agent does not need a thousand definitions in its context. The server is an actor that accepts
-// calls like a pool, so sessions and stateless sessions treat it like any other server. Its tools answer from the
-// caller's view of the newest snapshot. They never reveal or count an item outside of that view.
+// Package meta implements the gateway's own MCP server: tools that search, list and describe the items of all servers
+// and report the servers' states, so that an agent does not need a thousand definitions in its context. The server is an
+// actor that accepts calls like a pool, so sessions and stateless sessions treat it like any other server. Its tools
+// answer from the caller's view of the newest snapshot; server_status adds states that it requests from the monitor. They
+// never reveal or count an item outside of that view.
 //
 // The tools call_tool and read_resource never arrive here. Admission unwraps them (actors/admission/unwrap.go), so the
 // inner request is handled like any other.

@@ -8,10 +8,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// connection is one backend as its pool sees it. A main connection carries the catalog, calls, and the subscriptions
-// of clients without connections of their own. All others carry the calls of one class of clients, further calls of a
-// server with leased connections, or the calls and subscriptions of one tenant. A shared subscription to a resource that
-// another shared connection has mentioned is carried by that connection.
+// connection is one backend as its pool sees it. A main connection carries the catalog and calls. The leading one
+// (replicas.leader) also carries the subscriptions of clients without connections of their own. All others carry the
+// calls of one class of clients, further calls of a server with leased connections, or the calls and subscriptions of one
+// tenant. If the server has mentioned a resource on another shared connection, that connection carries the shared
+// subscription to it.
 type connection struct {
 	number    int               // unique in the pool, never reused
 	replica   int               // index, from 0

@@ -109,7 +109,7 @@ func TestCallDuringTheStopOfALazyServer(t *testing.T) {
 	}
 }
 
-// A server with calls, waiting clients or subscriptions is not stopped, and neither is one that is no longer lazy.
+// A server with running calls or subscriptions is not stopped, and neither is one that is no longer lazy.
 func TestLazyServerInUse(t *testing.T) {
 	w := newLazyWorld(t)
 	w.call(1)

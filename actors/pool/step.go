@@ -66,7 +66,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// stopping fails every waiting call and answers every waiting subscriber.
+// stopping fails every waiting call and every waiting subscription request.
 func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
 	out = s.failSubscribes(out)
 	name, text := protocol.ServerUnavailable, "server "+s.server.Name+" was disabled, removed or restarted"

@@ -108,7 +108,8 @@ func (s *state) unsubscribeEffect(r clientsubs.Resource, sub *clientsubs.Subscri
 	return kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{From: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
-// subscribed answers the client with the server's answer.
+// subscribed passes the server's answer to the client, if one waits for it. It removes a new subscription that the server
+// refused.
 func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	w, ok := s.subs.pending[m.Seq]
 	if !ok {

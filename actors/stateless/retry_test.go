@@ -55,7 +55,7 @@ func (d *statelessScript) told(msg any) (list []string) {
 func (d *statelessScript) wants(what string, msg any, want ...string) {
 	d.t.Helper()
 	if got := d.told(msg); fmt.Sprint(got) != fmt.Sprint(want) {
-		d.t.Errorf("%s: told %q, want %q", what, got, want)
+		d.t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
 

@@ -133,7 +133,7 @@ func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 		if cpu.Busiest < full {
 			return cause{}, false
 		}
-		c := cause{"server CPU", fmt.Sprintf("A process of %s keeps one core busy (%.0f %%) while others are free: it is single-threaded.", server.Name, 100*cpu.Busiest), ""}
+		c := cause{"server CPU", fmt.Sprintf("A process of %s keeps one core busy (%.0f %%); it is probably single-threaded.", server.Name, 100*cpu.Busiest), ""}
 		if transport == "stdio" {
 			c.change = fmt.Sprintf("set mcpServers.%s.replicas: %d, if several instances may run at once", server.Name, server.Replicas+1)
 		}

@@ -75,5 +75,5 @@ func (f *Follower) event(name, _, data string) error {
 	default:
 		return nil
 	}
-	return told(f.Tell(e))
+	return asCallbackError(f.Tell(e))
 }

@@ -33,7 +33,7 @@ type reader struct {
 	pause time.Duration                     // until the next reconnection
 }
 
-// callbackError wraps an error returned by the user of a stream.
+// callbackError wraps an error returned by a stream's callback.
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
@@ -47,8 +47,8 @@ type eventError struct {
 func (e *eventError) Error() string { return "event " + e.name + ": " + e.err.Error() }
 func (e *eventError) Unwrap() error { return e.err }
 
-// told wraps the error of the user of a stream.
-func told(err error) error {
+// asCallbackError wraps an error returned by a stream's callback in a *callbackError, which ends run. It returns nil for nil.
+func asCallbackError(err error) error {
 	if err == nil {
 		return nil
 	}

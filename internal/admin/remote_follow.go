@@ -107,7 +107,7 @@ func (f *following) event(name, id, data string) error {
 	case eventFault:
 		var fault streamFault
 		if err = decode.JSON([]byte(data), "an event", &fault); err == nil {
-			return told(f.lost(errors.New(fault.Error)))
+			return asCallbackError(f.lost(errors.New(fault.Error)))
 		}
 	default:
 		return nil
@@ -115,7 +115,7 @@ func (f *following) event(name, id, data string) error {
 	if err != nil {
 		return err
 	}
-	return told(f.tell(n))
+	return asCallbackError(f.tell(n))
 }
 
 // listOf returns the entries in the data of an event.

@@ -184,7 +184,7 @@ func TestAttack86NodeOlderCopy(t *testing.T) {
 			rewritten := newChain(testKeys, "b")
 			raw := rewritten.append(nil, &Record{Event: EventFile, Time: now, Count: 1})
 			c.write("b", rewritten.append(raw, &Record{Event: EventCheckpoint, Time: now}))
-			faultOnly(t, c.verify(func(l *NodeLog) { l.Trust = Trust{} }), 1, "with the signature of the key")
+			faultOnly(t, c.verify(func(l *NodeLog) { l.Trust = Trust{} }), 1, "and signed with key")
 		})
 	})
 }

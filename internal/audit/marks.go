@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// marks are the signed lines of the current file's log.
+// marks records the last signed line of the current log, and how far the log's signed lines have been published and
+// offered to other nodes.
 type marks struct {
-	last      signedLine // the last one that was written; zero = none yet
-	published uint64     // number of the last one that was published
-	offered   uint64     // number of the last one that was offered to other nodes
+	last      signedLine // the last signed line that was written; zero = none yet
+	published uint64     // number of the last signed line that was published
+	offered   uint64     // number of the last signed line that was offered to other nodes
 	news      uint64     // number of the last line that other nodes should know: one that is neither a checkpoint nor a witness
 }
 

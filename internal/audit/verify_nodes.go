@@ -89,7 +89,7 @@ func (c *comparison) of(node string) (of []int) {
 // missingLog returns the finding for a node whose log was not given.
 func missingLog(node string, quotes []quote) Finding {
 	q := slices.MaxFunc(quotes, byNumber)
-	return Finding{q.file, q.line, q.n, fmt.Sprintf("node %s quotes line n=%d of %s of node %s, but no file of node %s was given", q.by, q.n, stamp(q.time), node, node)}
+	return Finding{q.file, q.line, q.n, fmt.Sprintf("node %s quotes line n=%d of node %s, written at %s, but no file of node %s was given", q.by, q.n, node, stamp(q.time), node)}
 }
 
 // byNumber orders quotes by the number of the line.
@@ -184,16 +184,16 @@ func (c *comparison) accuse(log int, lacking []quote, unchanged signedAt) {
 	var what string
 	switch {
 	case first.key != r.Key:
-		what = fmt.Sprintf("node %s quotes line n=%d of %s with the signature of the key %s, but the log is signed with %s: the log was replaced (%s)",
+		what = fmt.Sprintf("node %s quotes line n=%d, written at %s and signed with key %s, but the log is signed with key %s: the log was replaced (%s)",
 			first.by, first.n, stamp(first.time), first.key, r.Key, first.place())
 		r.Unchanged = 0
 	case first.n > r.Last:
-		what = fmt.Sprintf("the log of node %s ends with line n=%d of %s, but node %s quotes its line n=%d of %s: the end of the log was removed, or its files were replaced by an older copy (%s)",
+		what = fmt.Sprintf("the log of node %s ends with line n=%d, written at %s, but node %s quotes its line n=%d, written at %s: the end of the log was removed, or its files were replaced by an older copy (%s)",
 			r.Node, r.Last, stamp(r.LastTime), last.by, last.n, stamp(last.time), last.place())
 	default:
-		what = fmt.Sprintf("line n=%d differs from the one of %s that node %s quotes: the log was replaced or rewritten", first.n, stamp(first.time), first.by)
+		what = fmt.Sprintf("line n=%d differs from the one that node %s quotes, written at %s: the log was replaced or rewritten", first.n, first.by, stamp(first.time))
 		if r.Unchanged = unchanged.n; unchanged.n > 0 {
-			what += fmt.Sprintf(" after line n=%d of %s", unchanged.n, stamp(unchanged.time))
+			what += fmt.Sprintf(" after line n=%d, written at %s", unchanged.n, stamp(unchanged.time))
 		}
 		what += " (" + first.place() + ")"
 	}

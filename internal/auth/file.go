@@ -263,7 +263,7 @@ func parseTime(member, value string) (t time.Time, fault string) {
 }
 
 // IsName reports whether name is a valid name of a key, role or project: at most 64 ASCII letters and digits, and after
-// the first character also . _ and -.
+// the first character also ".", "_" and "-".
 func IsName(name string) bool {
 	if name == "" || len(name) > maxNameBytes {
 		return false
@@ -279,7 +279,7 @@ func IsName(name string) bool {
 
 // nameRule returns the rule of IsName as an error text.
 func nameRule(what string) string {
-	return fmt.Sprintf("%s must consist of at most %d ASCII letters, digits and, after the first character, . _ -", what, maxNameBytes)
+	return fmt.Sprintf(`%s must consist of at most %d ASCII letters and digits and, after the first character, also ".", "_" and "-"`, what, maxNameBytes)
 }
 
 // line returns the key's line in a key file.

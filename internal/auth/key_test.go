@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 
 		{"ci\n", "! line 1: expected name: {sha256: …}"},
 		{"# x\nci: gba_secret\n", "! line 2: expected name: {sha256: …}"},
-		{"- ci: {sha256: 00}\n", "! line 1: a key name must consist of at most 64 ASCII letters, digits and, after the first character, . _ -"},
+		{"- ci: {sha256: 00}\n", `! line 1: a key name must consist of at most 64 ASCII letters and digits and, after the first character, also ".", "_" and "-"`},
 		{"ci: {}\n", "! line 1: sha256 is missing"},
 		{"ci: {sha256: 00}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
 		{"ci: {sha256: " + strings.Repeat("0", 65) + "}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 		{line("ci", ", roles: a"), "! line 1: roles: expected a list that is not empty, such as [reader]; to omit the list, remove roles"},
 		{line("ci", ", projects: []"), "! line 1: projects: expected a list that is not empty, such as [reader]; to omit the list, remove projects"},
 		{line("ci", ", projects: [a"), "! line 1: projects: the list is not closed with ]"},
-		{line("ci", ", projects: [a,,b]"), "! line 1: projects: each entry must consist of at most 64 ASCII letters, digits and, after the first character, . _ -"},
+		{line("ci", ", projects: [a,,b]"), `! line 1: projects: each entry must consist of at most 64 ASCII letters and digits and, after the first character, also ".", "_" and "-"`},
 		{line("ci", ", expires: tomorrow"), "! line 1: expires: expected a time such as 2030-01-31T00:00:00Z"},
 		{line("ci", ", expires: [a]"), "! line 1: expires: expected a time such as 2030-01-31T00:00:00Z"},
 		{line("ci", ","), "! line 1: sha256: nothing follows the comma; remove it"},

@@ -30,7 +30,8 @@ type natsWatch struct {
 	seen uint64          // the newest message that was received
 }
 
-// told is what the handler knows of a record.
+// told is the newest state of a record that the watch has received. The handler was called with it, unless the record is
+// deleted and the handler has never seen it.
 type told struct {
 	revision uint64
 	deleted  bool

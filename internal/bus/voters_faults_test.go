@@ -161,7 +161,7 @@ func TestVotersLoseQuorum(t *testing.T) {
 	v.expect("3", v.put("3", v.put("2", now.Revision)))
 }
 
-// After a restart of all voters at once, the records are as before, and revisions rise.
+// After all voters are restarted at the same time, the records are as before, and revisions increase.
 func TestVotersRestartAtOnce(t *testing.T) {
 	v := startVoters(t)
 	first := v.put("1", 0)
@@ -251,7 +251,7 @@ func TestStoppedLeader(t *testing.T) {
 	}
 }
 
-// Whatever happens to the voters, at most one node is certain of a lease, and tokens rise. Healthy holders lose no leases
+// Whatever happens to the voters, at most one node is certain of a lease, and lease tokens increase. Healthy holders lose no leases
 // while two voters work.
 func TestLeasesWhileVotersFail(t *testing.T) {
 	v := startVoters(t)

@@ -78,7 +78,8 @@ type Progress struct {
 }
 
 // Dial connects to the gateway at addr (see ParseAddress) and initializes a session. The error wraps ErrUnreachable if
-// there is no gateway or addr is not an MCP endpoint.
+// there is no gateway, addr is not an MCP endpoint, or the response to initialize is another HTTP error without a
+// JSON-RPC message. After HTTP 401 it is an *RPCError.
 func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	u, err := EndpointOf(addr, o.Project)
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *Client) initialize(ctx context.Context) error {
 			if status.Code == 401 {
 				return &RPCError{Code: -31011, Message: c.where + " requires a valid credential (HTTP 401)", Data: json.RawMessage(`{"code":"UNAUTHENTICATED"}`)}
 			}
-			return fmt.Errorf("%s is not an MCP endpoint: %w: %w", c.where, err, ErrUnreachable)
+			return &refusedError{c.where, status}
 		}
 		return err
 	}

@@ -85,6 +85,16 @@ func TestDialFails(t *testing.T) {
 	if _, err := Dial(t.Context(), web.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "not an MCP endpoint") {
 		t.Errorf("a web server: %v", err)
 	}
+	for code, want := range map[int]string{
+		http.StatusMethodNotAllowed: " is not an MCP endpoint: HTTP 405 (Method Not Allowed)",
+		http.StatusBadGateway:       " answered HTTP 502 (Bad Gateway); no session was opened",
+	} {
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		if _, err := Dial(t.Context(), proxy.URL+"/mcp", Options{}); !errors.Is(err, ErrUnreachable) || err.Error() != proxy.URL+"/mcp"+want {
+			t.Errorf("a proxy that answers %d: %v", code, err)
+		}
+		proxy.Close()
+	}
 
 	// Error responses without an id, which the gateway sends for a request that it did not parse.
 	status := http.StatusNotFound

@@ -88,7 +88,7 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
-// Resolve and Mine know former incarnations; Member and Named know the current ones.
+// Resolve and Mine also know former incarnations; Member and Named know only the current ones.
 func TestResolve(t *testing.T) {
 	list := members("a", "b", "a")
 	list[1].Former = []string{"oldbbbb2"}

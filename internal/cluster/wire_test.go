@@ -166,7 +166,7 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
-// What a server has mentioned is told in hints that all nodes accept, whatever the resources are called.
+// The hints that report the resources that a server has mentioned are accepted by all nodes, whatever the URIs contain.
 func TestMentionHints(t *testing.T) {
 	var uris []string
 	for range 2*MaxMentioned + 1 {

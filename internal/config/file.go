@@ -198,7 +198,7 @@ func (f *File) unchanged() error {
 	case err == nil && f.info != nil && bytes.Equal(now, f.raw):
 		return nil
 	}
-	return &FileError{f.Path, ErrChanged, "nothing was written; run the command again"}
+	return &FileError{f.Path, ErrChanged, "the configuration was not written; run the command again"}
 }
 
 // keepOld saves what OpenFile read next to the file, under a new name.

@@ -81,7 +81,7 @@ func moved(m *Master, o Options) (*Master, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s cannot be replaced by one that says that the key is in the user's keyring: %w", ErrUnreachable, m.file, err)
+		return nil, fmt.Errorf("%w: it was copied to the user's keyring, but %s could not be changed to refer to it: %w", ErrUnreachable, m.file, err)
 	}
 	o.Log.Info("moved the master key of the state file to the user's keyring")
 	return &Master{secret: m.secret}, nil

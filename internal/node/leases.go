@@ -97,7 +97,8 @@ func (l *leases) saw(r bus.Record) {
 	}
 }
 
-// told records which node runs a server. News of another node is ignored while this node has the lease, because the watch may be late.
+// told records which node runs a server, and signals changed if that is new. A report about another node is ignored while
+// this node holds the lease, because the watch may be late.
 func (l *leases) told(s *oneServer, holder string, held *fence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,7 +68,8 @@ type kept struct {
 	outcome                         Outcome
 }
 
-// finished stores calls of a server. Its rings grow with use, up to maxFinished and maxFailed calls.
+// finished stores the latest calls of a server, and the latest failed ones separately. Its rings grow with use, up to
+// maxFinished and maxFailed calls.
 type finished struct {
 	mu     sync.Mutex
 	newest callRing

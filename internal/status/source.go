@@ -45,7 +45,7 @@ type Source interface {
 	Usage(ctx context.Context) ([]ItemUsage, error)
 
 	// Item returns the complete JSON of the item with a public name, as clients get it. kind is that of ItemUsage; "" =
-	// any. It returns ErrNotThere if there is no such item.
+	// any. The error wraps ErrNotThere if there is no such item.
 	Item(ctx context.Context, kind, public string) ([]byte, error)
 
 	// Records returns recordings of actors' messages: see Local.Records.
@@ -105,23 +105,23 @@ const (
 )
 
 var (
-	// ErrUnknownVerb is returned by Act for an unknown verb, or one that this process does not support.
+	// ErrUnknownVerb is returned by Act, or wrapped, for an unknown verb, or one that this process does not support.
 	ErrUnknownVerb = errors.New("no such action")
-	// ErrNotThere is returned by Act and Item if the target does not exist, or no longer does.
+	// ErrNotThere is wrapped by the errors of Act and Item if the target does not exist, or no longer does.
 	ErrNotThere = errors.New("not found")
 	// ErrRestarted is wrapped by the error of Act if the target that the action's Aim identifies has been replaced.
 	ErrRestarted = errors.New("has restarted since")
 	// ErrAnotherGateway is the ErrRestarted for an action that was aimed at another process.
 	ErrAnotherGateway = fmt.Errorf("the gateway %w; look at it again before you repeat the action", ErrRestarted)
-	// ErrBadAction is returned by Act for an action that is not complete, asks for too much, or has members that its verb does not take.
+	// ErrBadAction is wrapped by the error of Act for an action that is not complete, asks for too much, or has members that its verb does not take.
 	ErrBadAction = errors.New("the action is invalid")
-	// ErrForbidden is returned by Act for an action that the configuration forbids.
+	// ErrForbidden is wrapped by the error of Act for an action that the configuration forbids.
 	ErrForbidden = errors.New("the configuration forbids this action")
 	// ErrAlready is wrapped by the error of Act if the target already is as the action would make it.
 	ErrAlready = errors.New("already")
 	// ErrNotEdited is wrapped by the error of Act if the configuration file cannot be changed.
 	ErrNotEdited = errors.New("the configuration was not changed")
-	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
+	// ErrNotReloaded is wrapped by the error of Act for a configuration that was rejected. The previous one stays in force.
 	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
 

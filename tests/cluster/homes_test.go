@@ -98,7 +98,7 @@ func TestHomeIsKilled(t *testing.T) {
 	})
 }
 
-// drain empties what a client was told of resources.
+// drain discards the updates that the client has received so far.
 func (h *heard) drain() {
 	for len(h.updated) > 0 {
 		<-h.updated
@@ -116,7 +116,7 @@ func (h *heard) awaitUpdate(t *testing.T, uri, when string) time.Duration {
 				return time.Since(began)
 			}
 		case <-late:
-			t.Fatalf("%s: the client was not told of the resource", when)
+			t.Fatalf("%s: the client received no update of the resource", when)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestRollingRestart(t *testing.T) {
 				told = got == uri
 			case <-time.After(50 * time.Millisecond):
 			case <-late:
-				t.Fatal("the subscriber was not told of an update")
+				t.Fatal("the subscriber received no update")
 			}
 		}
 	})

@@ -52,7 +52,7 @@ func start(t *testing.T, balancer, config string) *gatetest.Cluster {
 	return gatetest.StartCluster(t, gatetest.ClusterOptions{Binary: binary, Dir: gatetest.ShortDir(t), Balancer: balancer, Config: config})
 }
 
-// heard collects what a client is told.
+// heard collects the updates, questions and progress messages that a client receives.
 type heard struct{ updated, questions, progress chan string }
 
 // connect connects a client of the official Go SDK that speaks this protocol version.
@@ -137,7 +137,7 @@ func TestSessionOverAllNodes(t *testing.T) {
 				told = got == uri
 			case <-time.After(100 * time.Millisecond):
 			case <-late:
-				t.Fatal("the client was not told of the update")
+				t.Fatal("the client received no update")
 			}
 		}
 		if err := session.Close(); err != nil {

@@ -69,7 +69,7 @@ func (n *node) checkRecordings(when string) {
 		order := uint64(0)
 		for _, m := range r.Messages {
 			if m.Number <= order || m.At.After(r.Until.Add(time.Second)) || strings.Contains(m.Type, "Inspect") {
-				n.violated("%s: the recording of %s until %v has message %d after %d: %+v", when, r.Actor, r.Until, m.Number, order, m)
+				n.violated("%s: the recording of %s until %v has an unexpected message %d after %d: %+v", when, r.Actor, r.Until, m.Number, order, m)
 				break
 			}
 			order = m.Number

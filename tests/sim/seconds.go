@@ -71,7 +71,7 @@ func (n *node) checkSeconds() {
 		}
 	}
 	if got.Calls != want.Calls || got.Errors != want.Errors || got.Buckets != want.Buckets {
-		n.violated("/secondz has %d calls and %d errors, /metrics has %d and %d", got.Calls, got.Errors, want.Calls, want.Errors)
+		n.violated("/secondz has %d calls, %d errors and buckets %v; /metrics has %d, %d and %v", got.Calls, got.Errors, got.Buckets, want.Calls, want.Errors, want.Buckets)
 	}
 	n.w.count("comparison of seconds with counters")
 }

@@ -162,7 +162,7 @@ func (n *node) checkStreams(when string) {
 	}
 }
 
-// checkReported checks that a watcher was told of the gateway's finished calls, with all their facts.
+// checkReported checks that a watcher received the gateway's finished calls, with all their fields.
 func (n *node) checkReported(when string, v *watcher) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

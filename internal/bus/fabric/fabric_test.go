@@ -335,7 +335,7 @@ func TestRecords(t *testing.T) {
 			return
 		}
 		if want := "run.x=1 false, run.x=2 false, run.x= true"; strings.Join(told, ", ") != want {
-			t.Errorf("told %v, want %s", told, want)
+			t.Errorf("the handler got %v, want %s", told, want)
 		}
 	})
 }

@@ -30,8 +30,8 @@ type watch struct {
 	pattern string
 	handle  func(bus.Record)
 	ended   bool
-	told    map[string]uint64 // revision of each record that the handler knows
-	due     map[string]bool   // records that the handler will be told of
+	told    map[string]uint64 // revision of each record that was last passed to the handler, by key
+	due     map[string]bool   // keys of the records that will be passed to the handler
 }
 
 // StopVoters makes the records unavailable to all nodes, until StartVoters is called and the voters have a new leader.

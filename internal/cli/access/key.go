@@ -89,7 +89,7 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
 			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
-				return command.UsageError("use at most 64 ASCII letters, digits and, after the first character, . _ -, and do not start the name like a key (gba_)", "invalid key name %q", shownWord(args[0]))
+				return command.UsageError(`use at most 64 characters: ASCII letters and digits and, after the first one, also ".", "_" and "-"; the name must not look like a key (gba_…)`, "invalid key name %q", shownWord(args[0]))
 			}
 			var err error
 			if expires != "" {
@@ -176,7 +176,7 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 		for _, name := range c.asked {
 			switch {
 			case !auth.IsName(name):
-				return command.UsageError("use at most 64 ASCII letters, digits and, after the first character, . _ -", "invalid %s name %q", c.what, shownWord(name))
+				return command.UsageError(`use at most 64 characters: ASCII letters and digits and, after the first one, also ".", "_" and "-"`, "invalid %s name %q", c.what, shownWord(name))
 			case !c.skip && !slices.Contains(c.known, name):
 				hint := "define it under " + c.where + " in the configuration"
 				if near := config.Nearest(name, c.known); near != "" {

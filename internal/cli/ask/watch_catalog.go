@@ -116,7 +116,7 @@ func (p *changePrinter) printText(e admin.FollowEvent) error {
 	return nil
 }
 
-// changeEvent is a line of -o json.
+// changeEvent is a line of -o json, or a document of -o yaml.
 type changeEvent struct {
 	Event string    `json:"event"` // change, gap, lost or back
 	At    time.Time `json:"at"`    // when it was printed

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// benchOutput holds the output flags of every bench command.
+// benchOutput holds the output flags of every bench command that measures.
 type benchOutput struct {
 	dir      string
 	asserted []string

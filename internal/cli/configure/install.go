@@ -69,7 +69,7 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 		return err
 	}
 	if o.name == "" || config.Slug(o.name) != o.name {
-		return command.UsageError("use lower-case letters, digits and, after the first character, -", "--name %q is not valid", o.name)
+		return command.UsageError(`use lower-case letters and digits and, after the first character, also "-"`, "--name %q is not valid", o.name)
 	}
 	ours, err := ourEntry(cmd, client, o)
 	if err != nil {

@@ -122,7 +122,7 @@ func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration,
 		return nil, err
 	}
 	if o.name == "" || config.Slug(o.name) != o.name {
-		return nil, command.UsageError("use lower-case letters, digits and, after the first character, -", "--name %q is not valid", o.name)
+		return nil, command.UsageError(`use lower-case letters and digits and, after the first character, also "-"`, "--name %q is not valid", o.name)
 	}
 	host := desktop.ThisHost()
 	path := o.file

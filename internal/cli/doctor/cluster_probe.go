@@ -28,7 +28,7 @@ type probe struct {
 	err     error         // nil = both sides accept each other
 	refused bool          // err is the other side's refusal of this node's certificate
 	skew    time.Duration // how far the node's clock is ahead, if dated
-	dated   bool          // the node told its time
+	dated   bool          // the node's response had a valid Date
 }
 
 // probe connects to a port of a node, and checks the certificates of both sides.

@@ -20,7 +20,7 @@ func CheckProject(cmd *cobra.Command, project string) error {
 	case project == "":
 		return command.UsageError("omit --project to see everything", "--project is empty")
 	case !namespace.IsSlug(project):
-		return command.UsageError("use lower-case letters, digits and, after the first character, -", "--project %q is not a project name", project)
+		return command.UsageError(`use lower-case letters and digits and, after the first character, also "-"`, "--project %q is not a project name", project)
 	}
 	return nil
 }

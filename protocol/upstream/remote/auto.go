@@ -18,13 +18,13 @@ import (
 type Dialect struct{ sse atomic.Bool }
 
 // OpenAuto behaves like OpenHTTP until the server answers an initialize with 400, 404 or 405 and without a JSON-RPC
-// message. Then it requests the event stream of HTTP+SSE from the URL. If the stream sends an endpoint event within 10
-// s, the link behaves like that of OpenSSE from then on and sends the initialize again; the caller does not notice the
+// message. Then it requests the event stream of HTTP+SSE from the URL. If the stream sends an endpoint event within
+// 10 s, the link behaves like that of OpenSSE from then on and sends the initialize again; the caller does not notice the
 // change. Otherwise the initialize ends with the first refusal. Other responses do not change the transport. MCP
 // 2025-11-25, basic/transports#backwards-compatibility.
 //
-// known stores the result. If it is HTTP+SSE, the initialize of the next link waits for the event stream at once, and
-// the link goes back to Streamable HTTP if there is none. Requests before the initialize belong to a later era and are
+// known stores the result. If it is HTTP+SSE, the next link requests the event stream before it sends the initialize,
+// and goes back to Streamable HTTP if there is none. Requests before the initialize belong to a later era and are
 // always sent over Streamable HTTP, so that an updated server is noticed.
 func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
 	if site, err := parseSite(o); err == nil {
