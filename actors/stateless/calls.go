@@ -229,13 +229,20 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	node := s.node
-	if rules := &v.Upstream.Rules; kind == seal.Relayed && s.sealer.Node() != "" && rules.Remote() && rules.Hop == "" && !rules.Isolates() {
-		node = "" // every node of the cluster reaches this server, without another node between them
+	if kind == seal.Relayed && s.sealer.Node() != "" && anyNodeContinues(v, inner) {
+		node = ""
 	}
 	return s.sealer.Seal(&seal.State{
 		Kind: kind, Call: v.Seq, Actor: s.number, Node: node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
 		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
 	})
+}
+
+// anyNodeContinues reports whether each node of the cluster can continue a call with the inner state: it reaches the server without another
+// node between them, and the server does not keep the state for one connection, as legacy servers may.
+func anyNodeContinues(v *heldCall, inner []byte) bool {
+	rules := &v.Upstream.Rules
+	return rules.Remote() && rules.Hop == "" && !rules.Isolates() && (protocol.IsModern(v.Upstream.Protocol) || isAskedURLs(inner))
 }
 
 // digestOf returns the digest of what a request asks for. A retry must ask for the same.

@@ -1,11 +1,14 @@
 package stateless
 
 import (
+	"crypto/sha256"
 	"strings"
 	"testing"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -41,6 +44,36 @@ func TestRelay(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Any node of a cluster continues a call to a modern server that all nodes reach. A legacy server may know its state only on the
+// connection of the node that has called it.
+func TestAnyNodeContinues(t *testing.T) {
+	urls := append([]byte{askedURLsMark, 1}, make([]byte, sha256.Size)...)
+	remote := config.Server{URLs: []string{"http://127.0.0.1/mcp"}}
+	hop, isolated := remote, remote
+	hop.Hop, isolated.Isolation = "b", "principal"
+	for _, c := range []struct {
+		name    string
+		rules   config.Server
+		version string
+		inner   []byte
+		want    bool
+	}{
+		{"modern", remote, protocol.Version20260728, []byte(`"s"`), true},
+		{"legacy", remote, protocol.Version20251125, []byte(`"s"`), false},
+		{"version not known", remote, "", []byte(`"s"`), false},
+		{"legacy, starts again after URLs", remote, protocol.Version20251125, urls, true},
+		{"a process", config.Server{Command: "server"}, protocol.Version20260728, []byte(`"s"`), false},
+		{"through another node", hop, protocol.Version20260728, []byte(`"s"`), false},
+		{"isolated", isolated, protocol.Version20260728, []byte(`"s"`), false},
+	} {
+		v := &heldCall{}
+		v.Upstream = &catalog.Server{Rules: c.rules, Protocol: c.version}
+		if got := anyNodeContinues(v, c.inner); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
 	}
 }

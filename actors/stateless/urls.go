@@ -45,10 +45,14 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 
 // askedURLsIn returns the inner state of a call that is repeated after URLs were requested; nil = the state is a server's own.
 func askedURLsIn(state *seal.State) []byte {
-	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == askedURLsMark {
+	if isAskedURLs(state.Inner) {
 		return state.Inner
 	}
 	return nil
+}
+
+func isAskedURLs(inner []byte) bool {
+	return len(inner) == 2+sha256.Size && inner[0] == askedURLsMark
 }
 
 // urlDigest returns a digest of the URLs in an error -32042, without queries and fragments, which may differ each time.
