@@ -32,16 +32,29 @@ func (s *state) stepLogins(msg any, out []kernel.Effect) []kernel.Effect {
 func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
 	for i := range s.config.Servers {
 		server := &s.config.Servers[i]
-		named := server.Name == entry && len(server.Members) == 0
+		named := server.Name == entry && len(server.Members) == 0 && server.MemberOf == ""
 		if named = named || slices.ContainsFunc(server.Members, func(member config.Server) bool { return member.Name == entry }); !named {
 			continue
 		}
 		if request, is := m.(message.RequestLogin); is && !s.mayLogIn(server, request.Who) {
 			break
 		}
+		if at := s.serverOf(entry); at != nil {
+			server = at
+		}
 		return s.toPool(server.Name, m, out)
 	}
 	return append(out, kernel.Act(abandonLogin{m}))
+}
+
+// serverOf returns the server of an entry of mcpServers, also if it stands for a member of a group (config.Server.MemberOf). It returns
+// nil if the entry is only part of a group.
+func (s *state) serverOf(entry string) *config.Server {
+	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == entry && len(server.Members) == 0 })
+	if i < 0 {
+		return nil
+	}
+	return &s.config.Servers[i]
 }
 
 // mayLogIn reports whether a principal may log in to a server, and so learn that the server exists. Operators may log in to every
@@ -92,12 +105,13 @@ func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Eff
 
 // logsIn reports whether the server of a login is running and configured to log in.
 func (s *state) logsIn(key message.LoginKey) bool {
+	if server := s.serverOf(key.Entry); server != nil {
+		_, runs := s.servers.pools[server.Name]
+		return runs && server.Fault == "" && server.LogsIn()
+	}
 	for _, server := range s.config.Servers {
 		if _, runs := s.servers.pools[server.Name]; !runs || server.Fault != "" {
 			continue
-		}
-		if server.Name == key.Entry && len(server.Members) == 0 {
-			return server.LogsIn()
 		}
 		for _, member := range server.Members {
 			if member.Name == key.Entry {

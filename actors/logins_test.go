@@ -307,3 +307,24 @@ func TestAttack44LoginOutsideOfProjects(t *testing.T) {
 		}
 	}
 }
+
+// A message about the login of a group's member goes to the server that stands for the member, if this node runs it, or else to the
+// group. The principal's roles must include the group.
+func TestLoginOfAMember(t *testing.T) {
+	s := newState(&config.Config{
+		Servers: []config.Server{{Name: "first", Group: "both", Hop: "b"}, {Name: "second", Group: "both", Hop: "a"}, {Name: "second", MemberOf: "both"}},
+		Policy:  config.Policy{Present: true, Roles: []config.Role{{Name: "reader", Servers: []string{"both"}}, {Name: "other", Servers: []string{"second"}}}},
+	}, kernel.Reference{})
+	refs := childReferences(t, 2)
+	s.servers.pools["both"], s.servers.pools["second"] = refs[0], refs[1]
+	for _, c := range []struct {
+		entry, rights string
+		to            kernel.Reference
+	}{{"first", "reader", refs[0]}, {"second", "reader", refs[1]}, {"second", "other", kernel.Reference{}}, {"third", "reader", kernel.Reference{}}} {
+		who := &identity.Principal{ID: "key:a", Via: identity.ViaKey, Rights: c.rights}
+		out := step(s, time.Now(), message.RequestLogin{Entry: c.entry, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}, nil)
+		if len(out) != 1 || out[0].To != c.to {
+			t.Errorf("%s by %s: %+v", c.entry, c.rights, out)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func (s *state) catalogAfter(m message.ListCatalogs) answerCatalog {
 	for _, server := range slices.SortedFunc(slices.Values(s.config.Servers), func(a, b config.Server) int { return strings.Compare(a.Name, b.Name) }) {
 		known := s.servers.known[pool.CatalogIdentity(server)]
 		switch {
-		case server.Name < first || known == nil || server.Disabled || server.HasLogins() || len(server.Name) > cluster.MaxName:
+		case server.Name < first || known == nil || server.Disabled || server.MemberOf != "" || server.HasLogins() || len(server.Name) > cluster.MaxName:
 		case a.server == "":
 			if a.server, a.known = server.Name, known; server.Name == first {
 				a.offset = offset

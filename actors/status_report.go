@@ -64,6 +64,12 @@ func (s *state) report() message.CatalogReport {
 		r.Catalog.Resources += c.Resources
 		r.Catalog.Templates += c.Templates
 	}
+	for i := range s.config.Servers {
+		if member := &s.config.Servers[i]; member.MemberOf != "" {
+			server := s.snapshot.Server(member.Name)
+			r.Settled[member.Name] = server != nil && server.Listed()
+		}
+	}
 	return r
 }
 

@@ -44,6 +44,9 @@ const Cached = "cached"
 // server, or its lists come from an earlier run.
 func (s *Server) Listed() bool { return s.Settled || s.State == Cached }
 
+// isMember reports whether the server stands for a member of a group, so that only nodes of the cluster see it.
+func (s *Server) isMember() bool { return s.Rules.MemberOf != "" }
+
 // Entry is an item under its public name. It is immutable.
 type Entry struct {
 	Kind     protocol.ItemKind

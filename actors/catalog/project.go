@@ -246,7 +246,8 @@ func (v *View) admits(server *Server, template, original string) bool {
 
 // outside reports whether a server exists, but is not in view.
 func (v *View) outside(server string) bool {
-	return v.scope != nil && v.snapshot.byName[server] != nil && v.server(server) == nil
+	o := v.snapshot.byName[server]
+	return v.scope != nil && o != nil && !o.server.isMember() && v.server(server) == nil
 }
 
 // Has reports whether the server is in view.

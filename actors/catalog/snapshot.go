@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/filter"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 )
@@ -69,7 +70,7 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 			if o == nil || o.server != source.Server {
 				continue
 			}
-			changed = changed || source.Announced[kind] && !naming.OnlyMeta
+			changed = changed || source.Announced[kind] && !naming.OnlyMeta && !o.server.isMember()
 			o.generation[kind] = s.generationOf(previous, o, kind, source.Announced[kind])
 			o.announced[kind] = s.announcedOf(previous, o, kind, source.Announced[kind])
 		}
@@ -116,6 +117,9 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 		s.byName[name] = o
 		if source.Server.Internal {
 			s.internal = o.server
+			continue
+		}
+		if o.server.isMember() {
 			continue
 		}
 		s.servers = append(s.servers, o.server)
@@ -192,7 +196,7 @@ func sameEntries(a, b []*Entry) bool {
 }
 
 // View returns the view of a client with this key. It returns false if the server does not exist, is disabled, is the
-// gateway's own, or is outside the project or the rights, or if the project does not exist for the key's rights. Views
+// gateway's own, stands for a member of a group (only other nodes see it), or is outside the project or the rights, or if the project does not exist for the key's rights. Views
 // of single servers, of rights and of several projects are cached by key. For a view that is not cached, View blocks
 // while it builds it, and while another goroutine builds a view of the same snapshot.
 func (s *Snapshot) View(k Key) (*View, bool) {
@@ -201,7 +205,15 @@ func (s *Snapshot) View(k Key) (*View, bool) {
 		return within, ok
 	}
 	o := s.byName[k.Server]
-	if o == nil || o.server.Internal || within.limited() && !within.Has(k.Server) {
+	switch {
+	case o == nil || o.server.Internal:
+		return nil, false
+	case o.server.isMember(): // it is not part of the whole catalog
+		if k.Rights != identity.AllRights {
+			return nil, false
+		}
+		return s.derived.view(k, func() *View { return s.buildServer(o, nil) }), true
+	case within.limited() && !within.Has(k.Server):
 		return nil, false
 	}
 	return s.derived.view(k, func() *View { return s.buildAlone(o, within) }), true

@@ -34,12 +34,12 @@ func (p *pool) openHop(server config.Server, _ int) (func(upstream.Sink) upstrea
 	return func(sink upstream.Sink) upstream.Link { return remote.OpenHTTP(o, sink) }, "http"
 }
 
-// nodeJoined makes the backends connect if the node that runs the server has joined the cluster.
+// nodeJoined makes the backends connect if the node that runs the server, or their member of a group, has joined the cluster.
 func (s *state) nodeJoined(m message.NodeJoined, out []kernel.Effect) []kernel.Effect {
-	if s.server.Hop != m.Node {
-		return out
-	}
-	return s.broadcastExcept(m, func(conn *connection) bool { return conn.leaving }, out)
+	return s.broadcastExcept(m, func(conn *connection) bool {
+		entry, _, _ := s.server.Replica(conn.replica)
+		return conn.leaving || entry.Hop != m.Node
+	}, out)
 }
 
 // maxKey is the maximum length of a client's key in bytes. A longer key is not sent to the other node.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -18,6 +19,26 @@ func TestNodeJoinedIsPassedOn(t *testing.T) {
 	for node, want := range map[string]int{"b": 1, "c": 0} {
 		w := newWorld(t, config.Server{Hop: "b"}, 1)
 		w.spawned()
+		told := 0
+		for _, e := range step(w.s, w.now, message.NodeJoined{Node: node}, nil) {
+			if e.Msg == any(message.NodeJoined{Node: node}) {
+				told++
+			}
+		}
+		if told != want {
+			t.Errorf("node %s: told %d backends, want %d", node, told, want)
+		}
+	}
+}
+
+// In a group, only the backends of the node's members are told.
+func TestNodeOfAMemberJoins(t *testing.T) {
+	for node, want := range map[string]int{"b": 1, "c": 0} {
+		w := newWorld(t, config.Server{}, 3)
+		members := group()
+		members.Members[1].Hop = "b"
+		w.s = newState(Options{Server: members}, w.s.self, 1)
+		w.step(kernel.Started{})
 		told := 0
 		for _, e := range step(w.s, w.now, message.NodeJoined{Node: node}, nil) {
 			if e.Msg == any(message.NodeJoined{Node: node}) {

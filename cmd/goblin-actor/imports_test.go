@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"actors": append([]string{"protocol/rawjson", "protocol/upstream", "protocol/upstream/embedded", "actors/admission", "actors/membership", "actors/clientcalls", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "actors/claim", "internal/cluster", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
-	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
+	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/identity", "internal/policy", "internal/status"},
 	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/cluster", "internal/config", "internal/identity", "internal/policy", "internal/status", "internal/trace"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,

@@ -53,7 +53,7 @@ func Diff(old, next *Config) Changes {
 // differ reports whether a and b differ in a field that affects connections or, if connection is false, in a field that
 // does not.
 func differ(a, b Server, connection bool) bool {
-	if connection && a.Embedded != b.Embedded {
+	if connection && (a.Embedded != b.Embedded || a.MemberOf != b.MemberOf) {
 		return true
 	}
 	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)

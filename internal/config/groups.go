@@ -113,6 +113,26 @@ func namespaceOf(first Server) Server {
 	s.Name, s.Written, s.Group, s.Embedded = first.Group, first.Group, "", 0
 	s.Command, s.Args, s.Env, s.InheritEnv, s.Cwd = "", nil, nil, false, ""
 	s.URLs, s.Headers, s.Replicas, s.Run = nil, nil, 1, ""
+	s.Hop, s.Away, s.Shared = "", nil, false
+	return s
+}
+
+// MemberServer returns the server that stands for a member of a group on the node that runs it. first is the group's first member. All
+// nodes reach the server as part of the group. They filter and name its items, decide which member gets a call, and repeat it on another
+// one. So the server offers all its items, and repeats nothing.
+func MemberServer(first, member Server) Server {
+	s := first
+	to, from := reflect.ValueOf(&s).Elem(), reflect.ValueOf(member)
+	for _, f := range fieldsOf(from.Type()) {
+		if slices.Contains(ownKeys, f.key) {
+			to.FieldByIndex(f.index).Set(from.FieldByIndex(f.index))
+		}
+	}
+	s.Name, s.Written, s.Order, s.Embedded, s.Fault = member.Name, member.Written, member.Order, member.Embedded, member.Fault
+	s.Group, s.MemberOf, s.Auth, s.Prefix = "", member.Group, member.Auth, ""
+	s.Tools, s.Prompts, s.ResourceFilter = ServerTools{Invalid: "show"}, Filter{}, Filter{}
+	s.ValidateArguments, s.Retry.InFlight = "off", "never"
+	s.Hop, s.Away, s.Shared, s.Members = "", nil, false, nil
 	return s
 }
 

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -91,6 +93,21 @@ func TestDiffOfGroups(t *testing.T) {
 	} {
 		if got := diff(two, next); got != want {
 			t.Errorf("%s: %s, want %s", next, got, want)
+		}
+	}
+}
+
+// A member that runs on one node is reached by its name, so it cannot have the name of its group.
+func TestMemberNamedLikeItsGroup(t *testing.T) {
+	const file = `cluster: {node: a, seeds: b, secrets: "${S}"}
+mcpServers:
+  both: {command: x, group: both, run: RUN}
+  second: {command: x, group: both, run: a}
+`
+	for run, want := range map[string]string{"each": "", "a": "a member with the name of its group requires run: each"} {
+		_, report := Parse("goblin.yaml", []byte(strings.Replace(file, "RUN", run, 1)), func(string) (string, bool) { return strings.Repeat("s", 32), true })
+		if err := report.Err(); (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("run: %s: %v, want %q", run, err, want)
 		}
 	}
 }

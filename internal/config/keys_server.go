@@ -153,13 +153,14 @@ type Server struct {
 
 	// Run selects where the server runs in a cluster: `each` (on every node), `one` (on one node at a time, and on another one if that fails) or the name of
 	// a node. `one` requires `cluster.voters` or `cluster.nats`. A node need not exist when the file is read: until it joins the cluster, calls of the
-	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. In a `group`, this version
-	// starts only members with `each`.
+	// server are refused with SERVER_UNAVAILABLE. Without `cluster`, this key has no effect. In a `group`, each member
+	// has its own; a member that has the name of the group requires `each`.
 	// Default: each for URLs; in a cluster, a command requires the key.
 	Run string `key:"run" change:"connection"`
 
-	// Hop is the name of the node that runs this server, if another node of the cluster does. URLs is then the server's address there. It
-	// is not in the file. "" = this gateway runs the server.
+	// Hop is the name of the node that runs this server, if another node of the cluster does, or if the server is a member of a group that
+	// runs on one node, which may be this one. URLs is then the server's address there. It is not in the file. "" = this gateway runs the
+	// server.
 	Hop string
 
 	// Shared says that other nodes of the cluster use the same server over connections of their own. It is not in the file.
@@ -168,6 +169,10 @@ type Server struct {
 	// Away is this server as the node in Hop uses it, if all nodes share its logins (run: one); else nil. It is not in the file. This
 	// gateway logs in with it, but makes no other requests.
 	Away *Server
+
+	// MemberOf is the group whose member this server is, if it stands for the member on the node that runs it: clients do not see it, and all nodes
+	// of the cluster reach it as part of the group. It is not in the file.
+	MemberOf string
 
 	// Embedded is the number of the Go function that serves this server in a program with an embedded gateway. 0 means that the
 	// server is a command or a URL.
@@ -308,12 +313,17 @@ func (c *Config) Forwarded() []string {
 }
 
 // Remote reports whether the server is reached over HTTP, so that it is the same one for every node of a cluster. A group
-// is remote if all its members are.
+// is remote if all its members are, and no node runs one of them for the others.
 func (s *Server) Remote() bool {
 	if len(s.Members) > 0 {
-		return !slices.ContainsFunc(s.Members, func(m Server) bool { return len(m.URLs) == 0 })
+		return !slices.ContainsFunc(s.Members, func(m Server) bool { return len(m.URLs) == 0 || m.Hop != "" })
 	}
 	return len(s.URLs) > 0
+}
+
+// Hops reports whether requests to the server, or to some member of a group, pass through the node that runs it.
+func (s *Server) Hops() bool {
+	return s.Hop != "" || slices.ContainsFunc(s.Members, func(m Server) bool { return m.Hop != "" })
 }
 
 // Isolates reports whether clients get separate connections: per session, per principal or per set of forwarded headers.

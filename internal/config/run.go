@@ -24,8 +24,8 @@ func (d *decoder) checkRunName(s *Server, path string) {
 	s.Run = d.slug(path, s.Run)
 }
 
-// checkRun sets the default of run. It reports commands without run, and servers that need records in a cluster that has none. Without a
-// cluster, run has no effect: the same file may be used for a gateway that runs alone.
+// checkRun sets the default of run. It reports commands without run, members that other nodes cannot reach, and servers that need records in
+// a cluster that has none. Without a cluster, run has no effect: the same file may be used for a gateway that runs alone.
 func (d *decoder) checkRun(c *Config) {
 	if !c.Cluster.Present {
 		d.dropRun(c)
@@ -43,6 +43,8 @@ func (d *decoder) checkRun(c *Config) {
 				"write run: each (a process on every node), run: one (one process at a time; if its node fails, another node starts it) or run: NODE (always on that node)")
 		case s.Run == RunOne && !c.Cluster.Records():
 			d.complain(run, "one requires voters, which store which node runs the server", "add the names of 1, 3 or 5 nodes to cluster.voters, or write the name of a node")
+		case s.Run != RunEach && s.Group == s.Name:
+			d.complain(run, "a member with the name of its group requires run: each, because the nodes reach the other members by their names", "rename the member or the group")
 		}
 		if login := join(join(at, "auth"), "type"); s.Auth.Type == "oauth" && s.Run == RunEach && !c.Cluster.Records() {
 			d.complain(d.firstWritten(login, at), "a login that several nodes use requires voters, which store it", "add the names of 1, 3 or 5 nodes to cluster.voters, or write run: NODE, so that one node uses it")

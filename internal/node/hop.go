@@ -10,7 +10,8 @@ import (
 	"goblin-actor/internal/relay"
 )
 
-// tellJoined tells the gateway of the new members, and of each node that is a member under a new incarnation or is ready now.
+// tellJoined tells the gateway of the new members, and of each node that is a member under a new incarnation or is ready now, also of this one:
+// members of groups that run here are reached like those of other nodes.
 func (n *Node) tellJoined(before, after *cluster.View) {
 	g := n.gateway.Load()
 	if g == nil {
@@ -19,7 +20,7 @@ func (n *Node) tellJoined(before, after *cluster.View) {
 	g.NodesChanged(after)
 	for i := range after.Members {
 		m := &after.Members[i]
-		if was := before.Member(m.Incarnation); (was == nil || was.Joining && !m.Joining) && m.Node != n.of.Node {
+		if was := before.Member(m.Incarnation); was == nil || was.Joining && !m.Joining {
 			g.NodeJoined(m.Node)
 		}
 	}
@@ -39,7 +40,7 @@ func (n *Node) dial(ctx context.Context, node string) (net.Conn, error) {
 	}
 	conn, err := n.relay.Dial(ctx, relay.Target{Node: m.Node, Address: m.Address})
 	if err != nil {
-		if !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, context.Canceled) && node != n.of.Node {
 			n.unreached(m.Incarnation)
 		}
 		return nil, fmt.Errorf("node %s of the cluster cannot be reached: %w", node, err)

@@ -144,7 +144,7 @@ func readFor(running *target.Gateway, path string) (*config.Config, config.Repor
 		cfg = &config.Config{Path: path}
 	}
 	for _, server := range running.Status.Servers {
-		if !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return cmp.Or(s.Group, s.Name) == server.Name }) {
+		if !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return cmp.Or(s.Group, s.Name) == server.Name || s.Name == server.Name }) {
 			cfg.Servers = append(cfg.Servers, config.Server{Name: server.Name})
 		}
 	}
