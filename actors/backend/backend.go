@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // mailbox is the maximum number of waiting messages. The pool limits calls. The connection's reader blocks while the
-// mailbox has no room for it (TellWait).
+// mailbox has no room for its next event (TellWait).
 const mailbox = 1024
 
 // Spawn starts a backend as a child of its pool. It is restarted after up to ten panics within a minute. The next panic

@@ -61,9 +61,9 @@ func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []k
 	return append(out, kernel.Act(cancelTicket{uint64(id)}))
 }
 
-// cancelAll cancels the calls at a legacy server over HTTP, except those whose tasks the gateway follows, since the end of
-// the connection does not cancel them (MCP 2025-11-25, basic/transports, sending messages). The calls of other servers end
-// with the process or the HTTP response.
+// cancelAll sends a legacy server over HTTP a cancellation for each running call, since the end of the connection does not
+// cancel calls (MCP 2025-11-25, basic/transports, sending messages). It leaves out the calls whose tasks the gateway follows. The
+// calls of other servers end with the process or the HTTP response.
 func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.open || s.link.ownsServer || s.conn.era != protocol.EraLegacy {
 		return out

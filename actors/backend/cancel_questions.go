@@ -18,7 +18,7 @@ const (
 // other calls. A server that supports cancellation ends the questions with the call: it answers the call or cancels the
 // questions. A server without this support would wait forever, so its questions are answered after cancelGrace. Over HTTP this
 // time begins when the server has accepted the cancellation, because POST requests can overtake each other and a busy
-// server reads two at once.
+// server may read two at once.
 
 // cancelWithQuestions cancels a call with open questions.
 func (s *state) cancelWithQuestions(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {

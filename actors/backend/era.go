@@ -192,7 +192,7 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 	return s.lose(now, why, out)
 }
 
-// reopen opens another connection at once, in the given era.
+// reopen opens another connection at once, in the given era. EraUnknown = the era is to be determined again.
 func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelInfo, "reconnecting to use the other era of the protocol", "era", string(era)))
 	s.life.nextEra = era

@@ -112,9 +112,9 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Re
 	return p.own(s, now, &e.Frame, out)
 }
 
-// wrongID fails a call whose HTTP response carried the id of another request. Two kinds of legacy responses belong to
-// the call nevertheless: an error without an id, and an error with an HTTP error status. For the latter, servers with
-// the Python SDK use the id "server-error".
+// wrongID fails a call whose HTTP response carried the id of another request. Two kinds of responses, which legacy servers
+// send, belong to the call nevertheless: an error without an id, and an error with an HTTP error status. For the latter,
+// servers with the Python SDK use the id "server-error".
 func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[uint32(e.Ticket)]
 	if p == nil {

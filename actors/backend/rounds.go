@@ -15,7 +15,7 @@ import (
 
 // Limits for the questions of a modern server in one call.
 const (
-	maxRounds    = 10
+	maxRounds    = 10                     // input_required results of a call; also rounds of questions of its task
 	maxEmpty     = 3                      // consecutive rounds without a question
 	maxQuestions = 64                     // questions in one round
 	emptyPause   = 200 * time.Millisecond // pause after the first round without a question; each further pause is four times as long

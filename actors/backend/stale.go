@@ -15,9 +15,9 @@ const (
 	staleRate  = 1 << 20         // bytes per second
 )
 
-// changesSilently reports whether the server may change the list without announcing it. The lists of a legacy server
-// that does not declare listChanged are assumed not to change. In a cluster, a change may be known to other nodes first: it is announced to the
-// node that runs the server, or only on the connection of the node that has caused it.
+// changesSilently reports whether the server may change the list without announcing it here. The lists of a legacy server
+// that does not declare listChanged are assumed not to change. In a cluster, another node may learn of a change first: the one
+// that runs the server, or the one on whose connection the change was caused, if the server announces it only there.
 func (s *state) changesSilently(kind protocol.ItemKind) bool {
 	return s.server.Hop != "" || s.server.Shared || s.changesUnannounced(kind)
 }
@@ -28,8 +28,8 @@ func (s *state) changesUnannounced(kind protocol.ItemKind) bool {
 }
 
 // refetchSilent fetches a list whose changes the server does not announce: at once, or when the pause since the last
-// fetch is over. A waiting client is answered at once if the list need not be
-// fetched, or during the pause if the server announces its changes to some client and has announced none here.
+// fetch is over. A waiting client is answered at once if the list need not be fetched. During the pause it is answered at
+// once if the server announces the list's changes to some client and has announced none here.
 func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.Kind]
 	switch {

@@ -23,7 +23,7 @@ const (
 
 // mailbox is an actor's queue. Its order is: system messages, urgent ones, then all others in one lane, or in a fair
 // mailbox in lanes that take turns. It abandons every message it does not deliver. No Step, Act, Abandon or Key is
-// called while mu is held. mailbox implements actor.Mailbox.
+// called while mu is held, except the Key of a Sum's result. mailbox implements actor.Mailbox.
 type mailbox struct {
 	owner   *cell
 	limit   int // messages in all lanes, except keyed ones and log lines, which have limits of their own

@@ -34,7 +34,7 @@ type AskEnded struct {
 	Reply func(ended bool)
 }
 
-// Abandon answers that the gateway does not know it.
+// Abandon answers that the session is not known to have ended.
 func (m AskEnded) Abandon(kernel.Reason) { m.Reply(false) }
 
 // EndUnopened ends a session that another node has opened and that has no actor on this node, because its client sent HTTP DELETE.

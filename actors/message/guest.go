@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// GuestAsks is the question of a guest at another node to the session's home. The session is then not idle. Reply does not
-// block and is called at most once.
+// GuestAsks asks a session at its home whether it lives, and which log level it has. A guest at another node asks while it is used, so
+// the session counts as used, too. Reply does not block and is called at most once.
 type GuestAsks struct {
 	Holder string // of the principal that uses the guest
 	Reply  func(life cluster.SessionLife, level protocol.Level)

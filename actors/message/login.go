@@ -56,7 +56,7 @@ type LoginChanged struct {
 func (LoginChanged) Class() kernel.Class { return kernel.Outcome }
 
 var (
-	// ErrLoginNotYours is returned to a principal that requests another principal's login, or the shared one without being an admin.
+	// ErrLoginNotYours is returned to a principal that wants to begin or end the shared login, and is no operator.
 	ErrLoginNotYours = errors.New("that login is not yours")
 	// ErrNoLogins is returned if there is no such server, or the gateway does not handle its logins.
 	ErrNoLogins = errors.New("the gateway has no login for that server")

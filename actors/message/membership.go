@@ -6,7 +6,7 @@ import (
 )
 
 // Heard is a message of another node of the cluster, or of this one, as the bus delivers it. A node whose mailbox is full
-// drops it: whatever nodes tell each other is repeated.
+// drops it: nodes repeat what they tell each other, apart from hints, which may get lost.
 type Heard struct {
 	Subject string
 	Payload []byte
@@ -51,7 +51,7 @@ type DrainNode struct{}
 func (DrainNode) Class() kernel.Class { return kernel.Outcome }
 
 // RevokeHolders tells all nodes of the cluster that the keys of these holders are revoked, because the key file of this
-// node has lost them.
+// node no longer contains them.
 type RevokeHolders struct{ Holders []string }
 
 // Class is Outcome: each change of the key file sends one.

@@ -35,7 +35,7 @@ func serverStatus(ctx context.Context, a *access, _ arguments) (any, error) {
 	case <-ctx.Done():
 	}
 	if overview == nil {
-		return nil, errors.New("the gateway is shutting down")
+		return nil, errors.New("the gateway cannot report the status of its servers now; try again")
 	}
 	pools := make(map[string]*status.Server, len(overview.Servers))
 	for i := range overview.Servers {

@@ -45,8 +45,9 @@ func (s *state) nodeJoined(m message.NodeJoined, out []kernel.Effect) []kernel.E
 // maxKey is the maximum length of a client's key in bytes. A longer key is not sent to the other node.
 const maxKey = 2048
 
-// withHolder returns the configuration for a tenant's connection to another node: all its requests are for the tenant's principal
-// and, if that node has the connection of the tenant's client, for the client. On other connections, each call has these headers.
+// withHolder returns the configuration of a tenant's connection to another node. Headers in all its requests name the tenant's
+// principal and, if that node has the connection of the tenant's client, the client. What these headers do not name, each call names
+// in headers of its own.
 func withHolder(conn *connection, entry config.Server) config.Server {
 	if entry.Hop == "" || conn.tenant == nil {
 		return entry

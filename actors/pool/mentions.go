@@ -20,14 +20,15 @@ const (
 // tellAgain is how long a node waits before it tells the others of the same URI again, because hints may be lost.
 const tellAgain = time.Minute
 
-// mention identifies the connection that knows a mentioned resource. The connection is zero for a mention in a notification.
+// mention identifies the connection that knows a mentioned resource. The connection is zero for a mention in a notification or by
+// another node.
 type mention struct {
 	backend     kernel.Reference
 	incarnation uint64
 	told        time.Time // when this node last told the others of it; zero = never
 }
 
-// hasConnection reports whether a connection knows the resource.
+// hasConnection reports whether the mention names a connection.
 func (m mention) hasConnection() bool { return m.incarnation != 0 || !m.backend.IsZero() }
 
 // mentions holds the resources that a server has mentioned, by URI as the server wrote it.
@@ -82,8 +83,8 @@ func (m *mentions) at(uri string) mention {
 }
 
 // resourcesMentioned records the resources that a server's result has mentioned. If other nodes of the cluster have connections of their
-// own to the server, it tells them of new ones, and of known ones again after tellAgain, because the
-// client may read them there.
+// own to the server, it sends them the URIs, because the client may read the resources there: new URIs at once, and known ones again
+// after tellAgain.
 func (s *state) resourcesMentioned(now time.Time, m message.ResourcesMentioned, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {

@@ -72,7 +72,7 @@ func entryOf(conn *connection, entry *config.Server) config.Server {
 	return withHolder(conn, onNode(conn, withTenantHeaders(conn, entry)))
 }
 
-// onNode returns the configuration with which the server is reached through the node that has the connection. That node does the
+// onNode returns s, changed to reach the server through the node that has the connection, if that is another node. That node does the
 // retries, so this one does none.
 func onNode(conn *connection, s config.Server) config.Server {
 	if conn.node != "" {

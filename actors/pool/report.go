@@ -36,7 +36,8 @@ func (conn *connection) visibleReason(now time.Time) (reason string, fault bool)
 	return reason, long || conn.attempts.detail != ""
 }
 
-// lease returns whether this node of a cluster has the lease of a server with run: one, or "" if it is another server.
+// lease returns whether this node or another one has the lease of the server. It returns "" for a server without run: one, and outside
+// a cluster.
 func (s *state) lease() string {
 	switch {
 	case s.server.Run != config.RunOne || s.tenants.nodes == nil:

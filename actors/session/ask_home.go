@@ -11,7 +11,7 @@ import (
 )
 
 // A guest asks the home whether the session lives: at its start, before it serves any request, and then, while it is used, once per
-// idle limit. If the home does not answer, the guest trusts the facts.
+// idle limit. If the home does not answer, the guest relies on what the session id says.
 
 // HomeAnswer is the answer of a session's home to a guest's question. The zero value means that there was no answer.
 type HomeAnswer struct {

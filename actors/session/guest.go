@@ -13,9 +13,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// A session of a cluster has a home, which is the node that opened it until that node is gone (home.go): there are its streams,
-// subscriptions and tasks. On another node the same session is a guest. It begins with what the session id says, and serves the
-// requests that need no more: pings, lists, and calls. All other messages go to the home (actors/front_cluster.go).
+// A session of a cluster has a home, which is the node that opened it until that node is gone (home.go). The home holds the session's
+// streams, subscriptions and tasks. On another node the same session is a guest. It begins with what the session id says, and serves
+// the requests that need no more: pings, lists, and calls. All other messages go to the home (actors/front_cluster.go).
 
 const (
 	// guestIdle is how long a guest stays without requests. The next request makes a new one.
@@ -32,7 +32,7 @@ type guest struct {
 	unsure   bool              // the first question to the home is not answered yet, or the servers lack the log level of the answer
 	leveling uint64            // number of the message that tells the gateway of that level; 0 = none
 	asking   bool              // a question to the home is not answered yet
-	asked    time.Time         // when the last question began
+	asked    time.Time         // when the last question was sent
 	leveled  bool              // a hint has set the log level since asked
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 // A session of a cluster has one home (cluster.View.Home). Before each step, a session that can move compares its role with the
-// newest view. A guest whose node has become the home takes over: it accepts streams and subscriptions, and notifies its first stream
-// of all lists. A session whose home is another node now becomes a guest: it closes its streams, so that its client reconnects, and
-// ends its subscriptions.
+// newest view. A guest whose node has become the home takes over: it accepts streams and subscriptions, and sends the change
+// notifications of all lists on its first stream. A session whose home is another node now becomes a guest: it closes its streams,
+// so that its client reconnects, and ends its subscriptions.
 
 // passOn gives a request or stream back to the front, because this node is not the session's home.
 type passOn struct {
@@ -96,8 +96,8 @@ func (s *state) becomeGuest(now time.Time, home string, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(s.idleLimit(), idleCheck{s.life.checks}))
 }
 
-// notHere passes a message on that only the session's home can handle, or any message if this node is about to stop. It returns false
-// if this node can handle it.
+// notHere handles what this session must not handle itself, and reports whether it did. A guest gives back the messages that only the
+// home can handle, and all requests if this node is about to stop. A home refuses messages of a client whose subscriptions are lost.
 func (s *state) notHere(m any, out []kernel.Effect) (_ []kernel.Effect, passed bool) {
 	if !s.isGuest() {
 		return s.refuseLost(m, out)

@@ -6,13 +6,13 @@ import (
 )
 
 // NewID returns an unguessable session id of visible ASCII: one character for the format, one for the node, and 26 of base32,
-// 130 bits of crypto/rand. Only this file creates and checks ids.
+// 130 bits of crypto/rand. A session that another node of a cluster can continue has an id of cluster.Secrets instead.
 func NewID() string { return "1a" + strings.ToLower(rand.Text()) }
 
-// idLength is the length of every id.
+// idLength is the length of an id of NewID.
 const idLength = 28
 
-// ValidID reports whether id has the form of a session id. It is checked before any lookup.
+// ValidID reports whether id has the form of an id of NewID. It is checked before any lookup.
 func ValidID(id string) bool {
 	if len(id) != idLength || id[:2] != "1a" {
 		return false

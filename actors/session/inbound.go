@@ -26,7 +26,7 @@ func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) [
 	if v := x.Origin.Version; v != "" && !protocol.IsLegacy(v) {
 		speaks := "this one speaks " + s.client.version
 		if s.client.version == "" {
-			speaks = "initialize opens one of " + protocol.LatestLegacy + " or an older version"
+			speaks = "initialize opens a session with version " + protocol.LatestLegacy + " or an older one"
 		}
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; " + speaks}}))

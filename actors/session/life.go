@@ -136,7 +136,6 @@ func (s *state) stop(now time.Time, reason string, out []kernel.Effect) []kernel
 	return append(s.releaseAll(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // last: the client gets its answer after the subscriptions are freed
 }
 
-// report returns the session's status. Its id is a secret, so the report names it by its first eight characters.
 // report returns the session's part of the status. It may change while bytes wait for the client.
 func (s *session) report() message.SessionReport {
 	r := s.state.report()
@@ -152,6 +151,7 @@ func (s *session) report() message.SessionReport {
 	return r
 }
 
+// report returns the part of the status that the state knows. The session's id is a secret, so only its first eight characters appear.
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
 		ID: shortID(s.id), Client: s.client.name, Who: message.NameOf(s.principal.who), Project: s.catalog.key.Project, Protocol: s.client.version, Transport: s.transport,

@@ -14,11 +14,12 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// The home of a session tells the session's heir what the client has set: its log level and its subscriptions. A request that changes
-// them is answered after the heir has the note, so that an answered request has an effect also after the home's end. The next home
-// takes the note from its gateway, subscribes, and notifies the client once of each resource, since it may have changed meanwhile.
+// The home of a session sends the session's heir a note of what the client has set: its log level and its subscriptions. A request
+// that changes them is answered once the heir has the note, so that its effect outlasts the home. If sending the note fails, the
+// request is answered nevertheless, and the note is sent again. The next home takes the note from its gateway, subscribes, and
+// notifies the client once of each resource, since it may have changed meanwhile.
 
-// noteAgain is when a note that the heir has not kept is sent again.
+// noteAgain is the pause before a note that the heir has not kept is sent again.
 const noteAgain = time.Second
 
 // noting is what a session knows about its home and heir, and about the note that the heir gets. It is empty outside of a cluster, and
@@ -32,7 +33,7 @@ type noting struct {
 	sending bool                   // the last note was sent, and noteSent follows
 	stale   bool                   // the note has changed since it was sent
 	covered int                    // of waiting: requests whose effect is in the last note
-	waiting []*downstream.Exchange // requests that are answered when the heir has the note
+	waiting []*downstream.Exchange // requests that are answered once the heir has the note, or sending it has failed
 	restore []string               // URIs of the note that are not in view yet
 	lost    bool                   // the client's subscriptions are lost, so it must initialize again
 }
@@ -90,7 +91,7 @@ func (s *state) hasNote() bool {
 	return s.client.level != protocol.LevelNone || len(s.subs.active)+len(s.noting.restore) > 0 || s.noting.lost
 }
 
-// answerNoted answers a request that has changed the note with an empty result, once the heir has the note.
+// answerNoted answers a request that has changed the note with an empty result, once the heir has the note or sending it has failed.
 func (s *state) answerNoted(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if s.noting.heir = s.heir(); s.noting.heir == "" {
 		return s.result(x, []byte("{}"), out)
@@ -124,7 +125,7 @@ func (s *state) heir() string {
 	return ""
 }
 
-// noteSent answers the requests that have waited for the note. A note that was not kept is sent again later.
+// noteSent answers the requests that have waited for the note, even if the heir has not kept it. Such a note is sent again later.
 func (s *state) noteSent(m noteSent, out []kernel.Effect) []kernel.Effect {
 	n := &s.noting
 	n.sending = false
@@ -145,7 +146,7 @@ func (s *state) noteSent(m noteSent, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// answerWaiting answers all requests that wait for the heir, because there is none any more.
+// answerWaiting answers all requests that wait for the heir, because there is no heir anymore or the session ends.
 func (s *state) answerWaiting(out []kernel.Effect) []kernel.Effect {
 	for _, x := range s.noting.waiting {
 		out = s.result(x, []byte("{}"), out)

@@ -10,7 +10,7 @@ import (
 
 // A session belongs to the principal that opened it. For any other principal it does not exist: a message with a
 // guessed or stolen id gets the same answer as one with an unknown id. Such a message does not keep the session alive. It
-// is recorded in the audit log. Unless it opens a stream, it is also counted as a refusal.
+// is recorded in the audit log and counted as a refusal.
 
 // principal is the newest known value of the session's principal.
 type principal struct {

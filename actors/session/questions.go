@@ -56,11 +56,12 @@ type question struct {
 	text string // what the call waits for its client to do, for operators
 }
 
-// ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is
-// refused if the client has not declared support for it, unless another node of the cluster is the client, if the response to the client cannot be an event stream, or if
-// too many of the client's calls wait for answers. MCP 2025-11-25, basic/transports, sending messages.
+// ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request is refused if the
+// client has not declared support for it, if the response to the client cannot be an event stream, or if too many of the client's
+// calls wait for answers. If the client is another node of the cluster, that node checks what its own client has declared. MCP
+// 2025-11-25, basic/transports, sending messages.
 func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	hop := h.x.Origin.Principal.Behalf() != nil // the other node decides, because it knows the client
+	hop := h.x.Origin.Principal.Behalf() != nil
 	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params); !hop && !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}

@@ -34,7 +34,7 @@ func (s *session) routeAnswers(x *downstream.Exchange) bool {
 	return true
 }
 
-// replayLog returns the log of the client's messages for resumption, or nil if its version cannot resume.
+// replayLog returns the log of the messages sent to the client, for resumption, or nil if the client's version cannot resume.
 func (s *session) replayLog() *downstream.Replay {
 	if s.replay == nil && s.state.canResume() {
 		s.replay = downstream.NewReplay(downstream.ReplayOptions{
@@ -61,8 +61,8 @@ func (s *session) accept(stream *downstream.EventStream) {
 }
 
 // resume continues the stream that the client lost, and reports whether the session may push to it. The stream of a call carries
-// only that call's messages. An unknown or forgotten GET stream becomes a new one, and pending changes are sent on it. If the call
-// is forgotten, the client gets an error.
+// only that call's messages. An unknown or forgotten GET stream becomes a new one, and pending changes are sent on it; a guest refuses
+// it. If the call is forgotten, the client gets an error.
 func (s *session) resume(stream *downstream.EventStream) bool {
 	switch stream.Resume(s.replayLog(), stream.Origin.LastEvent) {
 	case downstream.ResumedStream:

@@ -28,7 +28,7 @@ type Options struct {
 	Node      string                // names this gateway to other gateways
 	Cluster   string                // incarnation of this node; "" = the gateway is not a node of a cluster
 	Facts     *cluster.SessionFacts // another node has opened the session; nil = this one
-	Members   *cluster.Members      // decide which node is the session's home; nil = always this one, or always another one
+	Members   *cluster.Members      // decide which node is the session's home; nil = always this one, or with Facts always another one
 	Elsewhere message.Elsewhere     // gets what is not for this node; nil if Members is nil
 	Used      *atomic.Uint64        // guests: the highest number of a call or question of the guests that have ended on this node
 	Nodes     kernel.Reference      // sends hints to the other nodes of the cluster; zero = there are none

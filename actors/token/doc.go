@@ -26,4 +26,7 @@
 //     and the actor has not stopped or restarted. A logout is answered when all its tokens have been handled and the
 //     state file was written.
 //   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer. A panic ends all that are pending.
+//
+// If the nodes of a cluster share the login, their shared record takes the place of the state file: a new refresh token is
+// written into it, and only the node that has claimed it renews the login, so invalid_grant ends the login at once.
 package token

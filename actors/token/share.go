@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// maxCopyAge is the age beyond which the copy of a login in the state file does not restore a record that does not exist: another node may
-// have ended the login so long ago that the record of its end is gone.
+// maxCopyAge is the maximum age of a login in the state file that may restore a missing shared record. If the copy is older, another
+// node may have ended the login so long ago that the record of its end is deleted already.
 const maxCopyAge = claim.KeepEnded - 24*time.Hour
 
 // share connects a login with the record that all nodes of the cluster share. It is nil if this gateway alone has the login.
@@ -34,7 +34,7 @@ type ending struct {
 	logout *logout
 	own    record // the login that this node had
 	apart  bool   // own is not in the shared record
-	told   bool   // the tokens have been revoked at the authorization server
+	told   bool   // the authorization server was told to revoke the tokens
 }
 
 // sharePause is the longest pause between two attempts to renew while the record cannot be read or written.
@@ -166,7 +166,8 @@ func (s *state) endOvertaken(now time.Time, out []kernel.Effect) []kernel.Effect
 	return s.renewalFailed(now, recordError{errors.New("the login that the nodes share was replaced by one that this node cannot use")}, out)
 }
 
-// opened handles the end of the first read: the record has no other login than this node.
+// opened ends the first read if it brings no login for this node to adopt: the record is missing, has the login that this node
+// knows, or cannot be used.
 func (s *state) opened(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	s.share.opening, s.share.fault, s.share.writing = false, err, false
 	if err != nil {
@@ -324,7 +325,7 @@ func (s *state) acceptShared(now time.Time, next record, out []kernel.Effect) []
 	return s.perform(now, s.share.claims.Replace(now, json.RawMessage(raw), nil), out)
 }
 
-// saved handles that this node's login, or its end, is in the record.
+// saved handles a successful write: this node's login, or its end, is in the record.
 func (s *state) saved(now time.Time, previous json.RawMessage, out []kernel.Effect) []kernel.Effect {
 	h := s.share
 	published := h.unsaved && s.phase == fresh // see unsaved

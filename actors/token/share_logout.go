@@ -10,8 +10,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// endShared empties the shared record for a logout. Only the node that has emptied it tells the authorization server. own is the login of
-// this node.
+// endShared empties the shared record for a logout. Only the node that has emptied it revokes the tokens at the authorization server.
+// own is the login of this node.
 func (s *state) endShared(now time.Time, l *logout, own record, out []kernel.Effect) []kernel.Effect {
 	h := s.share
 	e := &ending{number: s.requests.next(), logout: l, own: own, apart: h.unsaved}

@@ -10,8 +10,8 @@ import (
 // lastConnTime limits how long StopListening waits for a listener.
 const lastConnTime = 500 * time.Millisecond
 
-// closer closes a listener without resetting the connections that wait to be accepted, as the system does when a listener is closed. It
-// connects to the listener itself: once this last connection is accepted, all earlier ones are accepted too.
+// closer closes a listener once all waiting connections are accepted. The system resets those that still wait when a listener is
+// closed. closer connects to the listener itself: once this last connection is accepted, all earlier ones are accepted, too.
 type closer struct {
 	closing atomic.Bool
 	mu      sync.Mutex
@@ -72,7 +72,7 @@ func (c *closer) stop(l net.Listener) {
 	_ = conn.Close()
 }
 
-// StopListening closes all listeners. Connections that clients have opened before are served, also if they were not accepted yet. It
+// StopListening closes all listeners. Connections that clients have opened before are served, even if they are not accepted yet. It
 // blocks for at most about lastConnTime for each listener. Shutdown follows.
 func (s *Server) StopListening() {
 	s.mu.Lock()

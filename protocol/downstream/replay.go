@@ -24,7 +24,7 @@ type ReplayOptions struct {
 	Keep   time.Duration  // how long a message is retained; 0 means 5 minutes
 	Prime  bool           // streams begin with an event without data (MCP 2025-11-25 and later)
 	Retry  time.Duration  // how long clients should wait before they reconnect, if Prime is set; 0 means 1 s
-	Node   string         // begins the ids of the events of POSTs, so that another node of a cluster knows where they are kept; "" = nothing
+	Node   string         // prefix of the ids of the events of POSTs; tells other nodes of a cluster which node keeps them; "" = none
 	Budget *stream.Budget // counts the retained bytes, which use at most half of it
 }
 

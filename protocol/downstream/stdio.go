@@ -146,7 +146,7 @@ func (s *stdioServer) finish(failure error) {
 	dropped := s.dropped
 	s.mu.Unlock()
 	if dropped > 0 {
-		s.log.Info("log messages dropped: the client read too slowly", "dropped_logs", dropped)
+		s.log.Info("log and progress messages dropped: the client read too slowly", "dropped_logs", dropped)
 	}
 	for _, f := range gone {
 		f()

@@ -9,7 +9,7 @@ import (
 )
 
 // handOver gives the connection of a request with an Upgrade header to the owner that Options.Upgrade returns for the path. It
-// reports whether there is one. The connection does not belong to the server any more: Shutdown does not close it. The client must
+// reports whether there is one. The connection no longer belongs to the server: Shutdown does not close it. The client must
 // not send anything after its request before it has read the response.
 func (s *Server) handOver(ctx *fasthttp.RequestCtx, c *serverConn, path []byte) bool {
 	protocol := ctx.Request.Header.Peek("Upgrade")

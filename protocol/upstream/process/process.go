@@ -42,8 +42,8 @@ type Options struct {
 
 // Open starts the program in a goroutine and returns at once. Opened or Closed reports the result. The process leads
 // its own process group. The whole group, including grandchildren, ends with it, even if the process exits by itself.
-// If the gateway is killed, Windows ends the whole group, and Linux only the process itself. MCP 2025-11-25,
-// basic/transports#stdio.
+// If the gateway is killed, Windows ends the whole group, Linux only the process itself, and other systems end nothing. MCP
+// 2025-11-25, basic/transports#stdio.
 func Open(o Options, sink upstream.Sink) upstream.Link {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &link{

@@ -21,9 +21,9 @@ const (
 // cookies holds the cookies of one link's server, so that a load balancer routes the requests of a session to the
 // replica that started it. RFC 6265.
 //
-// A link talks to one origin, and its cookies end with it. So no cookie reaches another origin, the requests of a login or
-// another client's connection, and a new session is not bound to the replica that lost the previous session. Nothing logs a cookie.
-// Public suffixes need no check, because only the origin that set a cookie gets it back.
+// A link sends requests to one origin only, and its cookies end with it. So no cookie reaches another origin, the requests of a login,
+// or another client's connection. A new session is not bound to the replica that lost the previous one. Nothing logs a cookie. Public
+// suffixes need no check, because only the origin that set a cookie gets it back.
 type cookies struct {
 	url     url.URL               // URL of the origin, with the host that the server sees
 	secrets func(values []string) // Options.Cookies

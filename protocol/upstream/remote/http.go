@@ -31,7 +31,8 @@ type Options struct {
 	Cookies         func(values []string) // receives the values of the server's cookies after each change; must not block; may be nil
 
 	// Dial opens a connection on which the server is reached over HTTP/1.1, instead of connecting to the host in URL. It fails when ctx
-	// ends. The connection may be encrypted; then it must implement syscall.Conn, for the socket below. nil = connect to URL.
+	// ends. The connection may be encrypted. If it does not implement syscall.Conn, for the underlying socket, it is reused only
+	// shortly after a request, since the link cannot check whether the server has closed it. nil = connect to the host in URL.
 	Dial func(ctx context.Context) (net.Conn, error)
 
 	jar *cookies // shared by both links of OpenAuto; nil = the link creates one

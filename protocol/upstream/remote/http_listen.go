@@ -155,7 +155,7 @@ func (g *listener) frames(data []byte) error {
 }
 
 // refused interprets a status other than 200. A 404 means a lost session only if the session had a stream before, since
-// servers without GET send it, too. If the session is lost, the next POST will show it.
+// servers without GET send it, too. Otherwise the next POST shows whether the session is lost.
 func (g *listener) refused(head *head) (final bool, err error) {
 	a := &g.answer
 	body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))

@@ -237,7 +237,7 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// readHead reads the response header and skips 1xx responses.
+// readHead reads the response header. It skips 1xx responses other than 101.
 func (a *httpAnswer) readHead(r *httpRequest) error {
 	if a.reader == nil { // nil at first; a later call continues
 		a.reader = readers.Get().(*bufio.Reader)
