@@ -46,9 +46,9 @@ func needsVerification(r *message.Request, f *protocol.Frame) bool {
 	return r.Frame.Method == protocol.MethodToolsCall
 }
 
-// verifyTask decides what to do with a response to tasks/result that needed verification: the frame odd. The task's status
-// is in f. If the task is still running, its result is requested again later. If the task has failed or was canceled and
-// the frame is a result, the call's result becomes an error (isError) with the reason. Otherwise the frame is passed on.
+// verifyTask decides what to do with odd, a response to tasks/result that needed verification. f contains the task's status. If
+// the task is still running, its result is requested again later. If the task has failed or was canceled, and odd is a result,
+// the call's result becomes an error (isError) with the reason. Otherwise odd is passed on.
 func (s *state) verifyTask(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false

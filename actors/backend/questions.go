@@ -21,8 +21,8 @@ const (
 // codeTooManyQuestions is the error code for a server with too many open questions.
 const codeTooManyQuestions = -31010
 
-// lastAsker is the call in which the server last asked a question or received an answer. For the time of burst, the
-// next question is attributed to it.
+// lastAsker is the call in which the server last asked a question or received an answer. A question that follows within
+// burst is attributed to it, too.
 type lastAsker struct {
 	id uint32
 	at time.Time

@@ -12,9 +12,9 @@ import (
 // maxAdditional is the maximum number of additional streams.
 const maxAdditional = 32
 
-// streams holds a modern server's streams of change notifications. One stream reports changes to all lists that the
-// server offers and of the URIs that are currently wanted. When these change, a new stream is opened. The old one is
-// closed overlapTime after the new one was acknowledged.
+// streams holds a modern server's streams of change notifications. One stream reports the changes of all lists that the
+// server offers, and of the resources whose URIs are wanted. When these URIs change, a new stream is opened. The old one
+// is closed overlapTime after the new one was acknowledged.
 //
 // Over stdio, streams are not replaced: URIs that are wanted later get an additional stream, and notifications about
 // URIs that are no longer wanted are ignored. The reason is that at the end of any stream some servers drop the

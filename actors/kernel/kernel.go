@@ -17,7 +17,7 @@ const (
 	Work    Class = iota // the default: abandoned with Overloaded when the mailbox or its lane is full
 	Outcome              // always accepted; the number of operations in progress bounds it
 	State                // always accepted; replaces a queued message with the same key, at its position
-	LogLine              // at most logLimit, and a limited number of bytes, are queued in a lane; beyond that the oldest in the lane, or the new one, are dropped and counted
+	LogLine              // at most logLimit, and a limited number of bytes, are queued in a lane; beyond that the oldest in the lane, or the new one, is dropped and counted
 	Urgent               // always accepted; overtakes all other classes
 	Step                 // replaces the newest queued message of its key only if stepLimit of them, or too many bytes, are queued; may be dropped if too many bytes are queued
 )

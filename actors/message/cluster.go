@@ -17,7 +17,7 @@ type Elsewhere interface {
 	Delete(x *downstream.Exchange, a Admitted)
 }
 
-// PassOn passes a request that this node has not executed on to another node of the cluster. It returns false if no other node can serve
+// PassOn passes on to another node of the cluster a request that this node has not executed. It returns false if no other node can serve
 // the request. It does not block, and is called at most once. nil is for requests that only this node can serve.
 type PassOn func() bool
 

@@ -15,7 +15,7 @@ type RememberEnded struct {
 // Class is Outcome: each session sends one.
 func (RememberEnded) Class() kernel.Class { return kernel.Outcome }
 
-// RememberAllEnded is a page of the sessions of which another node knows that their clients or operators have ended them.
+// RememberAllEnded is a page of the sessions that clients or operators have ended, as far as another node knows.
 type RememberAllEnded struct{ List []cluster.EndedSession }
 
 // Class is Outcome: it answers a request of this node.
@@ -37,8 +37,8 @@ type AskEnded struct {
 // Abandon answers that the session is not known to have ended.
 func (m AskEnded) Abandon(kernel.Reason) { m.Reply(false) }
 
-// EndUnopened ends a session that another node has opened and that has no actor on this node, because its client sent HTTP DELETE.
-// Again decides again where the request goes, if the session has got an actor meanwhile.
+// EndUnopened ends a session because its client sent HTTP DELETE. Another node has opened the session, and it has no actor on this node.
+// If it has got one meanwhile, Again decides once more where the request goes.
 type EndUnopened struct {
 	Exchange *downstream.Exchange
 	Holder   string

@@ -6,7 +6,7 @@ import (
 )
 
 // ListCatalogs asks the gateway for a part of the catalogs that it knows, for a node that joins. Reply gets the part, or nil if there is
-// none, and where the next one begins; "" = there is none. It does not block. It is not called if the gateway cannot answer.
+// none, and where the next part begins; "" = this is the last one. Reply does not block. It is not called if the gateway cannot answer.
 type ListCatalogs struct {
 	After string
 	Reply func(part *cluster.CatalogPart, next string)

@@ -19,7 +19,7 @@ type lastError struct {
 	since time.Time // when a main connection became ready after the newest failure; zero = none has
 }
 
-// record notes a main connection's change of phase.
+// record updates the error when a main connection changes its phase.
 func (e *lastError) record(now time.Time, was message.Phase, m message.BackendChanged) {
 	switch {
 	case m.Phase == message.Ready && e.since.IsZero():

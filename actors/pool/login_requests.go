@@ -38,7 +38,7 @@ type (
 		login message.LoginKey
 		err   error
 	}
-	// revokeDue ends a login again whose record could not be emptied.
+	// revokeDue tries again to end a login whose record could not be emptied.
 	revokeDue struct{ login message.LoginKey }
 	// refuseLogin refuses a request to log in or out.
 	refuseLogin struct {

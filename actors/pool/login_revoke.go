@@ -69,7 +69,8 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 	return s.stopUnusedLogin(m.login, out)
 }
 
-// revokeDue ends a login again, to learn whether its record is empty, unless a new login with that key has begun.
+// revokeDue asks the actor of a login to end it once more, which shows whether the record is empty by now. It does nothing if a new
+// login with that key has begun.
 func (s *state) revokeDue(m revokeDue, out []kernel.Effect) []kernel.Effect {
 	if !s.logins.revoking[m.login] {
 		return out

@@ -17,7 +17,7 @@ const (
 	maxMentionedURI = 8 << 10 // bytes; longer URIs are not kept
 )
 
-// tellAgain is how long a node waits before it tells the others of the same URI again, because hints may be lost.
+// tellAgain is the shortest time after which a node tells the others of the same URI again. It does so because hints may get lost.
 const tellAgain = time.Minute
 
 // mention identifies the connection that knows a mentioned resource. The connection is zero for a mention in a notification or by

@@ -279,7 +279,7 @@ func (s *state) restoreSubscription(uri string, out []kernel.Effect) []kernel.Ef
 	seq := s.calls.Next()
 	put(&s.subs.pending, seq, subscribing{Resource: r, own: own, unlisted: found.Unlisted})
 	out = append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{From: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
-	if found.Unlisted { // the client may not be permitted to see it any more; the pool decides
+	if found.Unlisted { // the client may no longer be permitted to see it; the pool decides
 		return out
 	}
 	return s.mayHaveChanged(r, out)

@@ -44,7 +44,7 @@ func (s *session) replayLog() *downstream.Replay {
 	return s.replay
 }
 
-// eventNode returns how the ids of this session's events begin.
+// eventNode returns ReplayOptions.Node: what the ids of the session's events begin with, or "" outside a cluster.
 func (s *session) eventNode() string {
 	if s.Cluster == "" {
 		return ""

@@ -31,7 +31,7 @@ type PassThrough struct {
 // passing is a Response or StreamResponse that gets the bytes of another node's stream.
 type passing interface {
 	openPassed()
-	// offer makes b the waiting bytes, unless it is nil. It reports whether no bytes wait any more.
+	// offer makes b the waiting bytes, unless it is nil. It reports whether no bytes wait anymore.
 	offer(b []byte) (taken bool, err error)
 	closePassed()
 	breakPassed()

@@ -56,8 +56,9 @@ const (
 //	replay.Close()                                        // when the session ends
 //
 // Event ids are unique in the session and name their stream: "<tag>-p<stream>-<number>" for POST, -g for GET. In a cluster,
-// those for POST begin with ReplayOptions.Node and the id of the request, see RequestOfEvent. At
-// the limit of events or bytes, the oldest state, progress and log messages are dropped first, then the oldest answers.
+// those for POST begin with ReplayOptions.Node and the id of the request, see RequestOfEvent.
+//
+// At the limit of events or bytes, the oldest state, progress and log messages are dropped first, then the oldest answers.
 // If the Budget has no room, new messages are not retained. A client whose answer was dropped is informed (ResumeGone).
 // Methods may be called from any goroutine and never block.
 type Replay struct {

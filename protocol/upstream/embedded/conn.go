@@ -28,7 +28,7 @@ type Conn struct {
 	again   sync.Once          // guards hurry
 
 	reports sync.RWMutex // read-locked by Read and Write while they report, so that Closed comes last
-	silent  bool         // nothing may be reported any more; reports guards it
+	silent  bool         // nothing may be reported anymore; reports guards it
 
 	wake chan struct{} // capacity 1; wakes a Read
 
