@@ -109,7 +109,7 @@ func (s *state) homeEnded(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.StopSelf())
 }
 
-// answerGuest answers the question of a guest at another node, which has received requests of the session.
+// answerGuest answers the question of a guest at another node. The session counts as used, because the guest is in use.
 func (s *state) answerGuest(now time.Time, m message.GuestAsks, out []kernel.Effect) []kernel.Effect {
 	a := homeAnswer{m, HomeAnswer{Life: cluster.SessionLives, Level: s.client.level}}
 	switch {

@@ -18,7 +18,7 @@ import (
 // the requests that need no more: pings, lists, and calls. All other messages go to the home (actors/front_cluster.go).
 
 const (
-	// guestIdle is how long a guest stays without requests. The next request makes a new one.
+	// guestIdle is the maximum time that a guest stays without requests. The next request makes a new one.
 	guestIdle = time.Minute
 
 	// maxGuestWaiting limits the messages that wait until a new guest can serve them.
