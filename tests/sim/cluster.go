@@ -70,7 +70,7 @@ func (n *node) cluster() *actors.Cluster {
 		return nil
 	}
 	n.members = cluster.NewMembers(cluster.NewIncarnation())
-	c := &actors.Cluster{Name: clusterName, Node: n.name, Address: n.name + ":8731", Secrets: n.w.transport.secrets, Members: n.members, Relay: relay{n}}
+	c := &actors.Cluster{Name: clusterName, Node: n.name, Address: n.name + ":8731", Secrets: n.w.transport.secrets, Members: n.members, Relay: relay{n, n.process}}
 	if n.w.p.Bus {
 		n.bus = n.w.transport.fabric.Join(n.name)
 		c.Bus, c.Revoked = nodeBus{n.bus}, n.revoke

@@ -106,6 +106,14 @@ func (w *world) guaranteeLimit() time.Duration {
 	return guaranteedTime + min(time.Duration(w.p.DelayedTurns)*2*time.Second, 30*time.Second) + crowd
 }
 
+// passingTime returns how long the way of the request to other nodes may take, and the way of its response.
+func (a *clientRequest) passingTime() time.Duration {
+	if a.route == nil {
+		return 0
+	}
+	return time.Duration(2*a.route.sent) * maxDelay
+}
+
 // checkGuarantee checks the response to a guaranteed request.
 func (w *world) checkGuarantee(a *clientRequest) {
 	w.guaranteed = slices.DeleteFunc(w.guaranteed, func(b *clientRequest) bool { return a == b })
@@ -126,15 +134,15 @@ func (w *world) checkGuarantee(a *clientRequest) {
 		w.count("an honest request that timed out at a pool without turns")
 	case a.failed:
 		w.violated("%s, guaranteed to succeed, was answered with %s %s", a, a.code, a.message)
-	case took > w.guaranteeLimit():
-		w.violated("%s, guaranteed to succeed, was answered after %v; the limit is %v", a, took, w.guaranteeLimit())
+	case took > w.guaranteeLimit()+a.passingTime():
+		w.violated("%s, guaranteed to succeed, was answered after %v; the limit is %v", a, took, w.guaranteeLimit()+a.passingTime())
 	}
 }
 
 // checkGuarantees checks that no guaranteed request is overdue.
 func (w *world) checkGuarantees() {
 	for _, a := range w.guaranteed {
-		if took := time.Since(a.guarantee.at); took > w.guaranteeLimit() && !w.failed() {
+		if took := time.Since(a.guarantee.at); took > w.guaranteeLimit()+a.passingTime() && !w.failed() {
 			w.violated("%s, guaranteed to succeed, has no response after %v", a, took)
 		}
 	}

@@ -30,6 +30,7 @@ type node struct {
 	bus       bus.Bus          // nil = the members are fixed
 	stateFile string           // path; "" = none
 	dead      bool             // it was killed, and not started again
+	process   int              // number of processes that have ended
 
 	watchers     []*watcher
 	recorded     map[string]time.Time // by the name of a recorded actor: when its recording must end
@@ -120,6 +121,9 @@ func (n *node) stopWithin(drain time.Duration) time.Duration {
 		}
 	})
 	took := time.Since(began)
+	if n.process++; n.w.transport != nil {
+		n.w.transport.cut(n)
+	}
 	n.w.advance(time.Second)
 	return took
 }

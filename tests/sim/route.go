@@ -15,9 +15,11 @@ type route struct {
 	from  *node
 	x     any                 // the request at from
 	first pipeclient.Response // of from
+	order int                 // routes are numbered in the order of their requests
 	more  func()              // tells the client that there may be something to read
 
 	what   string // of the request, for people
+	sent   int    // how often the request was sent to another node
 	to     *node  // to which from passes the request on; nil = from serves it
 	wrong  *node  // that gets the request although it is for to; nil = to gets it
 	arrive arrival
@@ -38,7 +40,8 @@ type route struct {
 
 // newRoute returns the route of the request x, which a node is about to get.
 func (t *transport) newRoute(from *node, x any, first pipeclient.Response, more func()) *route {
-	r := &route{t: t, from: from, x: x, first: first, more: more}
+	t.created++
+	r := &route{t: t, from: from, x: x, first: first, order: t.created, more: more}
 	t.routes[x] = r
 	return r
 }
@@ -58,13 +61,14 @@ func (r *route) forget() {
 // send makes the request arrive after a delay. In the storm it may arrive at a wrong node, as if that node had taken over the
 // address of another.
 func (r *route) send() {
+	r.sent++
 	n := r.to
 	if r.wrong = r.t.misdirect(r.to); r.wrong != nil {
 		n = r.wrong
 	}
 	r.t.w.scheduler.After(r.t.delay(), func() {
 		r.first.Leave() // from needs no memory for the request any more
-		if r.left {
+		if r.left || r.broken {
 			return
 		}
 		x, answer, hand := r.arrive(n, carrier{r})
@@ -126,6 +130,16 @@ func (r *route) pull() {
 	}
 	if !r.last && !r.full {
 		r.breakIfOver()
+	}
+	r.more()
+}
+
+// cut ends the route, because the process of from has ended. What has arrived remains to be read.
+func (r *route) cut() {
+	r.broken, r.t.left[r.x] = true, true
+	r.forget()
+	if r.first.Leave(); r.answer != nil {
+		r.answer.Leave()
 	}
 	r.more()
 }

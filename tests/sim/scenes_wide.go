@@ -159,7 +159,10 @@ func (w *world) sceneRestart() {
 		remembered[s] = w.toolsOffered(i, nil)
 	}
 	w.stopWatchers()
-	w.stopAll()
+	w.stopping = true
+	for _, n := range w.nodes {
+		n.stop()
+	}
 	if w.failed() {
 		return
 	}
@@ -202,17 +205,6 @@ func (w *world) sceneRestart() {
 		}
 	}
 	w.checkQuiet("after the restart")
-}
-
-// stopAll stops all nodes. No process is left that could answer a request that another node has passed on.
-func (w *world) stopAll() {
-	w.stopping = true
-	for _, n := range w.nodes {
-		n.stop()
-	}
-	if w.transport != nil {
-		clear(w.transport.passed)
-	}
 }
 
 // checkFirstLists checks that the first lists have the last known or the current tools of each server. Servers that

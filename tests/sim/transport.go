@@ -24,7 +24,8 @@ type transport struct {
 	routes map[any]*route // open ones, by the *downstream.Exchange or *downstream.EventStream at the node that received the request
 	passed map[any]*route // open ones that were passed on, by the same at the other node
 
-	left    map[any]bool   // requests whose client has left
+	created int            // routes so far
+	left    map[any]bool   // requests whose client has left, or whose node has ended
 	revoked map[string]int // by the id of a principal: its requests that arrived at a node after it was revoked
 }
 
@@ -41,12 +42,15 @@ func newTransport(w *world) *transport {
 	return t
 }
 
+// maxDelay limits how long a message from one node to another takes.
+const maxDelay = 500 * time.Millisecond
+
 // delay returns how long a message from one node to another takes.
 func (t *transport) delay() time.Duration {
 	if t.w.calm || t.rng.IntN(10) > 0 {
 		return time.Duration(t.rng.IntN(3)) * time.Millisecond
 	}
-	return time.Duration(t.rng.IntN(500)) * time.Millisecond
+	return time.Duration(t.rng.IntN(int(maxDelay/time.Millisecond))) * time.Millisecond
 }
 
 // noteRevoked counts a request that another node has passed on if its principal was revoked meanwhile.
@@ -99,13 +103,31 @@ func (t *transport) checkRest(when string) {
 	}
 }
 
-// relay implements actors.Relay for one node.
-type relay struct{ from *node }
+// cut ends what the node has passed on, because its process has ended.
+func (t *transport) cut(from *node) {
+	var cut []*route
+	for _, r := range t.routes {
+		if r.from == from && r.to != nil {
+			cut = append(cut, r)
+		}
+	}
+	slices.SortFunc(cut, func(a, b *route) int { return a.order - b.order })
+	for _, r := range cut {
+		t.w.count("a request passed on by a node that ended")
+		r.cut()
+	}
+}
+
+// relay implements actors.Relay for one process of a node.
+type relay struct {
+	from    *node
+	process int
+}
 
 // Post implements actors.Relay.
 func (r relay) Post(incarnation string, x *downstream.Exchange, again cluster.Retry) {
 	raw := slices.Clone(x.Frame.Raw)
-	r.from.w.transport.pass(r.from, incarnation, x, x.Frame.MethodText(), func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
+	r.from.w.transport.pass(r, incarnation, x, x.Frame.MethodText(), func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
 		second := downstream.NewResponse(x.Origin, carrier, to.gateway.Budget(), clientBuffer)
 		if refused := second.Receive(raw); refused != nil {
 			return &second.Exchange, &refusedResponse{*refused}, func() {}
@@ -116,7 +138,7 @@ func (r relay) Post(incarnation string, x *downstream.Exchange, again cluster.Re
 
 // Delete implements actors.Relay.
 func (r relay) Delete(incarnation string, x *downstream.Exchange, again cluster.Retry) {
-	r.from.w.transport.pass(r.from, incarnation, x, "DELETE", func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
+	r.from.w.transport.pass(r, incarnation, x, "DELETE", func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
 		second := downstream.NewResponse(x.Origin, carrier, to.gateway.Budget(), clientBuffer)
 		second.Delete()
 		return &second.Exchange, second, func() { to.gateway.Relayed().Delete(&second.Exchange) }
@@ -125,7 +147,7 @@ func (r relay) Delete(incarnation string, x *downstream.Exchange, again cluster.
 
 // Open implements actors.Relay.
 func (r relay) Open(incarnation string, s *downstream.EventStream, again cluster.Retry) {
-	r.from.w.transport.pass(r.from, incarnation, s, "GET", func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
+	r.from.w.transport.pass(r, incarnation, s, "GET", func(to *node, carrier downstream.Connection) (any, pipeclient.Response, func()) {
 		second := downstream.NewStreamResponse(s.Origin, carrier, to.gateway.Budget(), clientBuffer)
 		return &second.EventStream, second, func() { to.gateway.Relayed().Open(&second.EventStream) }
 	}, r.otherwise(again, func() { s.Refuse(404, nil, 0) }))
@@ -153,8 +175,8 @@ func (*refusedResponse) Waiting() int                          { return 0 }
 type arrival func(to *node, carrier downstream.Connection) (x any, r pipeclient.Response, hand func())
 
 // pass passes the request x on to the node with that incarnation. unknown answers the request if there is no such node.
-func (t *transport) pass(from *node, incarnation string, x any, what string, arrive arrival, unknown func()) {
-	r := t.routes[x]
+func (t *transport) pass(by relay, incarnation string, x any, what string, arrive arrival, unknown func()) {
+	from, r := by.from, t.routes[x]
 	if again := t.passed[x]; again != nil {
 		from.violated("it passed on a request (%s) that %s had passed on to it", what, again.from)
 		unknown()
@@ -162,6 +184,10 @@ func (t *transport) pass(from *node, incarnation string, x any, what string, arr
 	}
 	to := from.resolve(incarnation)
 	switch {
+	case by.process != from.process: // the process has ended, and so cannot pass anything on
+		if r != nil {
+			r.cut()
+		}
 	case to == from:
 		from.violated("it passed a request (%s) on to itself", what)
 	case to == nil:
