@@ -2,11 +2,17 @@ package sim
 
 // What clusters do not do yet. Each function restricts the stories of clusters; delete it with its gap.
 
-// knowsLink returns the node at which the client can read the resource to which the result of a call links.
-// Gap: only the node that has received a result knows the unlisted resources that it mentions.
-func (a *clientRequest) knowsLink() *node {
-	if !a.client.w.isCluster() {
+// knowsLink returns a node at which the client can read the resource to which the result of a call links: another one if the nodes tell
+// each other of it.
+// Gap: the nodes do not tell each other of resources of processes and of tenants' connections.
+func (a *clientRequest) knowsLink(s *server) *node {
+	w := a.client.w
+	switch {
+	case !w.isCluster():
 		return nil
+	case w.p.Bus && s.http && !s.isolates():
+		w.count("a scene: a resource linked at another node")
+		return w.nodes[(a.servedBy().number+1)%len(w.nodes)]
 	}
 	return a.servedBy()
 }

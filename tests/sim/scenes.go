@@ -138,6 +138,7 @@ func (w *world) allScenes() []scene {
 		{name: "changes elsewhere", play: w.sceneChangesElsewhere, bus: true},
 		{name: "used elsewhere", play: w.sceneUsedElsewhere, bus: true},
 		{name: "ended elsewhere", play: w.sceneEndedElsewhere, bus: true},
+		{name: "links elsewhere", play: w.sceneLinks, bus: true},
 	}
 }
 
@@ -255,7 +256,7 @@ func (w *world) sceneLinks() {
 			}
 			w.count("a scene: a linked resource")
 			var b *clientRequest
-			w.at(a.knowsLink(), func() { b = c.send("resources/read", a.link, fmt.Sprintf(`,"uri":%q`, a.link)) })
+			w.at(a.knowsLink(s), func() { b = c.send("resources/read", a.link, fmt.Sprintf(`,"uri":%q`, a.link)) })
 			w.advance(2 * time.Second)
 			if b.code == "RESOURCE_NOT_FOUND" {
 				w.violated("%s was refused with %s %s, but %s has the link from a result", b, b.code, b.message, c.name)

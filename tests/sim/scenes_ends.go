@@ -68,12 +68,14 @@ func (w *world) endNode(n *node, kill bool) {
 	if w.failed() {
 		return
 	}
+	before := w.beforeJoin(moving)
 	n.start()
 	w.publishPrincipals()
-	w.balancer.without = nil
 	for _, c := range w.clients {
 		c.pipes[n.number] = n.pipe(c.resumeReads)
 	}
+	w.afterJoin(n, before)
+	w.balancer.without = nil
 	w.awaitMembers()
 	for _, c := range w.clients {
 		c.recover()

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -136,30 +135,10 @@ func (w *world) sceneEndedElsewhere() {
 		if !c.ready() {
 			continue
 		}
-		o := c.origin("", "")
-		c.end()
-		for _, a := range c.pending {
-			a.abandoned = true
-		}
-		c.state = "closed"
-		if c.stream != nil {
-			c.dropReader(c.stream)
-			c.stream = nil
-		}
+		ended := c.endSession()
 		for _, wait := range []time.Duration{hintTime, 2 * guestIdle} {
 			w.advance(wait)
-			for _, n := range w.nodes {
-				p := n.pipe(func() {})
-				x, refused := p.Post([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), o)
-				if refused != nil {
-					continue
-				}
-				w.advance(hintTime)
-				if seen, ok := x.Next(); !ok || seen.Status != 404 || !strings.Contains(string(seen.Frame), "Session not found") {
-					n.violated("it answered a request of the session of %s, which has ended %v ago: %d %s", c.name, wait, seen.Status, seen.Frame)
-				}
-				x.Leave()
-			}
+			w.checkStaysEnded(ended, fmt.Sprintf("%v ago", wait))
 		}
 		c.initialize()
 		w.advance(3 * time.Second)

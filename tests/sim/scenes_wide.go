@@ -159,10 +159,7 @@ func (w *world) sceneRestart() {
 		remembered[s] = w.toolsOffered(i, nil)
 	}
 	w.stopWatchers()
-	w.stopping = true
-	for _, n := range w.nodes {
-		n.stop()
-	}
+	w.stopAll()
 	if w.failed() {
 		return
 	}
@@ -205,6 +202,14 @@ func (w *world) sceneRestart() {
 		}
 	}
 	w.checkQuiet("after the restart")
+}
+
+// stopAll stops all nodes.
+func (w *world) stopAll() {
+	w.stopping = true
+	for _, n := range w.nodes {
+		n.stop()
+	}
 }
 
 // checkFirstLists checks that the first lists have the last known or the current tools of each server. Servers that

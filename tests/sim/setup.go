@@ -77,6 +77,7 @@ func (w *world) addServer(i int, sp ServerParams) {
 			c.URLs = append(c.URLs, fmt.Sprintf("http://127.0.0.1:%d/mcp", 9000+10*i+n))
 		}
 		c.Type, c.Isolation, c.Replicas = "http", []string{"class", "shared"}[i%2], 1
+		c.Shared = w.p.Bus
 	} else {
 		c.Command, c.Args = "simulated", []string{c.Name} // the state file has one list for all servers with equal commands, so each server needs its own
 	}
