@@ -36,7 +36,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// The pause after a failure doubles from reconnect.min to reconnect.max, and is never shorter than reconnect.min.
+// The pause after a failure doubles from reconnect.min to reconnect.max, and is never shorter than reconnect.min. It is at most
+// longestHopPause if another node runs the server.
 func TestBackoff(t *testing.T) {
 	for _, c := range []struct {
 		min, max time.Duration
@@ -52,6 +53,11 @@ func TestBackoff(t *testing.T) {
 			if got := s.backoff(i + 1); got != want*time.Second {
 				t.Errorf("min %v, max %v, %d failures: %v, want %v", c.min, c.max, i+1, got, want*time.Second)
 			}
+			s.server.Hop = "b"
+			if got := s.backoff(i + 1); got != longestHopPause {
+				t.Errorf("a server of another node, %d failures: %v, want %v", i+1, got, longestHopPause)
+			}
+			s.server.Hop = ""
 		}
 	}
 }

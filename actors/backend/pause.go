@@ -10,6 +10,7 @@ const (
 	steadyTime      = 5 * time.Second        // after being ready for this time, the first reconnect is immediate
 	quickRetries    = 400 * time.Millisecond // how long quick attempts at a URL are made after a steady connection was lost
 	quickRetryPause = 20 * time.Millisecond  // the first pause between these attempts; later ones are longer
+	longestHopPause = time.Second            // nobody tells a node that it can reach another member again
 )
 
 // longestRetryAfter is the longest time by which a server's Retry-After can delay the next attempt to connect.
@@ -34,11 +35,15 @@ func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 }
 
 // backoff returns the maximum pause after the given number of consecutive failures: reconnect.min, doubled each time up
-// to reconnect.max.
+// to reconnect.max. If another node of the cluster runs the server, it is at most longestHopPause.
 func (s *state) backoff(failures int) time.Duration {
 	d := max(s.server.Reconnect.Min, time.Millisecond)
 	for i := 1; i < failures && d < s.server.Reconnect.Max; i++ {
 		d *= 2
 	}
-	return min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
+	d = min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
+	if s.server.Hop != "" {
+		d = min(d, longestHopPause)
+	}
+	return d
 }

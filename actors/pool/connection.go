@@ -66,6 +66,8 @@ type attempts struct {
 	failure    string    // why the last attempt failed or the connection was lost; "" when ready; clients may see it
 	detail     string    // failure and the most telling line of stderr; never shown to clients
 	downSince  time.Time // when it was last ready or, if never, when it was opened; zero = it is ready
+	warned     string    // the detail of the last warning in the log, and its time
+	warnedAt   time.Time
 }
 
 // replicaCatalog holds the lists received on a main connection.

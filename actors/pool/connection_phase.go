@@ -83,7 +83,8 @@ func (s *state) becameUnavailable(now time.Time, conn *connection, was message.P
 	if conn.legacy {
 		out = s.addForSubscribers(s.sendQueued(now, out))
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, status.LogServerUnavailable, s.logAttrs(conn, "was", string(was), "reason", message.Explain(conn.reason, conn.lastLine), "nextAttempt", conn.nextAttempt.Format(time.RFC3339))...))
+	detail := message.Explain(conn.reason, conn.lastLine)
+	out = append(out, kernel.Log(s.unavailableLevel(now, conn, was, detail), status.LogServerUnavailable, s.logAttrs(conn, "was", string(was), "reason", detail, "nextAttempt", conn.nextAttempt.Format(time.RFC3339))...))
 	for _, other := range s.replicas.connections {
 		if other != conn && other.replica == conn.replica && other.phase == message.Ready {
 			out = append(out, kernel.Tell(other.ref, message.CheckConnection{}))

@@ -2,8 +2,10 @@ package pool
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"net"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -64,4 +66,18 @@ func withHolder(conn *connection, entry config.Server) config.Server {
 		entry.Headers = headers
 	}
 	return entry
+}
+
+// warnHopEvery is the time between two warnings about the same failure of a connection to another node.
+const warnHopEvery = time.Minute
+
+// unavailableLevel returns the level at which a failure is logged. Attempts to reach another node follow each other so quickly that equal
+// failures are debug messages in between.
+func (s *state) unavailableLevel(now time.Time, conn *connection, was message.Phase, detail string) slog.Level {
+	a := &conn.attempts
+	if was != message.Ready && a.warned == detail && now.Sub(a.warnedAt) < warnHopEvery && s.settingsOf(conn).Hop != "" {
+		return slog.LevelDebug
+	}
+	a.warned, a.warnedAt = detail, now
+	return slog.LevelWarn
 }

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -97,6 +98,32 @@ func TestHopDialsTheNode(t *testing.T) {
 			}
 		case <-late:
 			t.Fatal("nothing was reported")
+		}
+	}
+}
+
+// A failure of a connection to another node that repeats is a warning once a minute. Each failure of another connection is one.
+func TestRepeatedFailuresOfHop(t *testing.T) {
+	for hop, want := range map[string]slog.Level{"b": slog.LevelDebug, "": slog.LevelWarn} {
+		w := newWorld(t, config.Server{Hop: hop}, 1)
+		conn := w.s.replicas.connections[0]
+		for _, c := range []struct {
+			later  time.Duration
+			was    message.Phase
+			detail string
+			want   slog.Level
+		}{
+			{0, message.Ready, "gone", slog.LevelWarn},
+			{time.Second, message.Handshaking, "gone", want},
+			{time.Second, message.Handshaking, "refused", slog.LevelWarn},
+			{time.Second, message.Handshaking, "refused", want},
+			{time.Second, message.Ready, "refused", slog.LevelWarn},
+			{warnHopEvery, message.Handshaking, "refused", slog.LevelWarn},
+		} {
+			w.now = w.now.Add(c.later)
+			if got := w.s.unavailableLevel(w.now, conn, c.was, c.detail); got != c.want {
+				t.Errorf("node %q, %+v: level %s", hop, c, got)
+			}
 		}
 	}
 }
