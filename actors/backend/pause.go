@@ -10,7 +10,7 @@ const (
 	steadyTime      = 5 * time.Second        // after being ready for this time, the first reconnect is immediate
 	quickRetries    = 400 * time.Millisecond // how long quick attempts at a URL are made after a steady connection was lost
 	quickRetryPause = 20 * time.Millisecond  // the first pause between these attempts; later ones are longer
-	longestHopPause = time.Second            // nobody tells a node that it can reach another member again
+	longestHopPause = time.Second            // a node is not notified when it can reach another member again
 )
 
 // longestRetryAfter is the longest time by which a server's Retry-After can delay the next attempt to connect.
