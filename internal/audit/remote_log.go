@@ -11,30 +11,49 @@ import (
 // maxRemoteLines limits how many lines a gateway returns at once.
 const maxRemoteLines = 10_000
 
+// clockDifference is how far the clock of another node may be behind, so that More does not miss lines of a log that Newest has not read.
+const clockDifference = time.Minute
+
 // RemoteLog is a Source that asks a gateway for the lines of its log.
 type RemoteLog struct {
+	// Changed is called when the gateway has stopped answering More, and with nil when it answers again. nil = it is not called.
+	Changed func(err error)
+
 	name   string
 	filter Filter
 	get    func(query url.Values) ([]byte, error) // returns what ReadLines returns at the gateway
+	from   time.Time                              // if Newest was not called, or has failed, More returns no older lines; zero = it was
 	last   uint64                                 // number of the newest line that was read
 	newest time.Time                              // its time
+	silent bool                                   // More has failed since the gateway last answered
 }
 
 // NewRemoteLog returns a source for the log of a gateway, which get asks. The parameter name is Entry.Log of its lines.
 func NewRemoteLog(name string, f Filter, get func(query url.Values) ([]byte, error)) *RemoteLog {
-	return &RemoteLog{name: name, filter: f, get: get}
+	return &RemoteLog{name: name, filter: f, get: get, from: time.Now().Add(-clockDifference)}
 }
 
 // Newest implements Source.
 func (l *RemoteLog) Newest(n int) ([]Entry, error) {
 	l.last, l.newest = 0, time.Time{}
-	return l.read(n)
+	found, err := l.read(n, time.Time{})
+	if err == nil {
+		l.from = time.Time{}
+	}
+	return found, err
 }
 
-// More implements Source. If the gateway does not answer, it returns no lines; a later call returns them, at most the newest
-// maxRemoteLines.
+// More implements Source. If the gateway does not answer, it calls Changed and returns no lines; a later call returns them, at most the newest
+// maxRemoteLines. If Newest has returned no lines because it failed or was not called, More returns those of the last minute before
+// NewRemoteLog, and later ones.
 func (l *RemoteLog) More() ([]Entry, error) {
-	added, err := l.read(maxRemoteLines)
+	added, err := l.read(maxRemoteLines, l.from)
+	if silent := err != nil; silent != l.silent {
+		l.silent = silent
+		if l.Changed != nil {
+			l.Changed(err)
+		}
+	}
 	if err != nil {
 		return nil, nil
 	}
@@ -44,8 +63,12 @@ func (l *RemoteLog) More() ([]Entry, error) {
 // Close implements Source.
 func (*RemoteLog) Close() {}
 
-func (l *RemoteLog) read(n int) (found []Entry, err error) {
-	page, err := l.get(l.filter.query(min(n, maxRemoteLines), l.last, l.newest))
+// read returns the newest n lines after the last one that was read, and not older than from.
+func (l *RemoteLog) read(n int, from time.Time) (found []Entry, err error) {
+	if l.newest.After(from) {
+		from = l.newest
+	}
+	page, err := l.get(l.filter.query(min(n, maxRemoteLines), l.last, from))
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +84,8 @@ func (l *RemoteLog) read(n int) (found []Entry, err error) {
 	return found, nil
 }
 
-// query returns the query for the newest n lines after the line with the number last, which has the time newest.
-func (f *Filter) query(n int, last uint64, newest time.Time) url.Values {
+// query returns the query for the newest n lines after the line with the number last, and not older than from.
+func (f *Filter) query(n int, last uint64, from time.Time) url.Values {
 	q := url.Values{"n": {strconv.Itoa(n)}}
 	for key, value := range map[string]string{"who": f.Who, "server": f.Server, "item": f.Item} {
 		if value != "" {
@@ -70,8 +93,8 @@ func (f *Filter) query(n int, last uint64, newest time.Time) url.Values {
 		}
 	}
 	since := f.Since
-	if newest.After(since) {
-		since = newest
+	if from.After(since) {
+		since = from
 	}
 	if !since.IsZero() {
 		q.Set("since", since.Format(time.RFC3339Nano))

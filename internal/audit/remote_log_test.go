@@ -37,6 +37,8 @@ func TestRemoteLog(t *testing.T) {
 			}
 			return ReadLines(path, q)
 		})
+		var changes []error
+		source.Changed = func(err error) { changes = append(changes, err) }
 		is := func(when string, list []Entry, err error, want ...string) {
 			t.Helper()
 			var items []string
@@ -65,6 +67,14 @@ func TestRemoteLog(t *testing.T) {
 		is("up", list, err, "ax1", "ax2", "ax3", "ax4", "ax5", "ax6") // Newest starts from the beginning
 		list, err = source.More()
 		is("nothing new", list, err)
+		if len(changes) != 2 || changes[0] == nil || changes[1] != nil {
+			t.Errorf("reported %v, want an error and then nil", changes)
+		}
+		time.Sleep(time.Hour)
+		late := NewRemoteLog("a", Filter{Brief: true, Item: "x*"}, func(q url.Values) ([]byte, error) { return ReadLines(path, q) })
+		record("x7")
+		list, err = late.More()
+		is("of a node that has joined later", list, err, "ax7")
 	})
 }
 

@@ -89,12 +89,14 @@ func Merge(logs [][]Entry) []Entry {
 	return merged
 }
 
-// Follow calls each for every line that is added to the sources. Of several sources it merges the lines by time; a line that
-// a node writes much later than its time appears late. Follow returns when ctx ends, each returns an error, or a source
-// fails.
-func Follow(ctx context.Context, sources []Source, each func(Entry) error) error {
-	pending := make([]pendingLines, len(sources))
+// Follow calls each for every line that is added to the sources. Before each look for new lines it calls current, which returns the same
+// sources as before, and may append others. Of several sources Follow merges the lines by time; a line that a node writes much later than
+// its time appears late. Follow returns when ctx ends, each returns an error, or a source fails.
+func Follow(ctx context.Context, current func() []Source, each func(Entry) error) error {
+	var pending []pendingLines
 	for {
+		sources := current()
+		pending = append(pending, make([]pendingLines, len(sources)-len(pending))...)
 		for i, source := range sources {
 			added, err := source.More()
 			if err != nil {

@@ -88,7 +88,7 @@ func TestFollowSeveralLogs(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		done := make(chan error)
 		go func() {
-			done <- Follow(ctx, sources, func(e Entry) error {
+			done <- Follow(ctx, func() []Source { return sources }, func(e Entry) error {
 				got = append(got, e.Node+e.Item)
 				return nil
 			})
@@ -111,6 +111,47 @@ func TestFollowSeveralLogs(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// oneLine is a Source with one line.
+type oneLine struct {
+	item string
+	sent bool
+}
+
+func (*oneLine) Newest(int) ([]Entry, error) { return nil, nil }
+func (*oneLine) Close()                      {}
+func (s *oneLine) More() (added []Entry, err error) {
+	if !s.sent {
+		added = []Entry{{Line: Line{Item: s.item, Time: time.Now()}}}
+	}
+	s.sent = true
+	return added, nil
+}
+
+// Follow reads the sources that are added while it runs.
+func TestFollowAddedLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, items := time.Now(), []string{"a", "b", "c"}
+		var sources []Source
+		current := func() []Source {
+			for n := len(sources); n < len(items) && time.Since(began) >= time.Duration(n)*time.Second; n++ {
+				sources = append(sources, &oneLine{item: items[n]})
+			}
+			return sources
+		}
+		enough := errors.New("enough")
+		var got []string
+		err := Follow(t.Context(), current, func(e Entry) error {
+			if got = append(got, e.Item); len(got) == len(items) {
+				return enough
+			}
+			return nil
+		})
+		if !errors.Is(err, enough) || !slices.Equal(got, items) {
+			t.Errorf("got %v, %v", got, err)
 		}
 	})
 }

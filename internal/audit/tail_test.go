@@ -118,7 +118,7 @@ func TestFollowContinuesAcrossRotations(t *testing.T) {
 		next := 5
 		done := make(chan error)
 		go func() {
-			done <- Follow(ctx, []Source{log}, func(e Entry) error {
+			done <- Follow(ctx, func() []Source { return []Source{log} }, func(e Entry) error {
 				if e.Item != fmt.Sprint(next) || e.Log != "a" {
 					return fmt.Errorf("got %s, want %d", e.Item, next)
 				}

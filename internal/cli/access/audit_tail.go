@@ -17,15 +17,15 @@ import (
 	"goblin-actor/internal/cli/output"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
-	"goblin-actor/internal/serving"
 	"goblin-actor/internal/visible"
 )
 
 // auditPrinter prints lines of audit logs.
 type auditPrinter struct {
 	logs    []audit.Source
-	paths   []string // of logs, for errors
-	several bool     // there are several logs: each row names its node
+	paths   []string  // of logs, for errors
+	several bool      // there are several logs: each row names its node
+	nodes   *nodeLogs // finds the logs of nodes that join later; nil = the logs are files
 	out     io.Writer
 	note    io.Writer // receives notes that are not lines of the log
 	format  output.Format
@@ -91,18 +91,13 @@ func (t *auditPrinter) openNodes(ctx context.Context, connect string, f audit.Fi
 	if len(nodes) == 0 {
 		return command.UsageError("leave out --nodes", "this gateway is not a node of a cluster")
 	}
+	t.several, t.nodes = true, &nodeLogs{source: source, path: path, filter: f, known: map[string]bool{}, asked: time.Now()}
 	for _, n := range nodes {
 		if n.Fault != "" {
 			fmt.Fprintf(t.note, "node %s is missing: %s\n", terminal.OneLine(n.Name, 40), terminal.OneLine(n.Fault, 200))
-			continue
 		}
-		name := n.Name
-		if n.Self {
-			name = ""
-		}
-		t.logs, t.paths = append(t.logs, serving.RemoteAuditLog(ctx, path, n.Name, name, f)), append(t.paths, "of node "+n.Name)
 	}
-	t.several = true
+	t.addNodes(ctx, nodes)
 	return nil
 }
 
@@ -122,8 +117,8 @@ func currentPaths(named []string) (paths []string) {
 // print then prints new lines until ctx ends.
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	newest := make([][]audit.Entry, len(t.logs))
+	defer t.close()
 	for i, log := range t.logs {
-		defer log.Close()
 		var err error
 		newest[i], err = log.Newest(min(last, math.MaxInt-1) + 1) // one more, to detect older lines
 		if err != nil && !follow {
@@ -155,7 +150,7 @@ func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	if !follow {
 		return nil
 	}
-	return audit.Follow(ctx, t.logs, t.one)
+	return audit.Follow(ctx, func() []audit.Source { return t.current(ctx) }, t.one)
 }
 
 // auditHead holds the column headers. With --follow, a column is at least as wide as its header.
