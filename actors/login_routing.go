@@ -131,6 +131,9 @@ type (
 	}
 )
 
+// resealLogins seals the logins that the nodes share again, if the cluster has a new secret.
+type resealLogins struct{}
+
 // abandonLogin answers a message about a login whose server does not exist, is not running, or must not be revealed to the
 // principal.
 type abandonLogin struct{ msg kernel.Abandoner }

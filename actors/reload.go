@@ -106,7 +106,7 @@ func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) 
 	s.config, s.reloads.source = next, m.Config
 	out = s.starts.grant(next.Limits.StartsAtOnce, out)
 	out = s.changeServers(changes, waiter, out)
-	out = append(out, kernel.Act(auditReloaded{strings.Join(described, "; ")}))
+	out = append(out, kernel.Act(auditReloaded{strings.Join(described, "; ")}), kernel.Act(resealLogins{}))
 	out = s.audit.apply(auditSettingsOf(s.config), out)
 	out = s.reloads.accepted(changes, described, out)
 	return s.await(m.Done, waiter, out)

@@ -54,6 +54,8 @@ type sharedLogins struct {
 	handlers map[string]map[uint64]func(claim.Stored) // by key and number
 	ended    map[string]endedLogin                    // by key
 	swept    time.Time
+
+	resealing resealing
 }
 
 // endedLogin is the record of a login that has ended.
@@ -70,6 +72,7 @@ func newSharedLogins(c *Cluster, log *slog.Logger) *sharedLogins {
 	return &sharedLogins{
 		records: c.Logins, secrets: c.Secrets, self: c.Members.Self, log: log,
 		handlers: map[string]map[uint64]func(claim.Stored){}, ended: map[string]endedLogin{}, swept: time.Now(),
+		resealing: resealing{first: c.Secrets.First(), places: map[string]struct{}{}, waiting: map[string]struct{}{}},
 	}
 }
 
@@ -124,19 +127,25 @@ func (s *sharedLogins) watch(place string, handle func(claim.Stored)) (cancel fu
 		s.handlers[place] = map[uint64]func(claim.Stored){}
 	}
 	s.handlers[place][number] = handle
-	if !s.watching {
-		s.watching = true // until the connection to the other nodes is closed
-		if _, err := s.records.Watch(loginPrefix, s.saw); err != nil {
-			s.watching = false
-			s.log.Warn("the logins that the nodes share cannot be watched", "err", err)
-		}
-	}
+	s.startWatch()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if delete(s.handlers[place], number); len(s.handlers[place]) == 0 {
 			delete(s.handlers, place)
 		}
+	}
+}
+
+// startWatch watches all records, until the connection to the other nodes is closed. The caller must hold mu.
+func (s *sharedLogins) startWatch() {
+	if s.watching {
+		return
+	}
+	s.watching = true
+	if _, err := s.records.Watch(loginPrefix, s.saw); err != nil {
+		s.watching = false
+		s.log.Warn("the logins that the nodes share cannot be watched", "err", err)
 	}
 }
 
@@ -153,6 +162,7 @@ func (s *sharedLogins) saw(place string, value []byte, revision uint64, deleted 
 	} else {
 		delete(s.ended, place)
 	}
+	s.note(place, deleted || found.Ended > 0, value)
 	for _, number := range slices.Sorted(maps.Keys(s.handlers[place])) {
 		s.handlers[place][number](found)
 	}

@@ -144,16 +144,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
-	case findInherited:
-		if who := g.logins.inherited(a.newest); len(who) > 0 {
-			self.Next(message.EndLogins{Who: who, Stored: g.logins.ofHolders(who)})
-		}
-	case findLogins:
-		self.Next(message.EndLogins{Who: a.who, Stored: append(g.logins.ofHolders(a.who), g.logins.shared.ofHolders(g.state.config.Servers, a.who)...)})
-	case rememberToken:
-		g.logins.remember(a.key, a.value)
-	case abandonLogin:
-		a.do()
+	case findInherited, findLogins, rememberToken, resealLogins, abandonLogin:
+		g.storedLoginAct(self, a)
 	case applyAudit, auditMarkLoaded, auditReloaded, tellCheckpoint:
 		g.auditAct(self, a)
 	case permitPayloads:
@@ -266,4 +258,22 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 	x := a.first.Exchange
 	x.SetSession(o.ID)
 	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
+}
+
+// storedLoginAct executes an effect that is about logins in the state file or in the records of the cluster.
+func (g *gateway) storedLoginAct(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case findInherited:
+		if who := g.logins.inherited(a.newest); len(who) > 0 {
+			self.Next(message.EndLogins{Who: who, Stored: g.logins.ofHolders(who)})
+		}
+	case findLogins:
+		self.Next(message.EndLogins{Who: a.who, Stored: append(g.logins.ofHolders(a.who), g.logins.shared.ofHolders(g.state.config.Servers, a.who)...)})
+	case rememberToken:
+		g.logins.remember(a.key, a.value)
+	case resealLogins:
+		g.logins.shared.reseal()
+	case abandonLogin:
+		a.do()
+	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"encoding/hex"
 	"errors"
 )
 
@@ -38,6 +39,14 @@ func (s *Secrets) OpenLogin(place string, sealed []byte) ([]byte, error) {
 	}
 	return plain, nil
 }
+
+// SealedByFirst reports whether a login was sealed with the secret that seals now. It does not check the seal.
+func (s *Secrets) SealedByFirst(sealed []byte) bool {
+	return len(sealed) >= loginHead && secretID(sealed[1:]) == (*s.list.Load())[0].id
+}
+
+// First returns the public name of the secret that seals now.
+func (s *Secrets) First() string { return hex.EncodeToString((*s.list.Load())[0].id[:]) }
 
 func loginAAD(head []byte, place string) []byte {
 	return append(append([]byte("login\x00"), head...), place...)

@@ -23,6 +23,9 @@ func TestSealLogin(t *testing.T) {
 	if got, err := rotated.OpenLogin("login.one", sealed); err != nil || !bytes.Equal(got, plain) {
 		t.Errorf("after a rotation: %q, %v", got, err)
 	}
+	if !s.SealedByFirst(sealed) || rotated.SealedByFirst(sealed) || s.First() == rotated.First() || rotated.SealedByFirst(nil) {
+		t.Error("it is not clear which secret has sealed the login")
+	}
 	other, _ := NewSecrets([]string{fresh})
 	for name, open := range map[string]func() ([]byte, error){
 		"another place":  func() ([]byte, error) { return s.OpenLogin("login.two", sealed) },

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"goblin-actor/internal/authtest"
+	internal "goblin-actor/internal/cluster"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -203,4 +206,44 @@ func TestLoginOnAllNodes(t *testing.T) {
 	}
 	command(t, b, "login", "safe", "--device")
 	works(t, "after a login on b", "safe", a, b, d)
+}
+
+// A login lives through a rotation of the secret, although its token is not renewed meanwhile: a node that starts with an empty disk and
+// only the new secret uses it.
+func TestLoginAfterRotation(t *testing.T) {
+	issuer, dir := authtest.New(t, authtest.Faults{}), gatetest.ShortDir(t)
+	server := protected(t, issuer)
+	c := gatetest.StartCluster(t, gatetest.ClusterOptions{Binary: binary, Dir: dir, Voters: true, Config: fmt.Sprintf(loginServer, server, server)})
+	within(t, gatetest.Patience, "start", "3 3 3", func() string { return members(c.Nodes...) })
+	command(t, c.Nodes[0], "login", "safe", "--device")
+	works(t, "after a login", "safe", c.Nodes...)
+	if err := os.WriteFile(filepath.Join(dir, "new.secret"), []byte(internal.NewSecret()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "goblin.yaml")
+	const older, newer = "- ${file:cluster.secret}", "- ${file:new.secret}"
+	for _, step := range [][2]string{{older, older + "\n  " + newer}, {older + "\n  " + newer, newer + "\n  " + older}, {newer + "\n  " + older, newer}} {
+		raw, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(raw), step[0]) {
+			t.Fatalf("%v: %q is not in %s", err, step[0], raw)
+		}
+		if err := os.WriteFile(file, []byte(strings.Replace(string(raw), step[0], step[1], 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second) // until all nodes have read it
+	}
+	n := c.Nodes[2]
+	n.Kill()
+	if err := os.RemoveAll(n.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(n.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n.Start()
+	gatetest.WaitReady(t, n.Base)
+	works(t, "after the rotation", "safe", c.Nodes...)
+	if renewed := issuer.Refreshes(); renewed != 0 {
+		t.Errorf("the token was renewed %d times", renewed)
+	}
 }
