@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/cluster"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -143,6 +145,32 @@ func TestHomeBecomesGuest(t *testing.T) {
 	}
 	if got := acts(k.s, kernel.Stopping{}); one[guestEnded](t, got).last == 0 {
 		t.Error("later guests would use the same numbers")
+	}
+}
+
+// A guest that is about to end when its node becomes the home ends as a guest: the session goes on, and no node is told that it has ended.
+func TestGuestEndsBeforeItBecomesHome(t *testing.T) {
+	k := newGuest(t)
+	k.s.id = clusterID(t, nodeA)
+	s := &session{Options: guestOptions(&cluster.SessionFacts{}, new(atomic.Uint64)), state: k.s}
+	s.Metrics, s.Members = status.NewMetrics(), cluster.NewMembers(nodeB)
+	s.Members.Set(viewOf(nodeB, nodeA, nodeB))
+	now := time.Unix(1000, 0)
+	s.Step(now, kernel.Started{}, nil)
+	s.Step(now, HomeAnswer{Life: cluster.SessionLives}, nil)
+	ends := slices.ContainsFunc(s.Step(now.Add(guestIdle), idleCheck{}, nil), func(e kernel.Effect) bool { return e.Act == any(kernel.SelfStop{}) })
+	if !ends {
+		t.Fatal("the idle guest does not end")
+	}
+	s.Members.Set(viewOf(nodeB, nodeB))
+	for _, e := range s.Step(now.Add(guestIdle), kernel.Stopping{}, nil) {
+		_, remembers := e.Msg.(message.RememberEnded)
+		if _, tells := e.Act.(tellNodes); tells || remembers {
+			t.Errorf("%+v", e)
+		}
+	}
+	if !k.s.isGuest() {
+		t.Error("it has become the home")
 	}
 }
 

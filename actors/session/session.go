@@ -79,7 +79,8 @@ type session struct {
 }
 
 func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if s.Members != nil {
+	_, ends := msg.(kernel.Stopping) // a guest that ends remains a guest: otherwise it would tell the other nodes that the session has ended
+	if s.Members != nil && !ends {
 		out = s.state.adopt(now, s.Members.View(), out)
 	}
 	switch m := msg.(type) {
@@ -96,7 +97,7 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	if m, ok := msg.(message.Inbound); ok && s.state.isTheirs(m.Who) && !s.routeAnswers(m.Exchange) {
 		return out
 	}
-	if _, ends := msg.(kernel.Stopping); ends {
+	if ends {
 		s.Metrics.SessionEnded(s.Transport, s.state.client.version, s.state.life.since)
 	}
 	s.state.calls.SetAudit(s.Audit.Flags())
