@@ -106,12 +106,19 @@ func (w *world) guaranteeLimit() time.Duration {
 	return guaranteedTime + min(time.Duration(w.p.DelayedTurns)*2*time.Second, 30*time.Second) + crowd
 }
 
-// passingTime returns how long the way of the request to other nodes may take, and the way of its response.
-func (a *clientRequest) passingTime() time.Duration {
-	if a.route == nil {
-		return 0
+// askTime is how long a new guest waits for the answer of its home.
+const askTime = 300 * time.Millisecond
+
+// passingTime returns how long the way of the request to other nodes may take, and the way of its response. It includes the question of a
+// guest to its home.
+func (a *clientRequest) passingTime() (d time.Duration) {
+	if a.client.w.p.Bus && !a.client.modern {
+		d = askTime
 	}
-	return time.Duration(2*a.route.sent) * maxDelay
+	if a.route != nil {
+		d += time.Duration(2*a.route.sent) * maxDelay
+	}
+	return d
 }
 
 // checkGuarantee checks the response to a guaranteed request.

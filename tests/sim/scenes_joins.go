@@ -11,7 +11,8 @@ import (
 // A node that joins a cluster learns from the others what it has missed. In addition to the invariants of clusters, from the moment at
 // which the node is ready:
 //
-//   - Its clients see the same lists as at the other nodes, although its own servers still start.
+//   - Its clients see the same lists as at the other nodes, although its own servers still start. The servers with URLs are excepted: the
+//     gateway may log in to them, and so what they list may depend on the login.
 //   - Sessions that have ended while it was gone have ended there, too.
 
 // joined is what clients know of the cluster before a node joins.
@@ -51,16 +52,20 @@ func (w *world) beforeJoin(moved []*client) (j joined) {
 	}
 	w.advance(hintTime)
 	j.lists = map[*client][]string{}
-	if w.listsOnlyMetaTools() {
-		return j
-	}
 	for _, c := range w.readyClients(func(c *client) bool { return c.declares == 0 }) {
 		a := c.send("tools/list", "", "")
 		if w.awaitAnswer(a, time.Second); a.answers == 1 && !a.failed {
-			j.lists[c] = c.list
+			j.lists[c] = w.learned(c.list)
 		}
 	}
 	return j
+}
+
+// learned returns those tools of a list that a node learns from others before it is ready.
+func (w *world) learned(tools []string) []string {
+	return slices.DeleteFunc(slices.Clone(tools), func(name string) bool {
+		return slices.ContainsFunc(w.servers, func(s *server) bool { return s.http && strings.HasPrefix(name, s.name+"_") })
+	})
 }
 
 // afterJoin waits until the node is ready, and checks what its clients see from that moment on.
@@ -80,7 +85,7 @@ func (w *world) afterJoin(n *node, j joined) {
 		if a == nil || w.failed() {
 			continue
 		}
-		if w.awaitAnswer(a, time.Second); a.answers != 1 || a.failed || !slices.Equal(c.list, j.lists[c]) {
+		if w.awaitAnswer(a, time.Second); a.answers != 1 || a.failed || !slices.Equal(w.learned(c.list), j.lists[c]) {
 			n.violated("%s lists %v at this node, which has just joined: %d responses, %s %s; the other nodes list %v", c.name, c.list, a.answers, a.code, a.message, j.lists[c])
 		}
 	}
