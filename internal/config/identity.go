@@ -60,7 +60,7 @@ func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 // which would permit more than intended, or let the gateway run alone.
 func (d *decoder) rejectEmpty(n *node, at place) {
 	section, _, _ := strings.Cut(at.path, ".")
-	hint := map[string]string{"policy": "without restrictions, a policy permits everything", "auth": "without keys, clients are not authenticated", "cluster": "without cluster, the gateway runs alone"}[section]
+	hint := map[string]string{"policy": "without policy, and in a role without restrictions, everything is permitted", "auth": "without keys, clients are not authenticated", "cluster": "without cluster, the gateway runs alone"}[section]
 	if n.kind != invalidKind && hint != "" {
 		d.fault(n.line, n.column, at.path, "no value given", "add a value, or remove the key; "+hint)
 	}

@@ -84,7 +84,7 @@ func (n ClusterNATS) On() bool { return len(n.URLs) > 0 }
 // On reports whether the file names the node's certificate.
 func (t ClusterTLS) On() bool { return t.Cert != "" }
 
-// Peers returns the names and addresses that certificates of nodes must have one of. The name of this node is always one of them.
+// Peers returns the names and addresses of nodes, including this one. The certificate of a node must be valid for at least one of them.
 func (c *Cluster) Peers() []string {
 	if len(c.TLS.Nodes) > 0 {
 		return append(slices.Clone(c.TLS.Nodes), c.Node)

@@ -42,7 +42,7 @@ func (d *decoder) checkRun(c *Config) {
 			d.complain(at, "run is missing: in a cluster, it says where this command runs",
 				"write run: each (a process on every node), run: one (one process at a time; if its node fails, another node starts it) or run: NODE (always on that node)")
 		case s.Run == RunOne && !c.Cluster.Records():
-			d.complain(run, "one requires voters, which store which node runs the server", "add the names of 1, 3 or 5 nodes to cluster.voters, or write the name of a node")
+			d.complain(run, "one requires voters, which record which node runs the server", "add the names of 1, 3 or 5 nodes to cluster.voters, or write the name of a node")
 		case s.Run != RunEach && s.Group == s.Name:
 			d.complain(run, "a member with the name of its group requires run: each, because the nodes reach the other members by their names", "rename the member or the group")
 		}
@@ -72,7 +72,7 @@ func (d *decoder) dropRun(c *Config) {
 	o := d.report.origins[path]
 	message := "has no effect without the section cluster"
 	if others := len(names) - 1; others > 0 {
-		message += fmt.Sprintf(", also for %s", clip(strings.Join(names[1:], ", ")))
+		message += fmt.Sprintf("; neither does run of %s", clip(strings.Join(names[1:], ", ")))
 	}
 	d.warn(o.line, o.column, path, message, "ignore this warning if the gateway runs alone on purpose")
 }

@@ -82,7 +82,7 @@ func (v *auditVerifier) find(named []string) error {
 // absent returns the error for a log without files. If a mark shows that the log had lines, it was deleted.
 func (v *auditVerifier) absent() error {
 	if m := v.trust.Mark; m != nil {
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s is missing, but the gateway has recorded line n=%d", secret.Argument(v.path), m.N), "restore the log from a copy; it has been deleted")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s is missing, but the gateway has recorded line n=%d", secret.Argument(v.path), m.N), "the log has been deleted; restore it from a copy")
 	}
 	_, err := os.Lstat(v.path)
 	return noAudit(v.path, err)

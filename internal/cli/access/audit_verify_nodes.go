@@ -114,7 +114,7 @@ func printReports(out io.Writer, reports []audit.NodeReport) error {
 // writerOf says which node wrote a log.
 func writerOf(r *audit.NodeReport) string {
 	if r.Node == "" {
-		return "of no cluster"
+		return "not from a cluster node"
 	}
 	return "node " + r.Node
 }
@@ -147,7 +147,7 @@ func faultsOf(report *audit.ClusterReport) error {
 	}
 	for _, missing := range report.Missing {
 		faults = append(faults, terminal.OneLine(missing.String(), 0))
-		hints = append(hints, "pass the files of all nodes; --without NODE leaves out a node whose log no longer exists")
+		hints = append(hints, "pass the files of all nodes; if the log of a node no longer exists, add --without NODE")
 	}
 	if len(faults) == 0 {
 		return nil

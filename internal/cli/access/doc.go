@@ -1,2 +1,2 @@
-// Package access contains the commands for identities and permissions: key, policy, audit, login and logout.
+// Package access contains the commands for identities and permissions: key, cluster, policy, audit, login and logout.
 package access

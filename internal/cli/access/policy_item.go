@@ -117,7 +117,7 @@ func (k *inspection) whyUnlisted(m *policyTarget, rights, project string) (reaso
 	case m.promise == nil && unlisted != "mentioned" && unlisted != "forward":
 		return "it is not listed and matches no template, and resources.unlisted refuses such URIs", false
 	case m.promise != nil && !k.inProject(project, m.promise):
-		return "its template, " + m.promise.Public + ", is not permitted", false
+		return "its template, " + m.promise.Public + ", is not part of the project " + project, false
 	case m.promise != nil && !policy.Permitted(k.policy.Explain(rights, project, m.promise)):
 		return "its template, " + m.promise.Public + ", is not permitted", true
 	}

@@ -90,7 +90,7 @@ func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
 			return nil, fmt.Errorf("read arguments: %w", err)
 		}
 		if len(raw) > maxArguments {
-			return nil, fmt.Errorf("read arguments: more than %d bytes", maxArguments)
+			return nil, fmt.Errorf("--json: stdin has more than %d bytes", maxArguments)
 		}
 	}
 	var object map[string]json.RawMessage

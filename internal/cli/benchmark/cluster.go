@@ -21,9 +21,9 @@ func newBenchCluster() *cobra.Command {
 them in turns of a tenth of a second. The clients send each request to the next node themselves, as a load balancer would. CPU time is that of the
 gateways' threads. ÷ compares the CPU time of a call.
 
-  three   how many times the calls of one gateway three nodes can execute: three times the CPU time per call of one gateway ÷ that of
-          the three nodes, with the same number of clients, and with the same rate of calls at each gateway (paced);
-          and three nodes ÷ three gateways without a cluster
+  three   the capacity of three nodes as a multiple of one gateway's: three times the CPU time per call of one gateway ÷ that of the
+          three nodes, with the same number of clients, and with the same rate of calls at each gateway (paced); also three nodes ÷
+          three gateways without a cluster
   guest   calls at node b of sessions opened at node a ÷ calls at b of sessions opened there
   one     a cluster with one node ÷ a gateway without a cluster; with --before, that gateway ÷ the earlier build
   hop     calls of a server with run: a at node b ÷ calls at a: added latency, and CPU time of both nodes

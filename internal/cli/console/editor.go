@@ -19,7 +19,7 @@ func edit(path string) error {
 	editor := exec.Command(words[0], append(words[1:], path)...)
 	editor.Stdin, editor.Stdout, editor.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := editor.Run(); err != nil {
-		return fmt.Errorf("%s: %w; set EDITOR to the command of an editor that waits", words[0], err)
+		return fmt.Errorf("%s: %w; set VISUAL or EDITOR to an editor that waits until the file is closed", words[0], err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type skinFile struct {
 	last fileState // at the last call of reread
 }
 
-// fileState tells a saved file from the one before. It is zero if there is no regular file.
+// fileState identifies a saved version of a file. It is zero if there is no regular file.
 type fileState struct {
 	modified int64 // nanoseconds since 1970
 	size     int64
@@ -31,8 +31,8 @@ func stateOf(path string) fileState {
 	return fileState{info.ModTime().UnixNano(), info.Size()}
 }
 
-// reread returns the skin if the file was saved since the skin was read, or what is wrong with it. It reads the file only if it is
-// there and has not changed since the last call, because a program that saves the file may not have finished.
+// reread returns the new skin if the file has been saved since the skin was read, or an error if the new skin is invalid. Otherwise it
+// returns nil. It reads the file only once a call finds it unchanged since the previous call, because a program may still be writing it.
 func (f *skinFile) reread() (map[string]tui.Paint, error) {
 	now := stateOf(f.path)
 	before := f.last

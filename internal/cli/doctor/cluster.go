@@ -95,8 +95,8 @@ func (c *nodeChecks) failed(name, detail, cause, todo string) {
 	c.add(checkFailed, name, detail, cause, todo)
 }
 
-// checkSecretFiles reports files of secrets that other users can replace, and a private key that they can read. The configuration cannot be
-// loaded with a secret that every user can read.
+// checkSecretFiles reports files of secrets that other users can change, and a private key that they can read. A secret that every user can
+// read is reported earlier, as an error of the configuration.
 func (c *nodeChecks) checkSecretFiles() {
 	if runtime.GOOS == "windows" { // the directory controls access
 		return
@@ -126,7 +126,7 @@ func baseNames(files []string) []string {
 	return names
 }
 
-// checkPort checks that the node can listen on an address, or that this node listens there already.
+// checkPort checks that the node can listen on an address, or that it is already running and listens there.
 func (c *nodeChecks) checkPort(ctx context.Context, key, address string) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
@@ -152,7 +152,7 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 func (c *nodeChecks) checkVoters() {
 	voters := c.cfg.Cluster.Voters
 	if len(voters) == 0 {
-		c.note("voters", "none; servers with run: one and logins that several nodes share are refused")
+		c.note("voters", "none; without voters, the gateway refuses run: one, and logins that several nodes use")
 		return
 	}
 	var absent []string
@@ -184,7 +184,7 @@ func (c *nodeChecks) checkPlacement() {
 	switch {
 	case len(servers) == 0:
 	case len(absent) == 0:
-		c.note("run", strings.Join(servers, ", ")+"; examine them there")
+		c.note("run", strings.Join(servers, ", ")+"; run doctor there to test them")
 	default:
 		c.note("run", fmt.Sprintf("%s; not seen among the seeds: %s", strings.Join(servers, ", "), strings.Join(absent, ", ")))
 	}

@@ -27,8 +27,8 @@ type probe struct {
 	node    string        // the name in the node's certificate; "" = unknown
 	err     error         // nil = both sides accept each other
 	refused bool          // err is the other side's refusal of this node's certificate
-	skew    time.Duration // how far the node's clock is ahead, if dated
-	dated   bool          // the node's response had a valid Date
+	skew    time.Duration // how far the node's clock is ahead of this machine's, if dated
+	dated   bool          // the node's response had a valid Date header
 }
 
 // probe connects to a port of a node, and checks the certificates of both sides.
@@ -46,7 +46,7 @@ func (c *nodeChecks) probe(ctx context.Context, address string) (p probe) {
 	return p
 }
 
-// probeHTTPS is like probe, for the port for HTTPS. It also asks for the node's time.
+// probeHTTPS is like probe, but for the HTTPS port. It also reads the node's clock from the Date header of a response.
 func (c *nodeChecks) probeHTTPS(ctx context.Context, address string) (p probe) {
 	conn, p := c.handshake(ctx, address)
 	if conn == nil {
@@ -75,8 +75,8 @@ func (c *nodeChecks) probeHTTPS(ctx context.Context, address string) (p probe) {
 	return p
 }
 
-// skew returns how far a clock is ahead. At some moment between began and ended it showed date, truncated to a second. A
-// negative result means that it is behind.
+// skew returns how far another clock is ahead of this machine's; a negative result means that it is behind. At some moment
+// between began and ended, the other clock showed date, truncated to a second.
 func skew(date, began, ended time.Time) time.Duration {
 	switch {
 	case date.After(ended):
@@ -87,7 +87,7 @@ func skew(date, began, ended time.Time) time.Duration {
 	return 0
 }
 
-// handshake connects to a node. conn is nil if p.err says why there is no connection.
+// handshake connects to a node and completes the TLS handshake. If that fails, conn is nil and p.err says why.
 func (c *nodeChecks) handshake(ctx context.Context, address string) (conn *tls.Conn, p probe) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -110,7 +110,7 @@ func (c *nodeChecks) handshake(ctx context.Context, address string) (conn *tls.C
 }
 
 // errStranger is wrapped by the error for a certificate that no authority of the cluster has signed.
-var errStranger = errors.New("its certificate is not one of this cluster")
+var errStranger = errors.New("its certificate does not belong to this cluster")
 
 // signedBy checks that an authority has signed the first certificate of a chain.
 func signedBy(authorities *x509.CertPool, chain []*x509.Certificate) error {
@@ -131,7 +131,7 @@ func signedBy(authorities *x509.CertPool, chain []*x509.Certificate) error {
 func (c *nodeChecks) explain(p probe) (cause, todo string, serious bool) {
 	identity, fix := "the first secret of one node is not among the secrets of the other", "give all nodes the same cluster.secrets; while a secret is replaced, all nodes must have both"
 	if c.cfg.Cluster.TLS.On() {
-		identity, fix = "its certificate and this node's were not signed by the same authority", "give all nodes certificates of the same authority, and its certificate as cluster.tls.ca"
+		identity, fix = "its certificate and this node's were not signed by the same authority", "give all nodes certificates signed by the same authority, and set cluster.tls.ca to that authority's certificate"
 	}
 	var dns *net.DNSError
 	switch {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	maxProbes  = 64 // addresses of all seeds
-	probesOnce = 16
-	maxSkew    = 2 * time.Second
+	maxProbes  = 64              // maximum number of addresses to probe, for all seeds together
+	probesOnce = 16              // maximum number of concurrent probes
+	maxSkew    = 2 * time.Second // a larger difference between two clocks is reported
 )
 
 // seed is one address of a seed, and what connections to it showed.
@@ -56,12 +56,12 @@ func (c *nodeChecks) checkSeeds(ctx context.Context) {
 		c.reportSeed(s)
 	}
 	if len(found) == 0 {
-		c.note("seeds", "only this node; other nodes must have it as a seed")
+		c.note("seeds", "none besides this node; list it under cluster.seeds of the other nodes, so that they find it")
 	}
 }
 
-// isOwn reports whether a seed is this node. A machine's host name may resolve to another of its addresses than the one that the node uses, for
-// example because of /etc/hosts.
+// isOwn reports whether a seed is this node. The machine's host name may resolve to a different address of the machine than the one that the
+// node uses, for example because of /etc/hosts.
 func (c *nodeChecks) isOwn(s seed) bool {
 	host, _, _ := net.SplitHostPort(s.written)
 	own, _, _ := net.SplitHostPort(c.doc.Routes)
@@ -117,10 +117,10 @@ func (c *nodeChecks) reportSeed(s seed) {
 	c.nodes = append(c.nodes, s.routes.node)
 	switch {
 	case s.routes.node == c.cfg.Cluster.Node:
-		c.failed(name, "its name is "+s.routes.node+", like this node's", "two nodes have the same name, or the address is another one of this machine", "give each machine another host name, or set cluster.node to a reference that differs")
+		c.failed(name, "a node with this node's name, "+s.routes.node+", answers there", "two nodes have the same name, or the address also belongs to this machine", "give each machine its own host name, or set cluster.node to a variable that differs on each machine")
 	case s.https.err != nil:
 		cause, todo, _ := c.explain(s.https)
-		c.failed(name, "node "+s.routes.node+"; its port for HTTPS: "+s.https.err.Error(), cause, todo)
+		c.failed(name, "node "+s.routes.node+"; its HTTPS port: "+s.https.err.Error(), cause, todo)
 	case s.https.dated && (s.https.skew > maxSkew || s.https.skew < -maxSkew):
 		c.warning(name, fmt.Sprintf("node %s; its clock differs by %v", s.routes.node, s.https.skew.Round(time.Second)), "the clocks of the two machines differ, so keys and sealed states expire at different times", "synchronize the clocks, for example with chrony")
 	default:
@@ -128,7 +128,7 @@ func (c *nodeChecks) reportSeed(s seed) {
 	}
 }
 
-// natsInfo is part of what a NATS server sends first.
+// natsInfo is the part of a NATS server's first message, INFO, that doctor reads.
 type natsInfo struct {
 	Version      string `json:"version"`
 	JetStream    bool   `json:"jetstream"`
@@ -150,7 +150,7 @@ func (c *nodeChecks) checkNATS(ctx context.Context) {
 		case err != nil:
 			c.failed(name, err.Error(), "the server is not running, or it is not a NATS server", "start it, or correct cluster.nats.url")
 		case u.Scheme == "tls" && !info.TLSRequired && !info.TLSAvailable:
-			c.failed(name, "version "+info.Version+", without TLS", "the server does not accept TLS, which the URL requires", "configure TLS on the server, or write nats:// in a network that you trust")
+			c.failed(name, "version "+info.Version+", without TLS", "the server does not accept TLS, which the URL requires", "configure TLS on the server; if you trust the network, use a nats:// URL instead")
 		case !info.JetStream:
 			c.failed(name, "version "+info.Version+", without JetStream", "the nodes store leases and logins in JetStream", "turn on JetStream on the server: jetstream {store_dir: …}")
 		default:

@@ -53,14 +53,15 @@ doctor does not need a running gateway: it starts the servers itself and stops t
 nothing and examines the servers of a running gateway. If the configuration has errors, doctor reports them and tests
 the servers that have none. The exit code is 1 if a server or a check failed or the configuration has errors.
 
-With the section cluster, doctor first checks this machine as a node: whether its ports are free, and whether the seeds or
-the NATS server answer and accept its certificate. It leaves this out if you name servers.
+If the configuration has a cluster section, doctor first checks this machine as a node: whether its ports are free, whether
+the seeds accept its certificate, or whether the NATS servers answer. It skips these checks if you name servers.
 
-With -o json or -o yaml, doctor prints one document at the end: "ok", "config", "faults" and "warnings" of the file (line,
-column, path, message and hint), and "servers" in the order of the file. A healthy server has name, ok, state, tookMs,
-protocol, transport, and the numbers of tools, prompts, resources and templates. A failed one also has symptom, cause,
-todo (the fix), stderr, and "others" with other possible causes. "cluster" has name, node, listen, routes and "checks": name,
-result (ok, note, warning or failed), detail, cause and todo.`,
+With -o json or -o yaml, doctor prints one document at the end: "ok", "config", "faults" and "warnings" of the file (file,
+line, column, path, message and hint), and "servers" in the order of the file. A healthy server has name, ok, state, tookMs,
+protocol, transport, the numbers of tools, prompts, resources and templates, and if there are any, noise (lines on stdout
+that are not messages), invalid (tools) and findings (of lint). A failed one also has symptom, cause, todo (the fix), stderr,
+and "others" with other possible causes. "behind" lists running gateways that could not reload the file. "cluster" has name,
+node, listen, routes and "checks": name, result (ok, note, warning or failed), detail, cause and todo.`,
 		Example: `  goblin-actor doctor
   goblin-actor doctor files github
   goblin-actor doctor --config claude_desktop_config.json -o json
@@ -274,7 +275,7 @@ func (d *diagnosis) awaited(s *status.Snapshot, server status.Server) bool {
 	return d.running && slices.Contains([]string{"connecting", "handshaking", "syncing"}, server.State)
 }
 
-// idle reports whether the server belongs to a running gateway, is lazy, and has not been started yet.
+// idle reports whether the server belongs to a running gateway, is lazy, and starts on its next call.
 func (d *diagnosis) idle(server status.Server) bool {
 	return d.running && server.State == "idle" && d.configOf(server.Name).Startup == "lazy"
 }
@@ -312,7 +313,7 @@ func (d *diagnosis) configOf(name string) config.Server {
 	return config.Server{}
 }
 
-// summary returns the last line of the report, which counts errors and unhealthy servers.
+// summary returns the last line of the report, which counts errors, failed checks of the cluster and unhealthy servers.
 func (d *diagnosis) summary() string {
 	var parts []string
 	if n := len(d.report.Faults); n > 0 {

@@ -27,8 +27,8 @@ func NewCalls() *cobra.Command {
 		Use:   "calls",
 		Short: "Print finished and running calls",
 		Long: `Print finished calls, newest last, followed by running calls. The running gateway keeps the newest 256 calls of each server,
-and separately the newest 64 failed ones. It keeps as many of the requests that it refused before they reached a server, for
-example those for unknown tools; their SERVER is -.
+and separately the newest 64 failed ones. It keeps the same numbers of requests that it refused before they reached a server,
+for example those for unknown tools; their SERVER is -.
 
 OUTCOME is ok, tool_error (a result with isError), error (from the server), or timeout, cancelled, unavailable, queue_full or
 failed (from the gateway). For running calls it is queued, written, or parked (waiting for the client's answer). QUEUE is the time

@@ -15,19 +15,19 @@ import (
 
 const (
 	latelyWindow = 10 * time.Minute
-	maxLately    = 20 // of each kind
-	shownLately  = 3  // of each kind, for people
+	maxLately    = 20 // maximum number of each kind in JSON and YAML
+	shownLately  = 3  // maximum number of each kind in the formats table and lines
 )
 
-// lately holds the newest failed calls and refusals of the last ten minutes, at most maxLately of each kind, newest first. For a node
-// of a cluster, it also holds what the other nodes say about themselves.
+// lately holds the newest failed calls and refusals of the last ten minutes, at most maxLately of each kind, newest first. In a cluster,
+// it also holds the reports of all nodes.
 type lately struct {
 	Failures []status.FinishedCall `json:"failures,omitempty"`
 	Denials  []status.Denial       `json:"denials,omitempty"`
 	Nodes    []status.NodeReport   `json:"cluster,omitempty"` // sorted by name
 }
 
-// fetchLately queries the gateway at the socket. What it cannot fetch is left out: an older gateway does not have all pages.
+// fetchLately queries the gateway at the socket. It omits what it cannot fetch, because an older gateway lacks some of the pages.
 func fetchLately(ctx context.Context, path string, now time.Time) (l lately) {
 	source, err := admin.Dial(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func ended(c status.FinishedCall) time.Time {
 	return c.Began.Add(time.Duration(c.Seconds * float64(time.Second)))
 }
 
-// sentences returns a sentence for each failure and refusal that people are shown.
+// sentences returns a sentence for each of the newest failures and refusals, at most shownLately of each kind.
 func (l *lately) sentences() (all []string) {
 	for _, c := range l.Failures[:min(shownLately, len(l.Failures))] {
 		why := cmp.Or(c.Code, c.Outcome)

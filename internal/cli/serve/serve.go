@@ -151,7 +151,7 @@ func startGateway(cfg *config.Config, e *serving.Security, o actors.Options) (*a
 	o.Budget = stream.NewBudget(cfg.Limits.MaxBufferedBytes)
 	n, err := node.Start(cfg, e, o.State, o.Budget, o.Log)
 	if err != nil {
-		return nil, nil, command.Fail(command.ExitFailed, err, "goblin-actor doctor checks this machine as a node")
+		return nil, nil, command.Fail(command.ExitFailed, err, "run goblin-actor doctor to check this machine as a node of the cluster")
 	}
 	o.Cluster = n.Options()
 	g, err := actors.Start(cfg, o)
@@ -379,8 +379,8 @@ func secondSignal(signals <-chan os.Signal) {
 	os.Exit(command.ExitInterrupted)
 }
 
-// end drains and stops everything. Open streams end at once; running calls have the duration drain to finish. The node n of a
-// cluster passes on the requests that still arrive.
+// end drains and stops everything. Open streams end at once; running calls have the duration drain to finish. In a cluster, node n
+// forwards requests that still arrive to other nodes.
 func end(drain time.Duration, g *actors.Gateway, n *node.Node, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
 	notifySystemd(daemon.SdNotifyStopping, log)
 	started := time.Now()

@@ -83,7 +83,8 @@ func addressOf(socket string) string {
 	return local
 }
 
-// AdminSocket returns the path of the admin socket for an admin command. With --node, it is an address as of admin.AddressOf.
+// AdminSocket returns the path of the admin socket for an admin command. If connect includes the value of --node, the result is the address
+// that admin.AddressOf makes of the path and the node.
 func AdminSocket(connect string, getenv func(string) string) (string, error) {
 	connect, node := admin.SplitAddress(connect)
 	path, err := socketOf(connect, getenv)

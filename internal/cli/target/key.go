@@ -78,7 +78,7 @@ func (f *KeyFlag) Read(getenv func(string) string, errOut io.Writer) (key, from 
 	case auth.LooksLikeKey(key) && !auth.IsKey(key):
 		return "", "", command.UsageError("copy the whole key: gba_ and 49 characters", "%s: the key is truncated or mistyped", from)
 	case len(key) > maxKeyBytes, strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", "", command.UsageError("use the key as goblin-actor key new prints it", "%s: not a valid key", from)
+		return "", "", command.UsageError("use the key as goblin-actor key new prints it", "%s: not a valid key: a key has at most %d printable ASCII characters and no spaces", from, maxKeyBytes)
 	}
 	return key, from, nil
 }

@@ -15,7 +15,7 @@ func NodeFlags(cmd *cobra.Command, connect *string) {
 	cmd.Flags().Var(nodeValue{connect}, "node", "another node of the gateway's cluster")
 }
 
-// connectValue and nodeValue are the two parts of an address as of admin.AddressOf.
+// connectValue and nodeValue are the values of --connect and --node. Each sets its part of an address (see admin.AddressOf).
 type (
 	connectValue struct{ address *string }
 	nodeValue    struct{ address *string }

@@ -29,7 +29,7 @@ func (p Palette) Warn(s string) string { return p.paint("33", s) }
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
 // PaletteFor returns colors if w is a terminal, unless NO_COLOR (https://no-color.org) is set, TERM is dumb, or the
-// terminal is an old console of Windows. Otherwise it returns none.
+// terminal is an old console of Windows. Otherwise it returns the zero Palette.
 func PaletteFor(w io.Writer) Palette {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		return Palette{}
