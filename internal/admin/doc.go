@@ -36,7 +36,7 @@
 // status.Metrics, and is fetched for each request. If a Source does not answer within 5 seconds, the request fails,
 // except that /metrics then contains the counters alone. /eventz and the actions call, prompt and read have no such limit.
 //
-//	srv, err := admin.Listen(path, source, user, log)       // serves until Close
+//	srv, err := admin.Listen(path, source, user, dial, log) // serves until Close
 //	defer srv.Close()
 //	downstream.Options{Other: admin.Public(gateway, metrics)}
 //	snapshot, err := admin.Fetch(ctx, path)                 // a client

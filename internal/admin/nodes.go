@@ -48,7 +48,7 @@ func Connect(ctx context.Context, c net.Conn, node string) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		return fmt.Errorf("the response has the status %d", resp.StatusCode)
+		return fmt.Errorf("the node answered HTTP %d", resp.StatusCode)
 	}
 	return c.SetDeadline(time.Time{})
 }
@@ -70,7 +70,7 @@ func AskActivity(dial DialNode) func(ctx context.Context, node string) (status.A
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			return a, fmt.Errorf("the response has the status %d", resp.StatusCode)
+			return a, fmt.Errorf("the node answered HTTP %d", resp.StatusCode)
 		}
 		return a, decode.Reader(io.LimitReader(resp.Body, maxActionBytes), "the answer to /activityz", &a)
 	}

@@ -28,7 +28,8 @@ func PageRoute(pattern string, read func(ctx context.Context, query url.Values) 
 	})}
 }
 
-// GetPage returns a page of the gateway with the admin socket at path. An error response is an error that wraps Refused.
+// GetPage returns a page of the gateway with the admin socket at path. For an error response, it returns an error that wraps
+// a *Refused.
 func GetPage(ctx context.Context, path, page string) ([]byte, error) {
 	if err := checkAddress(path); err != nil {
 		return nil, err

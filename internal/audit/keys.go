@@ -27,7 +27,7 @@ func NewKeys(secret [32]byte) *Keys {
 // sharedKey makes the HMACs of arguments on all nodes of a cluster.
 type sharedKey struct {
 	key [32]byte
-	id  string // names the key in the log, and does not reveal it
+	id  string // identifies the key in the log without revealing it
 }
 
 func newSharedKey(key [32]byte) *sharedKey {
@@ -65,7 +65,7 @@ func ParseNodeKeys(text string) (map[string]ed25519.PublicKey, error) {
 		}
 		node := strings.Join(fields[:len(fields)-1], " ")
 		if _, twice := keys[node]; twice {
-			return nil, fmt.Errorf("there are two keys of %.60q", node)
+			return nil, fmt.Errorf("there are two keys for node %.60q", node)
 		}
 		key, err := ParseKey(fields[len(fields)-1])
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxCheckpoint   = 1024             // bytes of Checkpoint.Line; the gateway's are shorter than 500
-	maxWitnessed    = 16               // nodes in a cluster
+	maxWitnessed    = 16               // maximum number of nodes whose checkpoints are quoted; a cluster has no more
 	witnessInterval = 50 * time.Second // a node's log is witnessed once a minute; checkpoints that arrive sooner are ignored
 )
 
@@ -56,8 +56,8 @@ func (l *Log) Checkpoint() Checkpoint {
 	return Checkpoint{}
 }
 
-// offer publishes the checkpoint of mark for other nodes, unless they need not know it. Without this exception, the lines
-// about other nodes would cause new ones every minute, even if no client calls.
+// offer publishes the checkpoint of mark for other nodes, unless only checkpoints and lines about other nodes were written
+// since the last offered one. Otherwise, nodes would quote each other's new lines every minute, even without any calls.
 func (w *writer) offer(mark *Mark) {
 	text := w.marks.last.text
 	if text == "" || len(text) > maxCheckpoint || w.marks.news <= w.marks.offered {
@@ -104,7 +104,7 @@ func (l *Log) Witness(node string, c Checkpoint) error {
 		return errManyCheckpoint
 	}
 	if known && (line.N <= was.n || c.Key != was.checkpoint.Key) {
-		l.o.Log.Warn("the audit log of another node does not continue the one that it had; unless its audit.file was changed, run goblin-actor audit verify with the files of all nodes",
+		l.o.Log.Warn("the audit log of another node does not continue its previous log; unless audit.file was changed there, run goblin-actor audit verify with the files of all nodes",
 			"node", node, "before", was.n, "now", line.N)
 	}
 	if l.add(Record{Event: EventWitness, witness: &c}, nil) {

@@ -76,8 +76,8 @@ type Options struct {
 	// Denied is called for every request that Admit refuses, including those that are only summarized in the log, or not
 	// logged. It must not block. nil = not called.
 	Denied func(Denial)
-	// Lost is called with the holders (identity.Principal) whose keys the key file has lost while it was in use, and Found
-	// with those whose keys it has got since it was read first. They must not block, and calls do not overlap. nil = not
+	// Lost is called with the holders (identity.Principal) whose keys were removed from the key file while it was in use, and
+	// Found with those whose keys were added after it was first read. They must not block, and calls do not overlap. nil = not
 	// called.
 	Lost, Found func(holders []string)
 }

@@ -35,13 +35,14 @@ func lock(path string, limit time.Duration) (unlock func(), err error) {
 	}
 }
 
-// shared reports whether users that must not may read or write the file (see ErrShared).
+// shared reports whether other users may read or write the file, although they must not (see ErrShared).
 func shared(info fs.FileInfo) bool {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	return sharedWith(info.Mode().Perm(), ok && owner.Uid == 0 && os.Geteuid() != 0)
 }
 
-// sharedWith reports the same from the file's mode. granted = root gave the file to the group of this program.
+// sharedWith reports the same from the file's mode. granted = the file belongs to root and this program runs as another user, so the
+// file's group may read it.
 func sharedWith(mode fs.FileMode, granted bool) bool {
 	if granted {
 		mode &^= 0o040

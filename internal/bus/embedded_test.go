@@ -349,7 +349,7 @@ func TestBadOptions(t *testing.T) {
 		"no port":      {func(o *Options) { o.Routes = "127.0.0.1" }, "missing port"},
 		"no TLS":       {func(o *Options) { o.TLS = nil }, "nodes connect with TLS only"},
 		"seed":         {func(o *Options) { o.Seeds = []string{"nodes"} }, "seed: address nodes: missing port"},
-		"two voters":   {func(o *Options) { o.Voters = []string{"b", "c"} }, "2 voters; 1, 3 or 5 are possible"},
+		"two voters":   {func(o *Options) { o.Voters = []string{"b", "c"} }, "2 voters; only 1, 3 or 5 are possible"},
 		"no directory": {func(o *Options) { o.Voters = []string{"b"} }, "voter b needs a directory"},
 		"no such path": {func(o *Options) { o.Voters, o.Store = []string{"b"}, "/dev/null/x" }, "directory of the records"},
 		"voter in use": {func(o *Options) {

@@ -23,8 +23,9 @@ func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, 
 func (*serverLog) Debugf(string, ...any)             {}
 func (*serverLog) Tracef(string, ...any)             {}
 
-// Warnf logs what the server has coped with, such as an election. It skips the warnings about what this package does on
-// purpose: routeTLS checks certificates itself, and passwords are random and stay in the process.
+// Warnf logs an info message, because the server itself recovers from the condition, such as an election. It skips warnings
+// about what this package does on purpose: routeTLS checks certificates itself, and passwords are random and stay in the
+// process.
 func (l *serverLog) Warnf(format string, v ...any) {
 	if strings.Contains(format, "certificate chain and hostname") || strings.HasPrefix(format, "Plaintext passwords") {
 		return

@@ -37,7 +37,7 @@ func (o *Options) checkVoters() error {
 	switch len(o.Voters) {
 	case 0, 1, 3, 5:
 	default:
-		return fmt.Errorf("%d voters; 1, 3 or 5 are possible", len(o.Voters))
+		return fmt.Errorf("%d voters; only 1, 3 or 5 are possible", len(o.Voters))
 	}
 	if o.isVoter() && o.Store == "" {
 		return fmt.Errorf("voter %s needs a directory for its records", o.Node)

@@ -58,7 +58,7 @@ var families = []Family{
 	{"goblin_audit_signed_sequence", gauge, nil, "Number of the newest line of the audit log that a signature covers."},
 	{"goblin_audit_dropped_total", counter, nil, "Audit records dropped since the start."},
 	{"goblin_audit_failing", gauge, nil, "1 while the audit log cannot be written, else 0."},
-	{"goblin_cluster_members", gauge, nil, "Nodes of the cluster that this node knows as members, with itself; absent without a cluster."},
+	{"goblin_cluster_members", gauge, nil, "Nodes of the cluster that this node knows as members, including itself; absent without a cluster."},
 	{"goblin_cluster_guests", gauge, nil, "Sessions that this node serves although another node is their home; absent without a cluster."},
 	{"goblin_cluster_relays_total", counter, nil, "Requests and streams that this node passed on to other nodes, repeated attempts included; absent without a cluster."},
 	{"goblin_cluster_hops_total", counter, nil, "Finished calls of clients of this node that another node executed; absent without a cluster."},

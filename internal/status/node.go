@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Node is a node of the cluster, as the node that is asked sees it.
+// Node is a node of the cluster, as seen by the gateway that reports it.
 type Node struct {
 	Name        string    `json:"name"`
 	Incarnation string    `json:"incarnation"`
 	Address     string    `json:"address,omitempty"` // where it accepts requests of other nodes
 	Version     string    `json:"version,omitempty"` // of its program
-	Self        bool      `json:"self,omitempty"`    // the node that is asked
+	Self        bool      `json:"self,omitempty"`    // the gateway that reports it
 	State       NodeState `json:"state"`
 	LastBeat    time.Time `json:"lastBeat,omitzero"`  // when it was last heard, to the second; zero = this node itself
 	Warnings    []string  `json:"warnings,omitempty"` // what an operator should know
@@ -27,7 +27,7 @@ const (
 	NodeJoining  NodeState = "joining"  // a member that is not ready yet
 	NodeDraining NodeState = "draining" // a member that stops soon
 	NodeOutside  NodeState = "outside"  // not a member; the warnings say why
-	NodeGone     NodeState = "gone"     // given up, and not back yet
+	NodeGone     NodeState = "gone"     // no longer a member, because it was not heard for too long; not back yet
 )
 
 // IsMember reports whether the node is a member of the cluster.
@@ -35,14 +35,14 @@ func (n *Node) IsMember() bool {
 	return n.State == NodeMember || n.State == NodeJoining || n.State == NodeDraining
 }
 
-// NodeReport is a node of the cluster, as the node that is asked sees it, and what the node says about itself.
+// NodeReport is a node of the cluster, as seen by the gateway that reports it, and the node's report about itself.
 type NodeReport struct {
 	Node
 	Activity
 	Fault string `json:"fault,omitempty"` // why the node's Activity is unknown, and zero; "" = it is known
 }
 
-// Activity is what a node says about itself.
+// Activity is a node's report about itself.
 type Activity struct {
 	Started  time.Time `json:"started,omitzero"`
 	Ready    int       `json:"ready"` // servers with a ready connection

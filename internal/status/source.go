@@ -15,7 +15,7 @@ type Source interface {
 	// Status returns the current state.
 	Status(ctx context.Context) (*Snapshot, error)
 
-	// Items returns the catalog, or nil if its version is known. If known is 0, it always returns the catalog.
+	// Items returns the catalog, or nil if its version equals known. If known is 0, it always returns the catalog.
 	Items(ctx context.Context, known uint64) (*Items, error)
 
 	// Events returns the stored events after the event with the given number, oldest first; 0 = all. It does not wait for new
@@ -79,7 +79,7 @@ type Action struct {
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"` // Enable, Disable: the server's name for one of its tools; "" = the server itself
 	Call   string `json:"call,omitempty"` // Call.ID
-	Aim    Aim    `json:"aim,omitempty"`  // what was there when the operator chose the action; if it is not there any more, Act returns ErrRestarted
+	Aim    Aim    `json:"aim,omitempty"`  // the target when the operator chose the action; if it has been replaced since, Act returns an error that wraps ErrRestarted
 
 	Session string `json:"session,omitempty"` // End: Session.ID
 	Actor   string `json:"actor,omitempty"`   // Record: Actor.Name
@@ -117,7 +117,7 @@ var (
 	ErrBadAction = errors.New("the action is invalid")
 	// ErrForbidden is wrapped by the error of Act for an action that the configuration forbids.
 	ErrForbidden = errors.New("the configuration forbids this action")
-	// ErrAlready is wrapped by the error of Act if the target already is as the action would make it.
+	// ErrAlready is wrapped by the error of Act if the target is already in the state that the action would set.
 	ErrAlready = errors.New("already")
 	// ErrNotEdited is wrapped by the error of Act if the configuration file cannot be changed.
 	ErrNotEdited = errors.New("the configuration was not changed")

@@ -29,8 +29,8 @@ type Streams struct {
 	busy   chan struct{}
 	stop   context.CancelFunc // with busy: ends the survey in progress
 
-	from, to *Snapshot // arguments of delta, which most streams ask for
-	delta    *Delta
+	from, to *Snapshot
+	delta    *Delta // the difference between from and to; cached, because most streams need the same one
 }
 
 // NewStreams returns the Streams of a gateway. version is the version of goblin-actor.
