@@ -159,7 +159,7 @@ func (a *App) choose(act *rowAct) {
 	case act.why != "":
 		a.notify(act.label+": "+act.why, Warn)
 	case act.word != "":
-		a.notify("type "+act.word+" and enter to confirm", Warn)
+		a.notify("type "+act.word+" and press enter to confirm", Warn)
 	default:
 		a.mode = modeBrowse
 		act.do()

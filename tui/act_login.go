@@ -100,7 +100,7 @@ func (s *sheet) open(server, page string, cannot error) {
 		how = "Open this page in a browser on this machine (c copies it), or leave and run goblin-actor login " + form.Quote(server) + " --device. No browser could be opened: " + cannot.Error()
 	}
 	s.copies = page
-	s.lines = []sheetLine{{text: how}, {text: page, key: true}, {text: "Waiting for the end of the login, at most ten minutes. Esc gives up.", health: Quiet}}
+	s.lines = []sheetLine{{text: how}, {text: page, key: true}, {text: "Waiting for you to finish the login, at most ten minutes. Press esc to stop waiting.", health: Quiet}}
 }
 
 // logOut ends the login that l names, in the background. The result is shown with a later Picture.

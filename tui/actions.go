@@ -51,7 +51,7 @@ func init() {
 		{key: "c", label: "copy", help: "copy the selected row: then `c` its name, `r` the row as shown, `j` its details as JSON; of tools, prompts, resources and calls also `l` the command line, `p` the JSON-RPC request, `u` a curl command (without key), `t` a txtar archive. In a form, `ctrl-y`", is: char('c'), do: func(a *App, _ *tcell.EventKey) { a.mode = modeCopy }, disabled: needsRow, hint: hintView},
 		{key: "l", label: "log", help: "show the log of the row's server, or the whole log", is: char('l'), do: (*App).logs, hint: hintView},
 		{key: "s", label: "server", help: "show only the row's server or all; in the overview, open its page", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},
-		{key: "space", label: "pause", help: "pause: the screen stands still, while the console keeps receiving; again: continue", is: char(' '), do: (*App).pause, hint: hintView, labelNow: pauseLabel},
+		{key: "space", label: "pause", help: "freeze the screen while the console keeps receiving data; again: continue", is: char(' '), do: (*App).pause, hint: hintView, labelNow: pauseLabel},
 		{key: "v", label: "level", help: "in logs, the lowest level shown: info, warn, error, debug", is: char('v'), do: func(a *App, _ *tcell.EventKey) { a.view().table.nextLevel() }, disabled: noLevels, hint: hintView},
 		{key: "w", label: "wrap", help: "in logs, wrap long lines; again: cut them", is: char('w'), do: func(a *App, _ *tcell.EventKey) { t := a.view().table; t.wraps = !t.wraps }, disabled: noLevels, hint: hintView},
 		{key: ", .", label: "window", help: "compute rates over a shorter or longer time: 1 min, 5 min, 2 h", is: anyOf(char(','), char('.')), do: (*App).widen},

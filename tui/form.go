@@ -131,7 +131,7 @@ func (f *itemForm) define(raw []byte) {
 	}
 	in, err := parse(raw)
 	if f.defined = err == nil; err != nil {
-		how := "; use a shell and --json"
+		how := "; run goblin-actor call with --json in a shell"
 		if f.verb == form.Prompt {
 			how = "; run goblin-actor prompt in a shell" // it has no --json
 		}

@@ -250,7 +250,7 @@ func TestActsOfARowThatDisappears(t *testing.T) {
 // The console does not recommend a flag that the command does not have.
 func TestFormOfAnInvalidDefinition(t *testing.T) {
 	s, _ := formConsole(t, `{"name":"files_read_file","inputSchema":{"type":"object","properties":7}}`, true)
-	s.has("; use a shell and --json")
+	s.has("; run goblin-actor call with --json in a shell")
 	p := *samplePicture()
 	p.Items = &status.Items{Version: 100, Prompts: []status.Item{{Server: "files", Public: "files_summarize", Raw: `{"name":"files_summarize","arguments":7}`}}}
 	s.app.take(&p)

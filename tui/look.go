@@ -71,7 +71,7 @@ func (a *App) reskin(skin map[string]Paint, err error) {
 		return
 	}
 	a.palette = paletteOf("colour", skin)
-	a.notify("skin reread", Plain)
+	a.notify("skin reloaded", Plain)
 }
 
 // drawInput draws an input field of one line.

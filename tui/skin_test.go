@@ -98,7 +98,7 @@ func TestSkinIsReread(t *testing.T) {
 		}
 		saved <- nil
 		next()
-		s.has("skin reread")
+		s.has("skin reloaded")
 		if got := grounds(); !got[tcell.NewHexColor(0x102030)] || got[tcell.ColorNavy] || got[tcell.ColorBlack] {
 			t.Errorf("after a new skin: backgrounds %v", got)
 		}

@@ -14,10 +14,10 @@ type ColdRow struct {
 	Servers  int     `json:"servers"`
 	Tools    int     `json:"tools"` // of each server
 	FileMiB  float64 `json:"stateFileMiB"`
-	Bytes    int     `json:"listBytes"` // of the first page
-	Median   float64 `json:"medianMillis"`
-	Best     float64 `json:"bestMillis"` // fastest start
-	Worst    float64 `json:"worstMillis"`
+	Bytes    int     `json:"listBytes"`        // of the first page
+	Median   float64 `json:"medianMillis"`     // of Lists
+	Best     float64 `json:"bestMillis"`       // minimum of Lists
+	Worst    float64 `json:"worstMillis"`      // maximum of Lists
 	Start    float64 `json:"initializeMillis"` // median time to the response to initialize
 	Unknown  float64 `json:"unknownMillis"`    // time to the first list without a state file: the list waits for the servers
 	Bare     float64 `json:"processMillis"`    // median time of a run of the same program that only prints its version

@@ -59,7 +59,7 @@ func TestConsoleRereadsSkin(t *testing.T) {
 	p.screen(100, 30, `skin not changed: dark.yaml:1:8: title: got "fuchia", want a color; did you mean fuchsia?`)
 	save("title: fuchsia\n")
 	p.await("\x1b[95m") // the terminal's color 13
-	p.screen(100, 30, "skin reread")
+	p.screen(100, 30, "skin reloaded")
 	p.leave(cmd)
 }
 
