@@ -170,7 +170,7 @@ func (m *metric) perSecond(all []sample, now time.Time) (float64, bool) {
 	return (m.value - was) / passed, true
 }
 
-// history returns a sparkline of a gauge, or of the growth of a counter. It is "" with fewer than two samples.
+// history returns a sparkline of a gauge, or of the growth of a counter. It is "" with fewer than two values.
 func (m *metric) history(all []sample) string {
 	var values []float64
 	for i := range all {

@@ -16,8 +16,8 @@ var windows = []time.Duration{time.Minute, 5 * time.Minute, 2 * time.Hour}
 
 const (
 	sparks      = 6                // columns of a sparkline
-	manyErrors  = .05              // share of failed calls in a minute from which a server is limited
-	longQueue   = 10               // seconds with a queue from which a server is limited
+	manyErrors  = .05              // a server or item is limited if a greater share of its calls failed (server: in the last minute)
+	longQueue   = 10               // a server is limited if its queue has not been empty for this many seconds
 	maxQueueLag = 15 * time.Second // a queue that was reported longer ago is not current
 )
 

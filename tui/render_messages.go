@@ -153,7 +153,7 @@ func (m recorded) row(server string, first, second Cell) Row {
 	}
 }
 
-// actorKind is the page of one actor: its mailbox and the messages that were recorded. enter in the actors opens it.
+// actorKind is the page of one actor: its mailbox and the messages that were recorded. enter on an actor opens it.
 var actorKind = &Kind{
 	Name: "actor", Head: actorHead, Tail: true,
 	Columns: []Column{{Name: "AGO", Right: true}, {Name: "CALL"}, {Name: "MESSAGE", Flex: true}, {Name: "CLASS", Wide: true}, {Name: "BYTES", Right: true, Bytes: true}, {Name: "DEPTH", Right: true}, {Name: "PHASE"}},
