@@ -209,8 +209,8 @@ func (g *growthRun) sessions() error {
 	})
 }
 
-// flight makes an increasing number of clients call a hanging server at the same time. The memory per call is the
-// gateway's memory during these calls minus the gateway's memory while the same clients are idle.
+// flight makes an increasing number of clients call a hanging server at the same time. To get the memory per call, it
+// subtracts the gateway's memory while the same clients are idle and divides by the number of calls.
 func (g *growthRun) flight() error {
 	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
 		for _, n := range g.sizes("flight") {

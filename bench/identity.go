@@ -17,7 +17,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// The gateways that identity compares, named after what they check. The base of the ratios is openGateway.
+// The gateways that identity compares, named after what is configured. The base of the ratios is openGateway.
 const (
 	openGateway    = "gateway"
 	keyedGateway   = "gateway, keys"

@@ -26,7 +26,7 @@ func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 		s.Why = "With more " + s.Raise + ", calls become slower. " + s.Why
 	}
 	if s.Ended == "p99" {
-		s.Why = fmt.Sprintf("More %s exceed --p99 %s. %s", map[bool]string{true: "calls per second", false: s.Raise}[s.Raise == "rate"], limit, s.Why)
+		s.Why = fmt.Sprintf("With more %s, the p99 latency exceeds --p99 %s. %s", map[bool]string{true: "calls per second", false: s.Raise}[s.Raise == "rate"], limit, s.Why)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestBottleneck(t *testing.T) {
 				s[i].Calls, s[i].Refused = 0, map[string]int{"HTTP 503": 1}
 			}
 		}, want: "errors", change: "limits.maxSessions"},
-		{name: "p99", limit: 12 * time.Millisecond, want: "not reached", why: "More clients exceed --p99 12ms"},
+		{name: "p99", limit: 12 * time.Millisecond, want: "not reached", why: "With more clients, the p99 latency exceeds --p99 12ms"},
 	} {
 		steps := ladder(100, 200, 400, 405, 400, 398)
 		if c.limit > 0 {

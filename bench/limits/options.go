@@ -27,7 +27,7 @@ type Options struct {
 
 	Raise string        // what to raise, one of Raises; default clients
 	Rates []float64     // open loop: calls per second, one step each
-	Max   int           // upper limit of the raised quantity; default 1024 for clients, 10000 for others
+	Max   int           // upper limit of the raised quantity, but for rate of the number of clients (at most 128); default 1024 for clients, 10000 for others
 	P99   time.Duration // limit for the p99 latency; 0 = none
 	Time  time.Duration // approximate time of the whole run; default 60 s
 	Step  time.Duration // duration of one step; default depends on Time, from 250 ms to 3 s
@@ -116,7 +116,7 @@ func (o Options) Validate() error {
 	case o.Raise != "" && !slices.Contains(Raises, o.Raise):
 		faults = append(faults, fmt.Errorf("raise: got %q, expected one of %s", o.Raise, strings.Join(Raises, ", ")))
 	case (o.Raise == "rate") != (len(o.Rates) > 0):
-		faults = append(faults, errors.New("rate: expected calls per second, such as --rate 100,500,1000"))
+		faults = append(faults, errors.New("rate: --raise rate needs calls per second, such as --rate 100,500,1000; other quantities do not use --rate"))
 	case ladders[o.Raise] != nil && !own:
 		faults = append(faults, fmt.Errorf("raise: %s can only be raised with raw servers", o.Raise))
 	}

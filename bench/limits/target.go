@@ -191,7 +191,7 @@ func (s *limits) ofTarget() ([]*climb, error) {
 	var climbs []*climb
 	for _, name := range names {
 		if name == "" && len(s.o.Only) > 0 {
-			return nil, errors.New("--server: this endpoint does not say which server its tools belong to")
+			return nil, errors.New("--server: this endpoint does not say which server its tools belong to; omit --server")
 		}
 		server := Server{Name: name, Local: true, Replicas: 1, Target: true}
 		t, ok := s.toolOf(tools, server)

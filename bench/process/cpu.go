@@ -9,7 +9,7 @@ import (
 )
 
 // CPU returns the CPU time that the threads of the process have used, from /proc/PID/task/*/schedstat. It is more precise than Usage,
-// whose unit is 10 ms, but does not contain threads that have ended. It returns 0 if the system has no such files.
+// whose unit is 10 ms, but omits the time of threads that have ended. It returns 0 if the system has no such files.
 func (p *Process) CPU() time.Duration {
 	files, err := filepath.Glob("/proc/" + strconv.Itoa(p.PID()) + "/task/*/schedstat")
 	if err != nil {

@@ -17,8 +17,8 @@ type ClusterRow struct {
 	Now     float64   `json:"measured"`
 	Base    float64   `json:"base"` // what it is compared with, in the same unit
 	Unit    string    `json:"unit"`
-	Result  float64   `json:"result"`         // Now compared with Base; with rounds, the median of their results
-	Of      string    `json:"resultUnit"`     // × for a ratio, else the unit of the difference
+	Result  float64   `json:"result"`         // ratio or difference of Now and Base, or Now itself; with rounds, the median of their results
+	Of      string    `json:"resultUnit"`     // × for a ratio
 	Goal    float64   `json:"goal,omitempty"` // 0 = there is none
 	AtLeast bool      `json:"atLeast,omitempty"`
 	Each    []float64 `json:"rounds,omitempty"` // the results of the rounds

@@ -27,8 +27,8 @@ func (l *Limits) table() [][]string {
 	return rows
 }
 
-const limitLegend = "load (generator), gateway or target, servers and other programs: processor time, 100% is one core. queued: maximum number of calls waiting in the gateway. " +
-	"Legacy clients speak MCP 2025-11-25 (sessions), modern ones 2026-07-28."
+const limitLegend = "load (the load generator), gateway (or target), servers and other (all other programs): processor time; 100% is one core. queued: maximum number of calls waiting in the gateway. " +
+	"Legacy clients speak MCP 2025-11-25 (with sessions), modern clients 2026-07-28."
 
 var limitColumns = []string{"clients", "calls/s", "p50 ms", "p99 ms", "load", "gateway", "servers", "other", "queued", "failed"}
 
