@@ -1,5 +1,5 @@
 // Package secret hides secrets in text that is displayed: command lines, URLs and configuration values. It is the only
-// place that decides what to hide, by the name and the form of a value, so that all commands hide the same. In case of
+// place that decides what to hide, by the name and the form of a value, so that all commands hide the same things. In case of
 // doubt, it hides.
 //
 //	secret.Arguments([]string{"--api-key", "abc", "-H", "Authorization: Bearer ${TOKEN}"})

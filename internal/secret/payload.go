@@ -46,7 +46,7 @@ const (
 )
 
 // Payload returns a JSON text of a peer without secrets, on one line: strings and numbers of members whose names suggest secrets are
-// hidden, and known secrets are hidden in every string, whatever its escapes. JSON inside strings is treated alike. If cut is true, the end of
+// hidden, and known secrets are hidden in every string, whatever its escapes. JSON inside strings is treated the same way. If cut is true, the end of
 // the text is missing; the result then ends with "…". Text that is not JSON is hidden.
 func (r *Redactor) Payload(text []byte, cut bool) string {
 	if len(text) == 0 {

@@ -92,7 +92,7 @@ func hideUser(u string) string {
 // embedded hides secrets in JSON objects and arrays inside a text, such as lines of JSON.
 func (w *payloadWriter) embedded(s string, cut bool) string {
 	var b strings.Builder
-	budget, last := 8*len(s), 0 // bytes to parse; hostile text would take their square
+	budget, last := 8*len(s), 0 // bytes to parse at most; without a limit, hostile text would take quadratic time
 	for i := 0; i < len(s) && budget > 0 && w.depth < maxNested; i++ {
 		if s[i] != '{' && s[i] != '[' {
 			continue
