@@ -158,7 +158,7 @@ func TestClusterSeeds(t *testing.T) {
 		"plain":           {other(plainPort), 1, []string{"the program that listens there is not a node of a cluster"}},
 		"gone":            {other(gonePort), 0, []string{"! seed", "no node runs there"}},
 		"no name":         {"seeds: [nothing.invalid], listen: '127.0.0.2:1024'", 1, []string{"✗ seed nothing.invalid:8732: ", "the name cannot be resolved"}},
-		"itself":          {"seeds: ['127.0.0.2'], listen: '127.0.0.2:1024'", 0, []string{"– seeds: only this node"}},
+		"itself":          {"seeds: ['127.0.0.2'], listen: '127.0.0.2:1024'", 0, []string{"– seeds: none besides this node"}},
 		"running":         {fmt.Sprintf("seeds: ['%s'], listen: '127.0.0.3:%d'", friend.routes, ownPort), 1, []string{fmt.Sprintf("✓ listen: 127.0.0.3:%d is in use by this node", ownPort)}},
 		"port in use":     {fmt.Sprintf("seeds: ['%s'], listen: '127.0.0.3:%d'", friend.routes, foreignPort), 2, []string{"✗ listen: ", "is in use\n    cause: another program listens there"}},
 		"no such host":    {"seeds: ['127.0.0.2:8732'], listen: '192.0.2.1:1'", 2, []string{"✗ listen: ", "this machine does not have the address", "write only the port, such as :1,"}},
