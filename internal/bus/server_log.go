@@ -33,9 +33,15 @@ func (l *serverLog) Warnf(format string, v ...any) {
 	l.write(slog.LevelInfo, format, v)
 }
 
+// duplicateName ends the server's format for a message about a node that has this node's name.
+const duplicateName = "Remote server has a duplicate name: %q"
+
 // Errorf logs a warning, or an info message if the error only says that a route to another node cannot be connected.
 func (l *serverLog) Errorf(format string, v ...any) {
 	level := slog.LevelWarn
+	if strings.HasSuffix(format, duplicateName) {
+		format, v = "two nodes of the cluster have the same name, %q; set cluster.node so that each name is unique", v[len(v)-1:]
+	}
 	if strings.HasPrefix(format, "Error trying to connect to route") {
 		level = slog.LevelInfo
 	}
