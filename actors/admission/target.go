@@ -2,6 +2,8 @@ package admission
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -21,6 +23,7 @@ type Target struct {
 	Entry    *catalog.Entry      // nil for a URI that is not listed, and for a request that names no item
 	Unlisted bool                // it exists only if its server has mentioned it
 	replica  int                 // number of the replica to call, from 1; 0 = any
+	named    string              // name that the node which runs the replica knows it by; "" = this node runs it, or any may be called
 	Rate     config.Rate         // limit of each principal's calls; zero = none
 	reports  bool                // the policy only reports: calls above Rate are executed
 	Denied   *Denied             // what the policy denies; nil = nothing
@@ -35,7 +38,8 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 	}
 	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate, RateReports: t.reports,
 		Trace: x.Report.Trace, Tenant: TenantOf(&t.Server.Rules, x, caller)}
-	if original := rawjson.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
+	r.Named = t.named
+	if original := rawjson.Quote(cmp.Or(t.named, t.Original)); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}
 	if t.Entry != nil && x.Frame.Method == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
@@ -63,6 +67,21 @@ func (t *Target) public(x *downstream.Exchange) string {
 	return name
 }
 
+// toReplica returns the target for the replica with that number, as the client has named it; -1 = any.
+func (t Target) toReplica(number int, name string) (Target, *protocol.Fault) {
+	if number < 0 {
+		return t, nil
+	}
+	entry, own, here, ok := t.Server.Rules.NamedReplica(number)
+	if !ok {
+		return Target{}, protocol.NoTool(name)
+	}
+	if t.replica = here + 1; entry.Hop != "" {
+		t.named = fmt.Sprintf("%s:%s@%d", entry.Name, t.Original, own)
+	}
+	return t, nil
+}
+
 // Resolve finds the item in the view. Each actor has its own view, so no message to the registry is needed.
 func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Fault) {
 	raw := x.Frame.Raw
@@ -76,10 +95,7 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 		if fault != nil {
 			return t, fault
 		}
-		if t.replica = view.Replica(name) + 1; t.replica > t.Server.Rules.ReplicaCount() {
-			return Target{}, protocol.NoTool(name)
-		}
-		return t, nil
+		return t.toReplica(view.Replica(name), name)
 	case protocol.SubjectPrompt:
 		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
 	case protocol.SubjectResource:

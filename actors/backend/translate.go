@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -142,7 +143,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	}
 	if s.conn.era == protocol.EraModern {
 		if name := protocol.NameHeader(r.Frame.Method, &r.Params); name.Present() {
-			o.Name = r.Item
+			o.Name = cmp.Or(r.Named, r.Item)
 			if o.Name == "" { // a method that names no item of the catalog (tasks)
 				o.Name, _ = rawjson.Unquote(name.Of(r.Frame.Raw))
 			}

@@ -56,6 +56,7 @@ type Request struct {
 	Caller   *Caller         // never nil
 	Server   string          // name of the server it goes to
 	Replica  int             // the replica that has to execute it, counted from 1; 0 = any
+	Named    string          // what replaces Target, if the replica runs on another node: Item with the replica's number there; "" = this node runs it
 	Item     string          // tool, prompt or URI as the server calls it; for logs, errors and metrics
 
 	// Modern says in which era the frame is written, and how server requests come back. In a legacy frame, every server request

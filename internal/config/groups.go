@@ -113,7 +113,7 @@ func namespaceOf(first Server) Server {
 	s.Name, s.Written, s.Group, s.Embedded = first.Group, first.Group, "", 0
 	s.Command, s.Args, s.Env, s.InheritEnv, s.Cwd = "", nil, nil, false, ""
 	s.URLs, s.Headers, s.Replicas, s.Run = nil, nil, 1, ""
-	s.Hop, s.Away, s.Shared = "", nil, false
+	s.Hop, s.HopReplicas, s.Away, s.Shared = "", 0, nil, false
 	return s
 }
 
@@ -132,7 +132,7 @@ func MemberServer(first, member Server) Server {
 	s.Group, s.MemberOf, s.Auth, s.Prefix = "", member.Group, member.Auth, ""
 	s.Tools, s.Prompts, s.ResourceFilter = ServerTools{Invalid: "show"}, Filter{}, Filter{}
 	s.ValidateArguments, s.Retry.InFlight = "off", "never"
-	s.Hop, s.Away, s.Shared, s.Members = "", nil, false, nil
+	s.Hop, s.HopReplicas, s.Away, s.Shared, s.Members = "", 0, nil, false, nil
 	return s
 }
 
@@ -180,6 +180,31 @@ func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 		number -= n
 	}
 	return s, number, false
+}
+
+// NamedReplica finds the replica with the given number (from 0), as clients name it: replicas count in the order of the file, wherever they
+// run. entry is the entry to which the replica belongs, own its index within that entry, and here the number by which Replica knows it. The
+// replicas of an entry that is reached through another node (Hop) have one number there. ok is false if there is no such replica.
+func (s *Server) NamedReplica(number int) (entry *Server, own, here int, ok bool) {
+	entries := s.Members
+	if len(entries) == 0 {
+		entries = []Server{*s}
+	}
+	for i := range entries {
+		entry = &entries[i]
+		switch {
+		case entry.Hop != "" && number < entry.HopReplicas:
+			return entry, number, here, number >= 0
+		case entry.Hop != "":
+			number -= entry.HopReplicas
+		case number < entry.ReplicaCount():
+			return entry, number, here + number, number >= 0
+		default:
+			number -= entry.ReplicaCount()
+		}
+		here += entry.ReplicaCount()
+	}
+	return nil, 0, 0, false
 }
 
 // membersDiffer reports whether the members of two groups differ in name, fault or keys that affect connections or, if

@@ -97,6 +97,31 @@ func TestDiffOfGroups(t *testing.T) {
 	}
 }
 
+// Clients count replicas in the order of the file, also those behind another node, which have one connection here.
+func TestNamedReplicas(t *testing.T) {
+	entry := func(name, hop string, replicas, behind int) Server {
+		return Server{Name: name, Hop: hop, Replicas: replicas, HopReplicas: behind}
+	}
+	group := Server{Name: "g", Members: []Server{entry("a", "", 2, 0), entry("b", "n", 1, 3), entry("c", "", 1, 0)}}
+	alone, away := entry("a", "", 2, 0), entry("b", "n", 1, 3)
+	for _, c := range []struct {
+		server *Server
+		number int
+		want   string
+	}{
+		{&group, 0, "a 0 at 0"}, {&group, 1, "a 1 at 1"}, {&group, 2, "b 0 at 2"}, {&group, 4, "b 2 at 2"}, {&group, 5, "c 0 at 3"}, {&group, 6, "none"}, {&group, -1, "none"}, {&group, 1 << 40, "none"},
+		{&alone, 1, "a 1 at 1"}, {&alone, 2, "none"}, {&away, 2, "b 2 at 0"}, {&away, 3, "none"}, {&away, -1, "none"},
+	} {
+		got := "none"
+		if entry, own, here, ok := c.server.NamedReplica(c.number); ok {
+			got = fmt.Sprintf("%s %d at %d", entry.Name, own, here)
+		}
+		if got != c.want {
+			t.Errorf("%s, replica %d: %s, want %s", c.server.Name, c.number, got, c.want)
+		}
+	}
+}
+
 // A member that runs on one node is reached by its name, so it cannot have the name of its group.
 func TestMemberNamedLikeItsGroup(t *testing.T) {
 	const file = `cluster: {node: a, seeds: b, secrets: "${S}"}

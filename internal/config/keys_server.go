@@ -163,6 +163,9 @@ type Server struct {
 	// server.
 	Hop string
 
+	// HopReplicas is the number of replicas on the node Hop. It is not in the file. 0 = Hop is "".
+	HopReplicas int
+
 	// Shared says that other nodes of the cluster use the same server over connections of their own. It is not in the file.
 	Shared bool
 

@@ -94,6 +94,7 @@ func placeMember(s *config.Server, first config.Server, node string, holder hold
 
 // reached returns a server without all that describes how the node that runs it reaches it, with its URL at that node instead.
 func reached(s config.Server, node string) config.Server {
+	s.HopReplicas = s.ReplicaCount()
 	s.Hop, s.URLs, s.Type = node, []string{s.HopURL(node)}, "http"
 	s.Command, s.Args, s.Env, s.EnvFiles, s.InheritEnv, s.Cwd, s.Headers = "", nil, nil, nil, false, "", nil
 	s.Auth = config.ServerAuth{Type: "none", As: "shared", CatalogAs: "shared"}

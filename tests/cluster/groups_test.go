@@ -22,7 +22,7 @@ metaTools: false
 audit: {file: "audit-${NODE}.jsonl"}
 mcpServers:
   first: {command: %[1]q, args: [demo, notes], run: a, group: notes}
-  second: {command: %[1]q, args: [demo, notes], run: b, group: notes}
+  second: {command: %[1]q, args: [demo, notes], run: b, replicas: 2, protocol: modern, group: notes}
 `
 
 // The members of a group run on different nodes. Every node lists the group and calls both members. While the node of one member is
@@ -44,7 +44,9 @@ func TestGroupOfTwoNodes(t *testing.T) {
 			}
 		}
 		hidesMembers(t, n)
+		namesReplicas(t, n)
 	}
+	calls += 3 * 2 * 3 // of namesReplicas
 	gatetest.WaitFor(t, "each call in one audit log", func() (bool, string) {
 		runs := slices.Concat(runsOf(t, c.Nodes[0], "add_note"), runsOf(t, b, "add_note"), runsOf(t, c.Nodes[2], "add_note"))
 		slices.Sort(runs)
@@ -67,6 +69,29 @@ func TestGroupOfTwoNodes(t *testing.T) {
 	gatetest.WaitReady(t, b.Base)
 	for _, n := range c.Nodes {
 		reaches(t, n, "a b")
+	}
+}
+
+// namesReplicas checks that a client of a node can call a certain replica: the first runs on a, the others on b. Each has notes of its own.
+func namesReplicas(t *testing.T, n *gatetest.Node) {
+	t.Helper()
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		session, _ := connect(t, n.URL, version)
+		for to := range 3 {
+			title := fmt.Sprintf("Replica %d of %s for %s", to, n.Name, version)
+			if got := call(t.Context(), session, fmt.Sprintf("notes:add_note@%d", to), map[string]any{"title": title, "text": "x"}); strings.Contains(got, "error") {
+				t.Errorf("%s: %s", title, got)
+			}
+			for at := range 3 {
+				got := call(t.Context(), session, fmt.Sprintf("notes:search_notes@%d", at), map[string]any{"query": title})
+				if strings.Contains(got, title) != (at == to) {
+					t.Errorf("%s: replica %d has %s", title, at, got)
+				}
+			}
+		}
+		if got := call(t.Context(), session, "notes:add_note@3", nil); !strings.Contains(got, "add_note@3") {
+			t.Errorf("node %s: a replica that does not exist: %s", n.Name, got)
+		}
 	}
 }
 
