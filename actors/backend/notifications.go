@@ -49,19 +49,19 @@ func changedKinds(m protocol.Method) []protocol.ItemKind {
 }
 
 // logLine forwards a log message to the task that it names, or else to its call: the one whose response carried it, or
-// without a response the one that the method speaker returns. Messages without a call go to the pool. Messages of canceled
-// calls are dropped, and so are those for modern clients that did not request log messages.
+// without a response the one that the method speaker returns. Messages without a call go to the pool. Messages in responses to calls
+// that have ended are dropped, and so are those for modern clients that did not request log messages.
 func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	out = logged(&e.Frame, out)
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
 		return s.taskNote(task, e, out)
 	}
 	p := s.conn.pending[uint32(e.Ticket)]
-	if e.Ticket == 0 {
+	switch {
+	case e.Ticket == 0:
 		_, p = s.speaker(now)
-	}
-	if s.conn.cancelled[uint32(e.Ticket)] != nil {
-		return out // its client has canceled the call
+	case p == nil:
+		return out // the call has ended, and no other client may see its messages
 	}
 	if p != nil && p.own == nil {
 		if p.request.Modern && p.request.Caller.LogLevel == "" {

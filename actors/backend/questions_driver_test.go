@@ -216,25 +216,29 @@ func TestLogLinesOfCalls(t *testing.T) {
 		modern   bool
 		level    protocol.Level
 		canceled bool
+		asks     bool // the call has asked its client before
 		ticket   bool // the line arrives on the call's response
 		calls    int
 		want     string
 	}{
-		"a legacy client":            {false, "", false, true, 1, "call"},
-		"a modern client":            {true, "", false, true, 1, "dropped"},
-		"a modern client with level": {true, "debug", false, true, 1, "call"},
-		"a canceled call":            {false, "", true, true, 1, "dropped"},
-		"no response, one call":      {false, "", false, false, 1, "call"},
-		"no response, two calls":     {false, "", false, false, 2, "pool"},
-		"no response, no call":       {false, "", false, false, 0, "pool"},
+		"a legacy client":                 {false, "", false, false, true, 1, "call"},
+		"a modern client":                 {true, "", false, false, true, 1, "dropped"},
+		"a modern client with level":      {true, "debug", false, false, true, 1, "call"},
+		"a canceled call":                 {false, "", true, false, true, 1, "dropped"},
+		"a canceled call with a question": {false, "", true, true, true, 1, "dropped"},
+		"no response, one call":           {false, "", false, false, false, 1, "call"},
+		"no response, two calls":          {false, "", false, false, false, 2, "pool"},
+		"no response, no call":            {false, "", false, false, false, 0, "pool"},
 	} {
 		o := readyWith(t, `{}`)
 		id := uint32(0)
 		for i := range c.calls {
 			id = o.sends(uint64(i+1), func(r *message.Request) { r.Modern, r.Caller.LogLevel = c.modern, c.level })
 		}
-		if c.canceled {
+		if c.asks {
 			o.asked(o.frame(fmt.Sprintf(elicit, "a", "")))
+		}
+		if c.canceled {
 			o.step(message.CancelSent{Call: message.CallRef{Seq: 1}})
 		}
 		event := upstream.Received{Frame: actortest.Frame(t, line)}
