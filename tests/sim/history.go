@@ -17,11 +17,12 @@ type history struct {
 	requests    []*clientRequest    // all requests of all clients
 	nonces      int
 	lastRequest map[int]*clientRequest // by nonce: the last request
+	sentAgain   map[int]*serverCall    // by nonce: the request with the answers to the server's requests
 	answered    int
 }
 
 func newHistory() *history {
-	return &history{executedBy: map[int][]string{}, lastCall: map[int]*serverCall{}, cut: map[int]bool{}, cancels: map[int]bool{}, lastRequest: map[int]*clientRequest{}}
+	return &history{executedBy: map[int][]string{}, lastCall: map[int]*serverCall{}, cut: map[int]bool{}, cancels: map[int]bool{}, lastRequest: map[int]*clientRequest{}, sentAgain: map[int]*serverCall{}}
 }
 
 // moment returns the next logical time.
@@ -61,6 +62,9 @@ func (b *history) checkLost(w *world, a *clientRequest) {
 	}
 	if r.c.modern && a.method == "tools/call again" {
 		return // lastCall is the request that the server answered with input requests, not the one with the answers
+	}
+	if again := b.sentAgain[a.nonce]; again != nil && again.connBroke() { // the gateway has sent it for a legacy client
+		return
 	}
 	if !r.c.lostCalls && !r.c.brokenResponses[r.ticket] && !b.cut[a.nonce] && !r.c.s.down {
 		w.violated("%s was answered with %q, but %s lost neither its session nor the response", a, a.message, r.c)

@@ -37,6 +37,7 @@ func (c *conn) answerModern(ticket uint64, r *frameToServer) {
 	case "tools/call":
 		if r.Params.RequestState != "" || r.Params.Responses != nil {
 			w.count("a call sent again with answers")
+			w.history.sentAgain[r.Params.Arguments.Nonce] = &serverCall{c: c, ticket: ticket}
 			complete(fmt.Sprintf(`,"content":[{"type":"text","text":"done %d"}]`, r.Params.Arguments.Nonce))
 			return
 		}
