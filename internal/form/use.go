@@ -131,7 +131,7 @@ func same(raw []byte, object map[string]json.RawMessage) bool {
 	})
 }
 
-// normal returns JSON with sorted keys, without spaces, and with the digits of its numbers.
+// normal returns raw with sorted keys and without spaces; numbers keep their digits. Invalid JSON is returned unchanged.
 func normal(raw []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -2,7 +2,7 @@ package status
 
 import "fmt"
 
-// invalidShown limits the invalid tools of a server that warnings name.
+// invalidShown is the maximum number of a server's invalid tools that warnings name.
 const invalidShown = 5
 
 // Invalid is a tool whose definition is not valid.
