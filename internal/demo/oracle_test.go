@@ -67,7 +67,7 @@ func oracleCases() []oracleCase {
 		{"page", "2025-11-25", canAll, "tools/call", `{"name":"visit"}`,
 			one(`"mode":"url"`, `"result":{"action":"accept"}`), `notifications/elicitation/complete`},
 		{"page, no", "2025-11-25", canAll, "tools/call", `{"name":"visit"}`,
-			one(`"url":"https://example.com/shrine"`, `"result":{"action":"cancel"}`), `You did not go: cancel.`},
+			one(`"url":"https://example.com/shrine"`, `"result":{"action":"cancel"}`), `You did not go (cancel).`},
 		{"several at once", "2025-11-25", canAll, "tools/call", `{"name":"council"}`,
 			[]round{{[]string{`elicitation/create`, `sampling/createMessage`, `roots/list`},
 				[]string{`"result":{"action":"accept","content":{"opinion":"dig"}}`, `"error":{"code":-1,"message":"no model"}`, `"result":{"roots":[]}`}}},

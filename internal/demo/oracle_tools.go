@@ -125,7 +125,7 @@ func visit(c *Call) (any, error) {
 		return nil, err
 	}
 	if !ok {
-		return Text("You did not go: %s.", action), nil
+		return Text("You did not go (%s).", action), nil
 	}
 	if !c.modern() {
 		c.notify(protocol.NotificationElicitationComplete, map[string]string{"elicitationId": id})
