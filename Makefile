@@ -14,7 +14,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy cluster cluster-interop cluster-rates cluster-partitions cluster-quorum recipes dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden soak-tui tui voters sim sim-mutants mutants attacks keyring proxy cluster cluster-interop cluster-rates cluster-partitions cluster-quorum cluster-versions recipes dashboards prose-sample mutation snapshot release reproducible dist dist-try publish-as publish-try image telemetry
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ cluster-partitions: ## cut the nodes of a cluster off from each other in all way
 
 cluster-quorum: ## separate the voters of a cluster for a minute, restart all of them at once, and empty the disk of each; needs network namespaces
 	BALANCERS=all go test -count=1 -timeout 1h -v ./tests/cluster -run 'TestQuorum' -quorum-time 60s
+
+cluster-versions: ## replace the nodes of a cluster by another version under load, and back, and start a node of a version that does not fit; needs haproxy
+	BALANCERS=all go test -count=1 -timeout 1h -v ./tests/cluster -run 'TestRollingUpgrade' -other-versions
 
 recipes: ## run the recipes for clusters in contrib (needs nginx and haproxy), and validate the files for Kubernetes and compose
 	BALANCERS=all go test -count=1 -v ./contrib/cluster

@@ -51,6 +51,7 @@ type Node struct {
 	*Process
 	Name, Host string
 	Dir        string // its state and runtime directory
+	Binary     string // the gateway; the test may change it before Start
 	cluster    *Cluster
 	port       string // of its clients; it keeps the port when it is started again
 }
@@ -65,7 +66,7 @@ func StartCluster(t *testing.T, o ClusterOptions) *Cluster {
 	c.file = c.write("goblin.yaml", c.config())
 	c.write("cluster.secret", cluster.NewSecret())
 	for i, name := range o.Names {
-		n := &Node{Name: name, Host: fmt.Sprintf("127.0.0.%d", i+1), cluster: c, port: FreePort(t)}
+		n := &Node{Name: name, Binary: o.Binary, Host: fmt.Sprintf("127.0.0.%d", i+1), cluster: c, port: FreePort(t)}
 		n.Dir = filepath.Join(o.Dir, n.Name)
 		if err := os.Mkdir(n.Dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -142,9 +143,9 @@ func (n *Node) Address() string { return n.Host + ":" + n.cluster.port }
 func (n *Node) Start() {
 	n.cluster.t.Helper()
 	args := []string{"serve", "--config", n.cluster.file, "--listen", n.Host + ":" + n.port}
-	cmd := exec.Command(n.cluster.o.Binary, args...)
+	cmd := exec.Command(n.Binary, args...)
 	if n.cluster.network != nil {
-		cmd = n.cluster.network.command(n, n.cluster.o.Binary, args...)
+		cmd = n.cluster.network.command(n, n.Binary, args...)
 	}
 	cmd.Env = append(Environment(n.Dir), "NODE="+n.Name, "NODE_HOST="+n.Host)
 	n.Process = Serve(n.cluster.t, cmd)
