@@ -93,6 +93,11 @@ func (m *membership) catalogAct(self kernel.Self, act any) {
 			payload, err := m.ask(ctx, a.incarnation, a.question, queryTime)
 			return fetchedCatalog{a.incarnation, payload, err}
 		})
+	case serverQuestion:
+		self.Go(func(ctx context.Context) any {
+			payload, err := m.ask(ctx, a.Incarnation, a.question, queryTime)
+			return serverAnswer{a, payload, err}
+		})
 	case answerCatalog:
 		if m.ListCatalogs == nil {
 			a.reply(a.answer.Encode())

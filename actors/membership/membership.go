@@ -167,7 +167,7 @@ func (m *membership) Act(self kernel.Self, act any) {
 		a.reply(a.payload)
 	case fetchEnded, answerEnded, ended:
 		m.endedAct(self, a)
-	case fetchCatalog, answerCatalog, heardCatalog, showCatalogs:
+	case fetchCatalog, serverQuestion, answerCatalog, heardCatalog, showCatalogs:
 		m.catalogAct(self, a)
 	case catalogsChanged:
 		if m.CatalogsChanged != nil {

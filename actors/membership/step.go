@@ -119,7 +119,9 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.query(now, m, out)
 	case probed:
 		out = s.probed(now, m, out)
-	case fetched, fetchedEnded, fetchedCatalog, catalogsShown:
+	case message.FetchCatalog:
+		out = s.fetchServer(serverQuestion{FetchCatalog: m}, "0/"+m.Server, out)
+	case fetched, fetchedEnded, fetchedCatalog, serverAnswer, catalogsShown:
 		out = s.stepFetched(now, m, out)
 	case applied:
 		s.revoked.applying = false
@@ -155,6 +157,8 @@ func (s *state) stepFetched(now time.Time, msg any, out []kernel.Effect) []kerne
 		return s.fetchedEnded(now, m, out)
 	case fetchedCatalog:
 		return s.fetchedCatalog(now, m, out)
+	case serverAnswer:
+		return s.fetchedServer(now, m, out)
 	case catalogsShown:
 		s.join.catalogs.done = true
 	}

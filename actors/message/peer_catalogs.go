@@ -30,3 +30,14 @@ type PeerCatalog struct{ Known *KnownCatalog }
 
 // Class is Outcome: it is sent once.
 func (PeerCatalog) Class() kernel.Class { return kernel.Outcome }
+
+// FetchCatalog makes the membership actor ask a node for what it knows of a server's catalog. HeardCatalog follows if it knows any.
+type FetchCatalog struct{ Server, Incarnation string }
+
+// Class is State: the pool asks again.
+func (FetchCatalog) Class() kernel.Class { return kernel.State }
+
+// Key implements kernel.Keyed: only the newest question for a server matters.
+func (m FetchCatalog) Key() any { return fetchCatalogKey{m.Server} }
+
+type fetchCatalogKey struct{ server string }

@@ -14,6 +14,7 @@ const startupLazy = "lazy"
 type idleStop struct {
 	usedAt      time.Time // when a client last used the server
 	timer       uint64    // number of the newest timer
+	waits, asks int       // how often the pool has waited for a catalog that another node may know, and asked for it (startFirst)
 	lastFailure string    // why the last connection attempt before the stop failed; "" = it succeeded; clients may see it
 }
 

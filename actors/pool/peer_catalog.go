@@ -12,6 +12,7 @@ func (s *state) peerCatalog(m message.PeerCatalog, out []kernel.Effect) []kernel
 		return out
 	}
 	s.catalog.remembered.catalog, s.catalog.remembered.fromPeer = m.Known, true
+	s.settled = s.settled || s.isLazy() && s.isStopped()
 	return s.announce(s.publishRemembered(out))
 }
 

@@ -58,6 +58,8 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.backendIdle(now, m, out)
 	case idleDue:
 		return s.idleDue(now, m, out)
+	case catalogDue:
+		return s.catalogDue(now, m, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Stopping:
@@ -88,5 +90,5 @@ func (s *state) started(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))
 	}
-	return s.startUnlessLazy(now, out)
+	return s.startFirst(now, out)
 }
