@@ -20,8 +20,8 @@ var updateRequirements = flag.Bool("update-requirements", false, "rewrite docs/r
 const requirementsPage = "docs/requirements.md"
 
 var (
-	rowID   = regexp.MustCompile(`\bS[0-5]\.\d+(\.\d+)?\b`)
-	rowLine = regexp.MustCompile(`^\| (S[0-5]\.\d+(?:\.\d+)?) \| ([^|]*) \|[^|]*\|[^|]*\|$`)
+	rowID   = regexp.MustCompile(`\bS[0-6]\.\d+(\.\d+)?\b`)
+	rowLine = regexp.MustCompile(`^\| (S[0-6]\.\d+(?:\.\d+)?) \| ([^|]*) \|[^|]*\|[^|]*\|$`)
 )
 
 // docs/requirements.md lists for each row the tests whose comments name the row. No test names a row that does not exist.

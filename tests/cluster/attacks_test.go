@@ -93,7 +93,7 @@ func claims(holder string) []map[string]string {
 	}
 }
 
-// A client without a key names a principal in the headers of nodes, at the ports for clients and without a certificate at those for nodes.
+// S6.8: a client without a key names a principal in the headers of nodes, at the ports for clients and without a certificate at those for nodes.
 func TestAttack103HolderFromAClient(t *testing.T) {
 	c, _, holders := keyedCluster(t, "ann")
 	blind := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -171,7 +171,7 @@ func TestAttack107TenantByForgedHeaders(t *testing.T) {
 	}
 }
 
-// A node of another cluster has a certificate that is valid for the name of a node, but is made from another secret. It gets no answer at the
+// S6.8: a node of another cluster has a certificate that is valid for the name of a node, but is made from another secret. It gets no answer at the
 // ports for nodes, and does not become a member.
 func TestAttack105NodeOfAnotherCluster(t *testing.T) {
 	c, _, holders := keyedCluster(t, "ann")

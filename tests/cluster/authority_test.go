@@ -67,7 +67,7 @@ func certify(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// Nodes with certificates of an authority serve each other's servers. Another program with a certificate of the same authority, and one
+// S6.8: nodes with certificates of an authority serve each other's servers. Another program with a certificate of the same authority, and one
 // with a certificate made from the secret of the cluster, get an answer neither at the port for requests nor at that for NATS.
 func TestAttack104ProgramWithCertificateOfTheAuthority(t *testing.T) {
 	dir := gatetest.ShortDir(t)

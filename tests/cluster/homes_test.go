@@ -67,7 +67,7 @@ func useOnce(ctx context.Context, session *mcp.ClientSession) error {
 // balancerTime is how long the balancer still sends requests to a node that was killed.
 const balancerTime = 500 * time.Millisecond
 
-// A session goes on when its home is killed: another node becomes its home, and nothing fails. When the killed node is back, and
+// S6.2: a session goes on when its home is killed: another node becomes its home, and nothing fails. When the killed node is back, and
 // when the next home is killed too, it goes on again.
 func TestHomeIsKilled(t *testing.T) {
 	behindEach(t, func(t *testing.T, balancer string) {
@@ -171,7 +171,7 @@ func load(t *testing.T, url string, session, modern *mcp.ClientSession, stop cha
 	}
 }
 
-// When the nodes are stopped and started one after the other under load, no request fails, and a subscriber goes on.
+// S6.2: when the nodes are stopped and started one after the other under load, no request fails, and a subscriber goes on.
 func TestRollingRestart(t *testing.T) {
 	behindEach(t, func(t *testing.T, balancer string) {
 		c := start(t, balancer, "shutdown: {drain: 2s}\n"+fmt.Sprintf(servers, binary, binary))

@@ -96,7 +96,7 @@ func readyServers(n *gatetest.Node) string {
 	return fmt.Sprint(ready)
 }
 
-// A server with `run: b` is the same on all nodes, for clients of both eras: lists, calls, progress, questions, cancellation and
+// S6.3: a server with `run: b` is the same on all nodes, for clients of both eras: lists, calls, progress, questions, cancellation and
 // subscriptions.
 func TestServersOfAnotherNode(t *testing.T) {
 	c := startHops(t)

@@ -69,7 +69,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	t.Logf("the others drop a node that was stopped after %v", within(t, gatetest.Patience, "stop", "2 2", others))
 }
 
-// A key that the file of one node loses is refused by all nodes within a second, also by a node that starts with an old
+// S6.6: a key that the file of one node loses is refused by all nodes within a second, also by a node that starts with an old
 // file, until a running node's file has the key again. A node that was cut off at that time refuses the key as soon as it is back.
 func TestAttack106RevokedKeyInAnOldFile(t *testing.T) {
 	dir := gatetest.ShortDir(t)

@@ -30,7 +30,7 @@ func says(t *testing.T, p *gatetest.Process, text string) {
 	gatetest.WaitFor(t, "the log to contain "+text, func() (bool, string) { log := p.Log.String(); return strings.Contains(log, text), log })
 }
 
-// A second process with the name of a node is reported by all nodes, and does not take over. Calls of a server whose run names no node
+// S6.10: a second process with the name of a node is reported by all nodes, and does not take over. Calls of a server whose run names no node
 // fail with an error that names it. Everything else works.
 func TestTwoNodesOfOneName(t *testing.T) {
 	dir := gatetest.ShortDir(t)
@@ -64,7 +64,7 @@ func TestTwoNodesOfOneName(t *testing.T) {
 	use(t, session, 3)
 }
 
-// A secret of 31 bytes, two voters, and missing seeds are errors that say what to do, and do not contain the secret.
+// S6.10: a secret of 31 bytes, two voters, and missing seeds are errors that say what to do, and do not contain the secret.
 func TestWrongConfigurationOfNode(t *testing.T) {
 	dir := gatetest.ShortDir(t)
 	for name, c := range map[string]struct{ secret, more, want string }{

@@ -42,7 +42,7 @@ func starts(t *testing.T, path string) (tokens []int, nodes []string) {
 	return tokens, nodes
 }
 
-// A server with run: one has one process in the cluster, and all nodes call it there. When its node is killed, frozen or stopped,
+// S6.3: a server with run: one has one process in the cluster, and all nodes call it there. When its node is killed, frozen or stopped,
 // another node starts the server, with a larger token. A node that was frozen meanwhile has ended its process.
 func TestServerRunsOnce(t *testing.T) {
 	dir := gatetest.ShortDir(t)

@@ -179,7 +179,7 @@ var partitions = []partition{
 	}, []int{3, 3, 3}, "ab ac", "cannot be reached"},
 }
 
-// While nodes are cut off from each other, each serves what it can reach, and calls of other servers fail with an error that says so. Two
+// S6.5: while nodes are cut off from each other, each serves what it can reach, and calls of other servers fail with an error that says so. Two
 // seconds after the end, all nodes reach each other again.
 func TestPartitions(t *testing.T) {
 	p := startParted(t)
@@ -215,7 +215,7 @@ func (p *parted) heal(end func()) time.Duration {
 	return took
 }
 
-// Revocations of both sides of a partition hold on the other side once it has ended.
+// S6.6: revocations of both sides of a partition hold on the other side once it has ended.
 func TestPartitionWithRevocations(t *testing.T) {
 	p := startParted(t)
 	a, b, c := p.Nodes[0], p.Nodes[1], p.Nodes[2]

@@ -68,7 +68,7 @@ func alive(t *testing.T, path string, from int) (token int, node string) {
 	return token, node
 }
 
-// While no majority of the voters can agree, a server with run: one is stopped in time, and it is started again afterwards. It also starts
+// S6.4: while no majority of the voters can agree, a server with run: one is stopped in time, and it is started again afterwards. It also starts
 // again after all voters were restarted at once, and after the disk of a voter was emptied. Its tokens never fall, and no two processes run at a
 // time.
 func TestQuorum(t *testing.T) {

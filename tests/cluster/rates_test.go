@@ -31,7 +31,7 @@ mcpServers: {}
 	ratePace         = 100 * time.Millisecond // between two requests
 )
 
-// A principal may send as many requests as with one gateway, whether the balancer deals them to all nodes in turn or to one node.
+// S6.7: a principal may send as many requests as with one gateway, whether the balancer deals them to all nodes in turn or to one node.
 func TestRates(t *testing.T) {
 	dir := gatetest.ShortDir(t)
 	keys := map[string]string{}

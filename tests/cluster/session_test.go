@@ -116,7 +116,7 @@ func behindEach(t *testing.T, test func(t *testing.T, balancer string)) {
 	}
 }
 
-// A session works although its requests reach all nodes in turn: lists, calls, questions, subscriptions, its stream and its
+// S6.1: a session works although its requests reach all nodes in turn: lists, calls, questions, subscriptions, its stream and its
 // end.
 func TestSessionOverAllNodes(t *testing.T) {
 	behindEach(t, func(t *testing.T, balancer string) {
@@ -146,7 +146,7 @@ func TestSessionOverAllNodes(t *testing.T) {
 	})
 }
 
-// A client of 2026-07-28 needs no session. The retry of a parked call reaches the node that holds the call.
+// S6.1: a client of 2026-07-28 needs no session. The retry of a parked call reaches the node that holds the call.
 func TestModernClientOverAllNodes(t *testing.T) {
 	behindEach(t, func(t *testing.T, balancer string) {
 		c := start(t, balancer, fmt.Sprintf(servers, binary, binary))

@@ -40,7 +40,7 @@ func stranger(t *testing.T, dir, host, name, old, changed string) *gatetest.Proc
 	return gatetest.Serve(t, cmd)
 }
 
-// A node with another secret, a node of a cluster with another name, and programs that send anything to the ports for nodes, do not become
+// S6.8: a node with another secret, a node of a cluster with another name, and programs that send anything to the ports for nodes, do not become
 // members. They fill neither the logs nor the memory, and clients notice nothing.
 func TestStrangersAtTheNodePorts(t *testing.T) {
 	dir := gatetest.ShortDir(t)

@@ -29,7 +29,7 @@ func speaking(t *testing.T, versions string) (path string) {
 	return path
 }
 
-// Nodes are replaced one after the other by the next version, and again by this one, and no call fails. A node of a version that has none in
+// S6.9: nodes are replaced one after the other by the next version, and again by this one, and no call fails. A node of a version that has none in
 // common with the others is not a member: it and the others say why, and calls of the others do not fail.
 func TestRollingUpgrade(t *testing.T) {
 	if !*otherVersions {
