@@ -62,14 +62,14 @@ func (c *Cluster) isolate() {
 	for _, node := range c.Nodes {
 		inside := n.socket("clients", node.Name)
 		forwards := []forward{{inside, node.Host + ":" + node.port}}
-		n.connect(c.t, node.Host+":"+node.port, inside, nil, nil)
+		connect(c.t, node.Host+":"+node.port, inside, nil, nil)
 		for kind, port := range ports {
 			forwards = append(forwards, forward{n.socket(string(kind), node.Name), node.Host + ":" + port})
 			for _, to := range c.Nodes {
 				if to != node {
 					out := n.socket(string(kind), node.Name, to.Name)
 					forwards = append(forwards, forward{to.Host + ":" + port, out})
-					n.connect(c.t, out, n.socket(string(kind), to.Name), n.gates[way{node, to, kind}], n.gates[way{to, node, kind}])
+					connect(c.t, out, n.socket(string(kind), to.Name), n.gates[way{node, to, kind}], n.gates[way{to, node, kind}])
 				}
 			}
 		}
@@ -78,7 +78,7 @@ func (c *Cluster) isolate() {
 }
 
 // connect passes connections on within this process until the test ends.
-func (n *network) connect(t *testing.T, from, to string, there, back *gate) {
+func connect(t *testing.T, from, to string, there, back *gate) {
 	t.Helper()
 	l, err := listenAt(from)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestQuorum(t *testing.T) {
 	for _, n := range c.Nodes {
 		n.Start()
 	}
-	token, node := alive(t, ledger, token+1)
+	token, _ = alive(t, ledger, token+1)
 	t.Logf("the server runs again %v after all voters were restarted", time.Since(began))
 	add(t, c.Nodes, "third")
 
@@ -115,6 +115,7 @@ func TestQuorum(t *testing.T) {
 		gatetest.WaitReady(t, c.Nodes[i].Base)
 		within(t, gatetest.Patience, "members", "3 3 3", func() string { return members(c.Nodes...) })
 		add(t, c.Nodes, fmt.Sprintf("emptied %d", i))
+		var node string
 		token, node = alive(t, ledger, token)
 		holder := c.Nodes[node[0]-'a']
 		began = time.Now()
