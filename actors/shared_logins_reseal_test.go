@@ -54,7 +54,7 @@ func (r *loginTable) Put(_ context.Context, key string, value []byte, revision u
 	return r.last, nil
 }
 
-func (r *loginTable) Delete(context.Context, string, uint64) error { return nil }
+func (*loginTable) Delete(context.Context, string, uint64) error { return nil }
 
 func (r *loginTable) Watch(_ string, handle func(key string, value []byte, revision uint64, deleted bool)) (func(), error) {
 	r.mu.Lock()
