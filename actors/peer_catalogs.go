@@ -103,22 +103,17 @@ func (a *answerCatalog) send() {
 // heardCatalog collects the parts of a catalog. A catalog that has changed between two parts is damaged, and has no effect.
 func (s *state) heardCatalog(part *cluster.CatalogPart, out []kernel.Effect) []kernel.Effect {
 	v := &s.servers.peers
-	if part.Offset == 0 {
-		v.server, v.data = part.Server, nil
+	data := part.Data
+	if part.Offset != 0 || !part.Last() {
+		if data = v.collect(part); data == nil {
+			return out
+		}
 	}
-	if part.Server != v.server || part.Offset != len(v.data) {
-		v.server, v.data = "", nil
-		return out
-	}
-	v.data = append(v.data, part.Data...)
-	if !part.Last() {
-		return out
-	}
-	known, err := store.DecodeCatalog(v.data)
-	v.server, v.data = "", nil
+	known, err := store.DecodeCatalog(data)
 	if err != nil {
 		return out
 	}
+	s.rememberPeerCatalog(part.Server, known)
 	if ref, running := s.servers.pools[part.Server]; running {
 		v.await(part.Server)
 		return append(out, kernel.Tell(ref, message.PeerCatalog{Known: known}))
@@ -132,6 +127,32 @@ func (s *state) heardCatalog(part *cluster.CatalogPart, out []kernel.Effect) []k
 	v.known[part.Server] = known
 	v.await(part.Server)
 	return out
+}
+
+// rememberPeerCatalog keeps a catalog in memory, so that this node can send it to others, unless it knows one itself.
+func (s *state) rememberPeerCatalog(name string, known *message.KnownCatalog) {
+	for _, server := range s.config.Servers {
+		if identity := pool.CatalogIdentity(server); server.Name == name && !server.HasLogins() && s.servers.known[identity] == nil {
+			s.servers.remember(message.RememberCatalog{Server: identity, Known: known})
+		}
+	}
+}
+
+// collect adds a part to those that have arrived. It returns the catalog once it is complete.
+func (v *peerCatalogs) collect(part *cluster.CatalogPart) []byte {
+	if part.Offset == 0 {
+		v.server, v.data = part.Server, nil
+	}
+	if part.Server != v.server || part.Offset != len(v.data) {
+		v.server, v.data = "", nil
+		return nil
+	}
+	if v.data = append(v.data, part.Data...); !part.Last() {
+		return nil
+	}
+	data := v.data
+	v.server, v.data = "", nil
+	return data
 }
 
 // await records that clients are about to see a server's catalog.

@@ -18,7 +18,7 @@ import (
 // A node that joins gets the catalogs of all servers that another node knows, in parts, but neither those of servers with logins nor those
 // that are too large. A part that is missing or repeated makes a catalog worthless, and has no other effect.
 func TestPeerCatalogs(t *testing.T) {
-	knows, joins := &state{config: &config.Config{}}, &state{servers: newServers()}
+	knows, joins := &state{config: &config.Config{}}, &state{servers: newServers(), config: &config.Config{}}
 	knows.servers.known = map[string]*message.KnownCatalog{}
 	for name, size := range map[string]int{"b": 100_000, "a": 10, "login": 10, "disabled": 10, "group": 10, "large": cluster.MaxCatalog, "z": 10} {
 		server := config.Server{Name: name, URLs: []string{"https://" + name}}
@@ -74,7 +74,12 @@ func TestPeerCatalogs(t *testing.T) {
 	if a := joins.catalogAfter(message.ListCatalogs{}); a.server != "b" || a.known == nil {
 		t.Errorf("the next node that joins gets the catalog of %q", a.server)
 	}
-	joins = &state{servers: newServers()}
+	joins = &state{servers: newServers(), config: knows.config}
+	fetch(func(part *cluster.CatalogPart) { joins.heardCatalog(part, nil) })
+	if a := joins.catalogAfter(message.ListCatalogs{}); a.server != "a" || a.known == nil || a.next != "b" {
+		t.Errorf("a node that asks this one for what it has heard gets %q, then %q", a.server, a.next)
+	}
+	joins = &state{servers: newServers(), config: &config.Config{}}
 	fetch(func(part *cluster.CatalogPart) {
 		if part.Offset != cluster.MaxCatalogPart {
 			joins.heardCatalog(part, nil)

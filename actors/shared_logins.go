@@ -69,11 +69,15 @@ func newSharedLogins(c *Cluster, log *slog.Logger) *sharedLogins {
 	if c == nil || c.Logins == nil {
 		return nil
 	}
-	return &sharedLogins{
+	s := &sharedLogins{
 		records: c.Logins, secrets: c.Secrets, self: c.Members.Self, log: log,
 		handlers: map[string]map[uint64]func(claim.Stored){}, ended: map[string]endedLogin{}, swept: time.Now(),
 		resealing: resealing{first: c.Secrets.First(), places: map[string]struct{}{}, waiting: map[string]struct{}{}},
 	}
+	if c.Secrets.Several() { // the node may have started in the middle of a rotation
+		s.startWatch()
+	}
+	return s
 }
 
 // shares reports whether the nodes share the login of an entry. Client credentials are not shared: each node obtains a token of its own.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -14,8 +13,10 @@ import (
 // first secrets.
 
 const (
-	resealPause    = 10 * time.Second // after a failure
-	resealAttempts = 30               // failures in a row after which the logins stay as they are
+	resealPause    = 10 * time.Second       // after a failure; the attempt itself may have taken as long
+	resealAttempts = 15                     // failures in a row after which the logins stay as they are
+	changedPause   = 100 * time.Millisecond // after a change by another node
+	resealAgain    = 30 * time.Second       // a write with the old secret that was on its way may take until then
 )
 
 // resealing is the progress of sealing records again.
@@ -58,7 +59,17 @@ func (s *sharedLogins) reseal() {
 	}
 	r.first = first
 	s.startWatch() // the records that it reports first may have another secret, too
-	maps.Copy(r.waiting, r.places)
+	s.resealKnown()
+	time.AfterFunc(resealAgain, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.resealKnown()
+	})
+}
+
+// resealKnown looks at all known records again. The caller must hold mu.
+func (s *sharedLogins) resealKnown() {
+	maps.Copy(s.resealing.waiting, s.resealing.places)
 	s.runReseal()
 }
 
@@ -78,15 +89,17 @@ func (s *sharedLogins) resealAll() {
 		if !ok {
 			break
 		}
+		first := s.secrets.First()
 		again, err := s.resealOne(place)
 		switch {
 		case err == nil:
 			failures = 0
-			s.resealed(place)
+			s.resealed(place, first)
 			if again {
 				sealed++
 			}
 		case errors.Is(err, ErrRecordChanged): // it is read again
+			time.Sleep(changedPause)
 		default:
 			if failures++; failures == resealAttempts {
 				s.log.Warn("some logins could not be sealed with the new secret of the cluster; they must be made again when the old one is removed", "err", err)
@@ -101,7 +114,7 @@ func (s *sharedLogins) resealAll() {
 	}
 }
 
-// nextReseal returns the first waiting record. Without one, the goroutine must end.
+// nextReseal returns a waiting record. Without one, the goroutine must end.
 func (s *sharedLogins) nextReseal() (place string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,13 +123,19 @@ func (s *sharedLogins) nextReseal() (place string, ok bool) {
 		r.running = false
 		return "", false
 	}
-	return slices.Min(slices.Collect(maps.Keys(r.waiting))), true
+	for place = range r.waiting { // any, so that one that fails does not block the others
+		break
+	}
+	return place, true
 }
 
-func (s *sharedLogins) resealed(place string) {
+// resealed removes a record from those that wait, unless the first secret has changed again meanwhile.
+func (s *sharedLogins) resealed(place, first string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.resealing.waiting, place)
+	if s.secrets.First() == first {
+		delete(s.resealing.waiting, place)
+	}
 }
 
 func (s *sharedLogins) stopReseal() {

@@ -40,6 +40,8 @@ func HopTarget(view *catalog.View, era protocol.Era) (server *catalog.Server, wh
 	switch {
 	case server.Rules.Hop != "":
 		return nil, "server " + server.Name + " does not run on this node, which has run: " + server.Rules.Hop, true
+	case server.Rules.Hops(): // the nodes reach the members of a group, not the group
+		return nil, "server " + server.Name + " is a group with members on other nodes", true
 	case server.Protocol == "":
 		return nil, "server " + server.Name + " is not ready on its node", true
 	case protocol.IsModern(server.Protocol) != (era == protocol.EraModern):

@@ -56,9 +56,12 @@ func TestHopTarget(t *testing.T) {
 		"not ready":                {"", "", protocol.EraLegacy, false, true},
 		"of another node yet":      {"c", "2025-06-18", protocol.EraLegacy, false, true},
 		"of another node, unknown": {"c", "", protocol.EraLegacy, false, true},
+		"a group":                  {"member", "2025-06-18", protocol.EraLegacy, false, true},
 	} {
 		rules := config.DefaultServer()
-		rules.Hop = c.hop
+		if rules.Hop = c.hop; c.hop == "member" {
+			rules.Hop, rules.Members = "", []config.Server{{Name: "m", Hop: "c"}}
+		}
 		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: rules, Settled: true, Protocol: c.version}}
 		view, ok := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{Namespace: config.Default().Namespace, PageSize: 10}).View(catalog.Key{Server: "one"})
 		if !ok {

@@ -61,7 +61,7 @@ func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect
 	case e.Ticket == 0:
 		_, p = s.speaker(now)
 	case p == nil:
-		return out // the call has ended, and no other client may see its messages
+		return out // the call has ended
 	}
 	if p != nil && p.own == nil {
 		if p.request.Modern && p.request.Caller.LogLevel == "" {

@@ -42,6 +42,9 @@ type (
 	catalogsShown struct{}
 )
 
+// Class is Outcome: it answers showCatalogs.
+func (catalogsShown) Class() kernel.Class { return kernel.Outcome }
+
 // fetchCatalogs asks a node that is ready and has the same configuration for the catalogs of the servers, while this node starts.
 func (s *state) fetchCatalogs(now time.Time, p *peer, out []kernel.Effect) []kernel.Effect {
 	c := &s.join.catalogs

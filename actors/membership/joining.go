@@ -24,6 +24,7 @@ type join struct {
 	ended   bool // this node knows all ended sessions of a node that is ready
 
 	catalogs joinCatalogs
+	servers  map[string]struct{} // servers whose catalogs another node is asked for; see fetch_server.go
 }
 
 // becomeReady makes the node ready when it is a member, has applied the cluster's revocations, and knows the cluster's ended sessions

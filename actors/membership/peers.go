@@ -196,6 +196,7 @@ func (s *state) abandonQueries() {
 	for _, p := range s.peers {
 		p.probing, p.fetching, p.ended.asking = false, false, false
 	}
+	s.join.servers = nil
 	s.revoked.applying, s.revoked.dirty = false, s.revoked.dirty || s.revoked.applying
 }
 

@@ -120,7 +120,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	case probed:
 		out = s.probed(now, m, out)
 	case message.FetchCatalog:
-		out = s.fetchServer(serverQuestion{FetchCatalog: m}, "0/"+m.Server, out)
+		out = s.fetchFirst(m, out)
 	case fetched, fetchedEnded, fetchedCatalog, serverAnswer, catalogsShown:
 		out = s.stepFetched(now, m, out)
 	case applied:

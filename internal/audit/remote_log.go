@@ -49,7 +49,9 @@ func (l *RemoteLog) Newest(n int) ([]Entry, error) {
 func (l *RemoteLog) More() ([]Entry, error) {
 	added, err := l.read(maxRemoteLines, l.from)
 	if silent := err != nil; silent != l.silent {
-		l.silent = silent
+		if l.silent = silent; silent && l.last > 0 { // the node may return with a new file, whose numbers begin again
+			l.last, l.newest = 0, l.newest.Add(1)
+		}
 		if l.Changed != nil {
 			l.Changed(err)
 		}

@@ -70,11 +70,23 @@ func TestRemoteLog(t *testing.T) {
 		if len(changes) != 2 || changes[0] == nil || changes[1] != nil {
 			t.Errorf("reported %v, want an error and then nil", changes)
 		}
+		down = errors.New("refused")
+		list, err = source.More()
+		is("down again", list, err)
+		other := filepath.Join(t.TempDir(), "a.jsonl")
+		if l, err = Open(settings(other), Options{Keys: found(nodeKeys("a")), Log: quiet(t), Node: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		defer closed(t, l)
+		path, down = other, nil
+		record("x7")
+		list, err = source.More()
+		is("up with a new file, whose numbers begin again", list, err, "ax7")
 		time.Sleep(time.Hour)
 		late := NewRemoteLog("a", Filter{Brief: true, Item: "x*"}, func(q url.Values) ([]byte, error) { return ReadLines(path, q) })
-		record("x7")
+		record("x8")
 		list, err = late.More()
-		is("of a node that has joined later", list, err, "ax7")
+		is("of a node that has joined later", list, err, "ax8")
 	})
 }
 

@@ -45,6 +45,9 @@ func (s *Secrets) SealedByFirst(sealed []byte) bool {
 	return len(sealed) >= loginHead && secretID(sealed[1:]) == (*s.list.Load())[0].id
 }
 
+// Several reports whether there is more than one secret: the first one is new, or will be removed.
+func (s *Secrets) Several() bool { return len(*s.list.Load()) > 1 }
+
 // First returns the public name of the secret that seals now.
 func (s *Secrets) First() string { return hex.EncodeToString((*s.list.Load())[0].id[:]) }
 

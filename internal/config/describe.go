@@ -15,12 +15,14 @@ import (
 func Describe(old, next *Config) []string {
 	before := map[string]Server{}
 	for _, s := range old.Servers {
-		before[s.Name] = s
+		if s.MemberOf == "" { // otherwise it stands for a member, which has the same name
+			before[s.Name] = s
+		}
 	}
 	var out []string
 	for _, s := range next.Servers {
 		was, known := before[s.Name]
-		if !known {
+		if !known || s.MemberOf != "" {
 			continue
 		}
 		keys := described(reflect.ValueOf(was), reflect.ValueOf(s), "")

@@ -36,6 +36,11 @@ func TestDescribe(t *testing.T) {
 		{"a fault", func(c *Config) { c.Servers[0].Fault = "variable X is not set" }, []string{"files: now misconfigured"}},
 		{"a place", func(c *Config) { c.Servers[0].Order, c.Servers[1].Order = 1, 0 }, []string{"files: position in the file", "web: position in the file"}},
 		{"another server", func(c *Config) { c.Servers = append(c.Servers, Server{Name: "new"}) }, nil},
+		{"a server that stands for a member here", func(c *Config) {
+			member := c.Servers[0]
+			member.MemberOf, member.Command = "group", "other"
+			c.Servers = append(c.Servers, member)
+		}, nil},
 		{"addresses", func(c *Config) { c.Listen = []string{"127.0.0.1:1"} }, []string{"listen"}},
 	} {
 		next := base()

@@ -56,6 +56,9 @@ func differ(a, b Server, connection bool) bool {
 	if connection && (a.Embedded != b.Embedded || a.MemberOf != b.MemberOf) {
 		return true
 	}
+	if !connection && a.HopReplicas != b.HopReplicas {
+		return true
+	}
 	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
 	return slices.ContainsFunc(fieldsOf(va.Type()), func(f field) bool {
 		return f.connection == connection && !same(va.FieldByIndex(f.index), vb.FieldByIndex(f.index))

@@ -196,6 +196,7 @@ func (n *Node) Follow(ctx context.Context, r *serving.Reloader) {
 			err := r.Refresh(ctx, func(cfg *config.Config) {
 				cfg.Servers = slices.Clone(n.written)
 				place(cfg, n.of.Node, n.leases.holder)
+				n.server.SetForwarded(cfg.Forwarded())
 			})
 			if err != nil && ctx.Err() == nil {
 				n.log.Warn("a server could not be moved between nodes yet", "err", err)

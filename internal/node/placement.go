@@ -74,7 +74,7 @@ func placeMember(s *config.Server, first config.Server, node string, holder hold
 		at, token = holder(s.Name)
 	}
 	*s = reached(*s, cmp.Or(at, noNode))
-	s.Isolation = first.Isolation
+	s.Isolation, s.Auth.As, s.Auth.CatalogAs = first.Isolation, first.Auth.As, first.Auth.CatalogAs // the first member decides for the group
 	switch {
 	case at != node && member.Run == config.RunOne:
 		s.Away = &member

@@ -122,3 +122,22 @@ func TestMemberOfOneNode(t *testing.T) {
 		}
 	}
 }
+
+// Whose login the members of a group use is decided by the first one, also if that runs on another node.
+func TestLoginsOfAGroup(t *testing.T) {
+	const file = `
+cluster: {node: a, seeds: b, voters: [a], secrets: "${S}"}
+mcpServers:
+  first: {url: "http://127.0.0.1:9/mcp", run: b, group: g, auth: {type: oauth, as: principal}}
+  second: {url: "http://127.0.0.1:9/mcp", run: each, group: g, auth: {type: oauth}}
+`
+	cfg, report := config.Parse("goblin.yaml", []byte(file), func(string) (string, bool) { return strings.Repeat("s", 32), true })
+	if cfg == nil {
+		t.Fatal(report.Err())
+	}
+	place(cfg, "a", func(string) (string, uint64) { return "", 0 })
+	group := config.Gather(cfg).Servers[0]
+	if group.LaneOf("user") != "user" || group.Members[0].LogsIn() || !group.Members[1].LogsIn() {
+		t.Errorf("%+v", group)
+	}
+}

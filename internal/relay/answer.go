@@ -75,9 +75,19 @@ func (p *passing) answerGone() {
 		p.stream.Refuse(http.StatusNotFound, nil, 0)
 	case p.x.Batch == nil && (p.x.Frame.Kind == protocol.KindResult || p.x.Frame.Kind == protocol.KindError):
 		message.RefuseFault(p.x, http.StatusGone, p.lostFault())
+	case p.x.Batch == nil && p.era() == protocol.EraModern:
+		message.RefuseModern(p.x, goneFault(p.x))
 	default:
 		message.RefuseNoSession(p.x)
 	}
+}
+
+// goneFault is the error of a modern request that only a node that is gone could have served: it continues a call or names a task there.
+func goneFault(x *downstream.Exchange) *protocol.Fault {
+	if x.Params.RequestState.Present() {
+		return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "the node that has asked for this input is gone; call again without requestState"}
+	}
+	return protocol.BadParams("Unknown task: the node that has created it is gone")
 }
 
 // answerLostCall answers a client that resumes the stream of a call whose node is gone: the stream has the call's error.

@@ -444,3 +444,22 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 }
+
+// A modern request that only a node that is gone could serve gets an error that says what to do, and no talk of sessions.
+func TestModernRequestsOfGoneNode(t *testing.T) {
+	w := newRig(t, handlerFunc{}, nil)
+	w.mu.Lock()
+	w.known = false
+	w.mu.Unlock()
+	const frame = `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	for _, c := range []struct{ method, params, name, want string }{
+		{"tools/call", `"name":"x","requestState":"s"`, "x", "call again without requestState"},
+		{"tasks/get", `"taskId":"t"`, "t", "Unknown task"},
+	} {
+		request := post(fmt.Sprintf(frame, c.method, c.params), accepts, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+c.method, "Mcp-Name: "+c.name)
+		_, body, _ := dial(t, w.first).send(request).read()
+		if !strings.Contains(body, c.want) || strings.Contains(body, "ession") {
+			t.Errorf("%s: %s", c.method, body)
+		}
+	}
+}
