@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"strconv"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -14,7 +15,7 @@ import (
 const (
 	askPause = 250 * time.Millisecond // between two looks for the catalog of a lazy server
 	maxAsks  = 40                     // then the node starts the server itself
-	ownAsks  = 3                      // as maxAsks, for the node that starts the server: the node that did so before it joined may know the catalog
+	ownAsks  = 6                      // as maxAsks, for the node that starts the server: others may join at this moment, or know the catalog
 )
 
 // catalogDue reports that another node may know the catalog of a lazy server now.
@@ -44,9 +45,14 @@ func (s *state) catalogDue(now time.Time, m catalogDue, out []kernel.Effect) []k
 	nodes, key := s.tenants.nodes, "start "+s.server.Name
 	if nodes.Ready() {
 		s.idle.asks++
-		other := nodes.Other(key)
-		if own := nodes.First(key); own != nil && nodes.Mine(own.Incarnation) && (other == nil || s.idle.asks > ownAsks) {
+		first := nodes.First(key)
+		mine := first != nil && nodes.Mine(first.Incarnation)
+		if mine && s.idle.asks > ownAsks {
 			return s.spawnReplicas(now, s.restartIdleTimer(now, out))
+		}
+		other := first
+		if mine || s.idle.asks%2 == 0 { // any other, since the first one may have joined after another has started the server
+			other = nodes.Other(key + " " + strconv.Itoa(s.idle.asks))
 		}
 		if other != nil {
 			out = append(out, kernel.Tell(s.tenants.membership, message.FetchCatalog{Server: s.server.Name, Incarnation: other.Incarnation}))

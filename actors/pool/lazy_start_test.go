@@ -43,7 +43,11 @@ func TestLazyServerStartsOnOneNode(t *testing.T) {
 		view.Self = view.Named(self).Incarnation
 		_, pauses := lazyOfNodes(t, view)
 		asked, spawned := pauses(ownAsks + 2)
-		if starts += spawned; len(asked) < ownAsks {
+		others := map[string]bool{}
+		for _, incarnation := range asked {
+			others[incarnation] = true
+		}
+		if starts += spawned; len(asked) < ownAsks || len(others) != 2 || others[view.Self] {
 			t.Errorf("node %s has asked %v", self, asked)
 		}
 		if _, later := pauses(maxAsks); spawned+later != 1 {
@@ -64,6 +68,9 @@ func TestLazyServerOfOneNode(t *testing.T) {
 		t.Errorf("not a member yet: asked %v, started %d times", asked, spawned)
 	}
 	w.step(message.NodesChanged{View: view})
+	if asked, spawned := pauses(ownAsks); len(asked)+spawned > 0 {
+		t.Errorf("alone, while others may join: asked %v, started %d times", asked, spawned)
+	}
 	if asked, spawned := pauses(1); len(asked) > 0 || spawned != 1 {
 		t.Errorf("alone: asked %v, started %d times", asked, spawned)
 	}
