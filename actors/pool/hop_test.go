@@ -15,39 +15,25 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A pool tells its backends that the node of its server has joined, and nothing about other nodes.
+// A pool passes on that a node has joined to the backends that reach the server, or their member of a group, through that node. It tells
+// them nothing about other nodes.
 func TestNodeJoinedIsPassedOn(t *testing.T) {
-	for node, want := range map[string]int{"b": 1, "c": 0} {
-		w := newWorld(t, config.Server{Hop: "b"}, 1)
-		w.spawned()
-		told := 0
-		for _, e := range step(w.s, w.now, message.NodeJoined{Node: node}, nil) {
-			if e.Msg == any(message.NodeJoined{Node: node}) {
-				told++
+	ofGroup := group()
+	ofGroup.Members[1].Hop = "b"
+	for name, server := range map[string]config.Server{"a server": {Hop: "b"}, "a group": ofGroup} {
+		for node, want := range map[string]int{"b": 1, "c": 0} {
+			w := newWorld(t, config.Server{}, 3)
+			w.s = newState(Options{Server: server}, w.s.self, 1)
+			w.step(kernel.Started{})
+			told := 0
+			for _, e := range step(w.s, w.now, message.NodeJoined{Node: node}, nil) {
+				if e.Msg == any(message.NodeJoined{Node: node}) {
+					told++
+				}
 			}
-		}
-		if told != want {
-			t.Errorf("node %s: told %d backends, want %d", node, told, want)
-		}
-	}
-}
-
-// In a group, only the backends of the node's members are told.
-func TestNodeOfAMemberJoins(t *testing.T) {
-	for node, want := range map[string]int{"b": 1, "c": 0} {
-		w := newWorld(t, config.Server{}, 3)
-		members := group()
-		members.Members[1].Hop = "b"
-		w.s = newState(Options{Server: members}, w.s.self, 1)
-		w.step(kernel.Started{})
-		told := 0
-		for _, e := range step(w.s, w.now, message.NodeJoined{Node: node}, nil) {
-			if e.Msg == any(message.NodeJoined{Node: node}) {
-				told++
+			if told != want {
+				t.Errorf("%s, node %s joins: told %d backends, want %d", name, node, told, want)
 			}
-		}
-		if told != want {
-			t.Errorf("node %s: told %d backends, want %d", node, told, want)
 		}
 	}
 }

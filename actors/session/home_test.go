@@ -148,7 +148,8 @@ func TestHomeBecomesGuest(t *testing.T) {
 	}
 }
 
-// A guest that is about to end when its node becomes the home ends as a guest: the session goes on, and no node is told that it has ended.
+// A guest may already be about to end when its node becomes the home of the session. Then only the guest ends: the session goes on, and
+// the other nodes do not hear that it has ended.
 func TestGuestEndsBeforeItBecomesHome(t *testing.T) {
 	k := newGuest(t)
 	k.s.id = clusterID(t, nodeA)
